@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from math import lgamma
+from math import lgamma, log
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ _KEY_SEED = 20240219
 _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 # configurations are numbered by 64-bit integers
 _MAX_CELLS = 2**62
+# powers of 2 above it are normal floats
+_LEAST_EXPONENT = -1000
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,27 @@ def new_scratch(n_rows: int, max_cardinality: int, curves: CurveData | None = No
     )
 
 
-def _log_width_sum(counts: NDArray[np.int64], edges: NDArray[np.float64]) -> float:
-    """Return the sum over rows of the log bin width, for bins between `edges`, scaled to a range of 1."""
+def _log_width_sum(
+    counts: NDArray[np.int64], edges: NDArray[np.float64], *, of_earlier_versions: bool
+) -> float:
+    """Return the sum over rows of the log bin width, for bins between `edges`, scaled to a range of 1.
+
+    A column times a power of 2 has the same sum to the last bit, other than in earlier versions. Networks whose scores
+    are equal but for rounding would change places.
+    """
     filled = counts > 0
-    # a difference of logarithms, since the quotient of a narrow bin and a huge range may underflow
-    return float(np.sum(counts[filled] * (np.log(np.diff(edges)[filled]) - np.log(edges[-1] - edges[0]))))
+    if of_earlier_versions:
+        return float(np.sum(counts[filled] * (np.log(np.diff(edges)[filled]) - np.log(edges[-1] - edges[0]))))
+    digits, exponents = np.frexp(np.append(np.diff(edges)[filled], edges[-1] - edges[0]))
+    # in units in which the range is from a half to 1
+    exponents -= exponents[-1]
+    # logarithms of digits and exponent where a narrow bin of a huge range would underflow
+    logs = np.where(
+        exponents > _LEAST_EXPONENT,
+        np.log(np.ldexp(digits, np.maximum(exponents, _LEAST_EXPONENT))),
+        np.log(digits) + exponents * log(2),
+    )
+    return float(np.sum(counts[filled] * (logs[:-1] - logs[-1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +272,8 @@ class _CodedColumn:
         if True in self._measures:
             constants[True] = self._shaped(policy, counts)
         if False in self._measures and not (constants and self._is_too_narrow(edges, ends)):
-            constants[False] = float(-_log_width_sum(counts, edges))
+            # without shapes learners repeat the results of versions that had none
+            constants[False] = -_log_width_sum(counts, edges, of_earlier_versions=self._shape is None)
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
         if len(constants) == 2 and self._rule.kind in _LEAVES_OUT:
@@ -278,10 +297,7 @@ class _CodedColumn:
             return self._shape.log_likelihood
         shape = self._shape.shape
         ascending = self._ranks.ascending
-        densities = shape.log_density(ascending) + np.log(shape.high - shape.low) * ~np.isin(
-            ascending, shape.point_values
-        )
-        return float(densities.sum())
+        return float(shape.log_scaled_density(ascending).sum())
 
     def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
         """Return whether shaped bins have the larger marginal likelihood, by which `BayesNetLearner` decides.
@@ -370,7 +386,7 @@ class FamilyScorer:
         if rule.kind not in MISFIT_KINDS:
             self.constant_score = float(
                 sum(
-                    v.shape.constant_score * len(v.values) / v.is_observed.sum()
+                    v.shape.constant_score * (len(v.values) / v.is_observed.sum())
                     for v in self.variables
                     if v.shape is not None
                 )

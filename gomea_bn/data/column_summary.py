@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.runtime.threads import in_threads
+
 if TYPE_CHECKING:
+    from gomea_bn.data.columns import Column
     from gomea_bn.data.table import Table
 
 __all__ = ["column_summary"]
@@ -34,28 +38,23 @@ def column_summary(table: Table) -> list[dict[str, Any]]:
         integers, so the outer edges may lie up to a bin beyond the range. A column with missing values also has
         ``n_missing``, their number, which the counts do not include.
     """
-    summaries: list[dict[str, Any]] = []
-    for column in table.columns:
-        values = column.observed
-        if column.levels is None:
-            edges = _edges(values)
-            codes = np.searchsorted(edges[1:-1], values, side="left")
-            counts = np.bincount(codes, minlength=len(edges) - 1)
-            histogram = {"edges": edges.tolist(), "counts": counts.tolist()}
-            summaries.append({"name": column.name, "kind": "continuous", "histogram": histogram})
-        else:
-            counts = np.bincount(values, minlength=len(column.levels))
-            summaries.append(
-                {
-                    "name": column.name,
-                    "kind": "discrete",
-                    "levels": list(column.levels),
-                    "counts": counts.tolist(),
-                }
-            )
-        if len(values) < table.n_rows:
-            summaries[-1]["n_missing"] = table.n_rows - len(values)
-    return summaries
+    return in_threads(_summary, table.columns, n_threads=-1 if table.n_rows > TALL_TABLE else 1)
+
+
+def _summary(column: Column) -> dict[str, Any]:
+    values = column.observed
+    summary: dict[str, Any] = {"name": column.name}
+    if column.levels is None:
+        edges = _edges(values)
+        codes = np.searchsorted(edges[1:-1], values, side="left")
+        counts = np.bincount(codes, minlength=len(edges) - 1)
+        summary |= {"kind": "continuous", "histogram": {"edges": edges.tolist(), "counts": counts.tolist()}}
+    else:
+        counts = np.bincount(values, minlength=len(column.levels))
+        summary |= {"kind": "discrete", "levels": list(column.levels), "counts": counts.tolist()}
+    if len(values) < len(column.values):
+        summary["n_missing"] = len(column.values) - len(values)
+    return summary
 
 
 def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:

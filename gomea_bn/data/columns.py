@@ -275,7 +275,10 @@ def _as_float(series: pd.Series[Any]) -> NDArray[np.float64]:
     try:
         values = _dense(series).to_numpy(dtype=np.float64, na_value=np.nan)
     except OverflowError:
-        values = np.array([_one_float(value) for value in series], dtype=np.float64)
+        values = np.array(
+            [np.nan if gap else _one_float(value) for value, gap in zip(series, series.isna(), strict=True)],
+            dtype=np.float64,
+        )
     return np.array(values, dtype=np.float64)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from math import isinf
 from typing import Any
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer, is_real
@@ -87,13 +88,19 @@ class ReadingOptions:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Options that differ from the defaults, as plain values that `of` takes."""
+        """Options that differ from the defaults, as plain values that `of` takes and JSON can hold."""
         options = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
-            name: list(value) if isinstance(value, tuple) else value
+            name: _plain_parts(value) if isinstance(value, tuple) else value
             for name, value in options.items()
             if value != getattr(_DEFAULTS, name)
         }
+
+
+def _plain_parts(values: tuple[Any, ...]) -> list[Any]:
+    """Return values as a list, infinite numbers as text, and without NaN, which is missing anyway."""
+    parts = [value for value in values if value == value]
+    return [str(value) if isinstance(value, float) and isinf(value) else value for value in parts]
 
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:

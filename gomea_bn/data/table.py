@@ -429,5 +429,5 @@ def table_digest(table: Table) -> str:
     digest = hashlib.sha256()
     for column in table.columns:
         digest.update(repr((column.name, column.levels)).encode())
-        digest.update(np.ascontiguousarray(column.values).tobytes())
+        digest.update(np.ascontiguousarray(column.values).data)
     return digest.hexdigest()

@@ -108,7 +108,7 @@ class DiscretizerSearch:
         self.last_network: DiscretizedBayesNet | None = None
         self.discretizer_seconds = 0.0
         # number of evaluations at which the discretizer runs next
-        self.next_run_at = _FIRST_PER_GENE * problem.n_variables
+        self.next_run_at = max(_FIRST_PER_GENE * problem.n_variables, 1)
         self.callback = callback
         self.best = _Best(np.inf, [], {})
         self._began = 0.0
@@ -123,7 +123,9 @@ class DiscretizerSearch:
         """
         if section.saved is not None and "entered" in section.saved:
             self._restore_cuts(section.saved)
-            self.problem = self._problem_of_round()
+            # libraries that cuts have entered are in another order than the first ones
+            if any(self.entered.values()):
+                self.problem = self._problem_of_round()
         before = ended_before(section, self.problem)
         if before is not None:
             return self.problem, before
@@ -217,7 +219,8 @@ class DiscretizerSearch:
             self._note_best(problem, run.result())
             ended = run.stop.reason
             if not ended or ended in _SETTLED:
-                self.next_run_at = 2 * (n_eval + run.n_eval)
+                # a problem without genes needs no evaluation
+                self.next_run_at = 2 * max(n_eval + run.n_eval, 1)
                 proposed = self._new_cuts(problem, settled=bool(ended))
             if ended and (proposed is None or ended not in _SETTLED):
                 self.stop.raise_for(ended)

@@ -20,6 +20,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.completed_tables import limits_before, with_completions
 from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
+from gomea_bn.learning.hasty_preparation import options_within
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
     check_learning,
@@ -314,7 +315,9 @@ class BayesNetLearner(LearnerParameters):
             check_learning(table, options)
         # the compiler is not on the clock
         began += compile_kernels(n_columns=len(table.names))
-        problem = learning_problem(table, options, deadline=began + preparation_seconds(limits))
+        end = began + preparation_seconds(limits)
+        options = options_within(options, table, end - perf_counter())
+        problem = learning_problem(table, options, deadline=end)
         limits = limits_after_preparation(limits, perf_counter() - began)
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score

@@ -96,7 +96,8 @@ _first_of_tables: WeakKeyDictionary[Table, tuple[LearningOptions, dict[int, list
 class LearningOptions:
     """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`.
 
-    Numbers of bins and parents are resolved: see `automatic_bins` and `automatic_indegree`.
+    Numbers of bins and parents are resolved: see `automatic_bins` and `automatic_indegree`. `is_hasty` says that a tall
+    table is prepared in a short time, with coarse shapes and a quick choice of candidates.
     """
 
     discretizer: str | Discretizer = OPTIMAL
@@ -117,6 +118,7 @@ class LearningOptions:
     max_candidates: int | str | None = "auto"
     shape: str = "auto"
     curves: str = "none"
+    is_hasty: bool = False
 
     def __post_init__(self) -> None:
         check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
@@ -246,7 +248,7 @@ def learning_problem(
     scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
     is_discrete = all(v.n_levels for v in variables)
     if pairs is None:
-        pairs = searched_pairs(table, scorer, rules, options.max_candidates)
+        pairs = searched_pairs(table, scorer, rules, options.max_candidates, is_quick=options.is_hasty)
         if pairs is not None and is_discrete and options.max_candidates == "auto":
             pairs = _with_pairs_of_climbs(pairs, scorer, rules)
     return StructureProblem(
@@ -315,7 +317,7 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
             may_be_uniform=options.shape == "auto",
             min_uniform_width=options.min_width * (fitted.shape.high - fitted.shape.low),
         )
-        for name, fitted in table_shapes(table).items()
+        for name, fitted in table_shapes(table, is_coarse=options.is_hasty).items()
     }
 
 
@@ -359,13 +361,18 @@ def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, S
 
 
 def searched_pairs(
-    table: Table, scorer: FamilyScorer, rules: EdgeRules, max_candidates: int | str | None
+    table: Table,
+    scorer: FamilyScorer,
+    rules: EdgeRules,
+    max_candidates: int | str | None,
+    *,
+    is_quick: bool = False,
 ) -> NDArray[np.bool_] | None:
     """Return the pairs of variables that the search may join, bool (N, N), symmetric; None stands for all pairs.
 
     These are the pairs of `candidate_pairs` without those of constant columns.
     """
-    pairs = candidate_pairs(scorer, rules, max_candidates)
+    pairs = candidate_pairs(scorer, rules, max_candidates, is_quick=is_quick)
     varying = np.array([not column.is_constant for column in table.columns])
     if varying.all():
         return pairs

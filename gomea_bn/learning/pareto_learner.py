@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
 from math import log
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
@@ -38,6 +39,7 @@ from gomea_bn.expert.distance import (
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective, check_objectives
+from gomea_bn.learning.hasty_preparation import options_within
 from gomea_bn.learning.learning_problem import (
     OPTIMAL,
     LearningOptions,
@@ -55,6 +57,7 @@ from gomea_bn.learning.options import (
     learner_section,
     limits_after_preparation,
     limits_of,
+    preparation_seconds,
     seed_of,
     with_live_table,
 )
@@ -79,6 +82,7 @@ from gomea_bn.problems.front_problem import MISFIT_ESTIMATES, FrontProblem, smoo
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
+from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import counted, listed
@@ -284,37 +288,33 @@ class ParetoBayesNetLearner(LearnerParameters):
             If the table, the expert's network, an option or a rule is invalid; the message says what to do. Also for
             a checkpoint of other data or options.
         """
-        limits = limits_of(self)
+        limits = self._checked_limits()
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
-        check_options(self, MOGOMEA, auto=True)
-        check_choice("misfit", self.misfit, MISFIT_ESTIMATES)
-        check_number("single_share", self.single_share, 0, 1, below=True)
-        check_integer("single_evaluations", self.single_evaluations, 0, optional=True)
-        most = limits.max_evaluations
-        if self.single_evaluations is not None and most is not None and self.single_evaluations >= most:
-            raise GomeaBnError(
-                [
-                    Option("single_evaluations"),
-                    f" must be below {most:,}, the limit of both searches, got {self.single_evaluations:,}.",
-                ]
-            )
         expert = _expert(self.expert)
         objectives = _objectives(self.objectives, expert is not None)
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        options = self._options(table, began + preparation_seconds(limits) - perf_counter())
         # wrong options are an error before the search for a single network
-        completed = _checked_expert(self, table)
+        completed = _checked_expert(self, table, options)
         section, seed = learner_section(self, checkpoint, table, seed, expert=completed)
         # the compiler is not on the clock
         began += compile_front_kernels(n_columns=len(table.names))
         with with_live_table(self.verbose, self.callback) as callback:
-            single = self._single(table, limits, seed, n_threads, callback, section.part("single network"))
+            single = self._single(
+                table, options, limits, began, seed, n_threads, callback, section.part("single network")
+            )
             rows = table if single is None else single.rows
-            if expert is not None and table.n_missing:
-                completed = _completed(expert, rows, self)
-            problem = front_problem(self, rows, objectives, completed, seed, single)
+            noted: list[bool] = []
+            # Ctrl-C must not lose the single network
+            with nullcontext() if single is None else delayed_interrupts(lambda: noted.append(True)):
+                if expert is not None and table.n_missing:
+                    completed = _completed(expert, rows, self, options)
+                problem = front_problem(self, rows, objectives, completed, seed, single, options=options)
+            if single is not None and noted:
+                single = replace(single, result=replace(single.result, stopped_by="interrupt"))
             of_single = 0.0 if single is None else single.result.exec_time
             left = limits_after_preparation(limits, perf_counter() - began - of_single)
             result, position = self._search(
@@ -331,13 +331,14 @@ class ParetoBayesNetLearner(LearnerParameters):
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = 0 if single is None else single.result.n_eval
         self._keep_search(table, problem.n_edge_genes, result, seed)
-        shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": table_digest(table)}
+        digest = table_digest(table)
+        shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": digest}
         structures = [
             (_edges(problem, table, x), learned_cut_points(problem, x), learned_shapes(problem, x))
             for x in result.X
         ]
         networks = _Networks(rows, structures, self.pseudo_count, {**shared, "shape": self.shape})
-        record = self._record(objectives, problem)
+        record = self._record(objectives, problem, digest)
         if single is not None:
             if position is None:
                 warnings.warn(
@@ -357,22 +358,56 @@ class ParetoBayesNetLearner(LearnerParameters):
         self.front_ = Front(shown, result.F, networks, table=table, expert=completed, record=record)
         return self
 
+    def _checked_limits(self) -> Limits:
+        """Return the limits of both searches, after a check of the options that need no table."""
+        limits = limits_of(self)
+        check_options(self, MOGOMEA, auto=True)
+        check_choice("misfit", self.misfit, MISFIT_ESTIMATES)
+        check_number("single_share", self.single_share, 0, 1, below=True)
+        check_integer("single_evaluations", self.single_evaluations, 0, optional=True)
+        most = limits.max_evaluations
+        if self.single_evaluations is not None and most is not None and self.single_evaluations >= most:
+            raise GomeaBnError(
+                [
+                    Option("single_evaluations"),
+                    f" must be below {most:,}, the limit of both searches, got {self.single_evaluations:,}.",
+                ]
+            )
+        return limits
+
+    def _options(self, table: Table, seconds: float) -> LearningOptions:
+        """Return the options of the search space, by which a table is prepared in about some seconds."""
+        _check_discretizer(self.discretizer)
+        return options_within(LearningOptions.of(self, table.n_rows, curves="none"), table, seconds)
+
     def _single(
         self,
         table: Table,
+        options: LearningOptions,
         limits: Limits,
+        began: float,
         seed: int,
         n_threads: int,
         callback: Callback | None,
         section: Section,
     ) -> SingleNetwork | None:
-        """Search for a single network, if the options leave something for it."""
+        """Search for a single network, if the options leave something for it.
+
+        The preparation, which began at a time of `perf_counter`, takes its share of the seconds of this search.
+        """
         of_single = limits_of_single(limits, self.single_share, self.single_evaluations)
         if of_single is None:
             return None
-        options = LearningOptions.of(self, table.n_rows, curves="none")
         return single_network(
-            table, options, of_single, seed=seed, n_threads=n_threads, callback=callback, section=section
+            table,
+            options,
+            of_single,
+            began=began,
+            share=1.0 if self.single_evaluations is not None else self.single_share,
+            seed=seed,
+            n_threads=n_threads,
+            callback=callback,
+            section=section,
         )
 
     def _search(
@@ -400,7 +435,9 @@ class ParetoBayesNetLearner(LearnerParameters):
         )
         return with_single(problem, result, single, genotype)
 
-    def _record(self, objectives: Sequence[str | OwnObjective], problem: FrontProblem) -> dict[str, Any]:
+    def _record(
+        self, objectives: Sequence[str | OwnObjective], problem: FrontProblem, digest: str
+    ) -> dict[str, Any]:
         """Return the record of the run, in plain values."""
         from gomea_bn.learning.run_folder import plain_parameters
         from gomea_bn.runtime.environment import environment
@@ -419,7 +456,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         plain = (str, int, float, bool, type(None))
         return {
             "seed": self.seed_,
-            "data_sha256": table_digest(self.table_),
+            "data_sha256": digest,
             "n_rows": self.table_.n_rows,
             "dropped_rows": list(self.table_.dropped_rows),
             "columns": column_summary(self.table_),
@@ -447,11 +484,14 @@ class ParetoBayesNetLearner(LearnerParameters):
 
 def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
     """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
+    learner._checked_limits()
     _objectives(learner.objectives, learner.expert is not None)
-    _checked_expert(learner, table)
+    _checked_expert(learner, table, learner._options(table, np.inf))
 
 
-def _checked_expert(learner: ParetoBayesNetLearner, table: Table) -> DiscretizedBayesNet | None:
+def _checked_expert(
+    learner: ParetoBayesNetLearner, table: Table, options: LearningOptions
+) -> DiscretizedBayesNet | None:
     """Return the expert's network over the table, after a check of what a search needs; None without an expert.
 
     Missing values are drawn column by column, since any complete rows will do for the check.
@@ -478,8 +518,8 @@ def _checked_expert(learner: ParetoBayesNetLearner, table: Table) -> Discretized
         )
         rows = completed_table(without_edges, table, np.random.default_rng(0))
     expert = _expert(learner.expert)
-    completed = None if expert is None else _completed(expert, rows, learner)
-    _search_space(learner, rows, completed)
+    completed = None if expert is None else _completed(expert, rows, learner, options)
+    _search_space(learner, rows, completed, options)
     return completed
 
 
@@ -490,6 +530,8 @@ def front_problem(
     expert: DiscretizedBayesNet | None,
     seed: int,
     single: SingleNetwork | None = None,
+    *,
+    options: LearningOptions | None = None,
 ) -> FrontProblem:
     """Return the problem of learning a front for a table.
 
@@ -507,13 +549,16 @@ def front_problem(
         Seed of the sample from the expert's network.
     single : SingleNetwork, optional
         Network that the front should go beyond; its search space is that of the front.
+    options : LearningOptions, optional
+        Options of the search space; by default those of the learner.
 
     Raises
     ------
     GomeaBnError
         If an option or a rule is invalid or does not fit the table.
     """
-    learning, variables, rules, max_parameters = _search_space(learner, table, expert)
+    learning = learner._options(table, np.inf) if options is None else options
+    variables, rules, max_parameters = _search_space(learner, table, expert, learning)
     if single is not None and learner.max_complexity is None:
         max_parameters = max(max_parameters, _TIMES_SINGLE * single.n_parameters)
     names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
@@ -556,32 +601,38 @@ def front_problem(
         random_repair=learner.random_repair,
         initial_indegree=learner.initial_indegree,
         pricing=None if growth is None else _pricing(table.n_rows, learning),
-        pairs=searched_pairs(table, scorer, rules, learning.max_candidates)
+        pairs=searched_pairs(table, scorer, rules, learning.max_candidates, is_quick=learning.is_hasty)
         if single is None
         else single.pairs,
     )
     return problem
 
 
-def _search_space(
-    learner: ParetoBayesNetLearner, table: Table, expert: DiscretizedBayesNet | None
-) -> tuple[LearningOptions, list[ScoredVariable], EdgeRules, float]:
-    """Return the options, the variables, the rules and the limit on free parameters of a front for a table."""
+def _check_discretizer(discretizer: Any) -> None:
+    """Raise unless a front can have the discretizer."""
     methods = sorted([OPTIMAL, *POLICY_FAMILIES])
-    if not isinstance(learner.discretizer, str) or learner.discretizer not in methods:
+    if not isinstance(discretizer, str) or discretizer not in methods:
         raise GomeaBnError(
             [
                 Option("discretizer"),
-                f" must be one of {listed(map(repr, methods))} for a front, got {learner.discretizer!r:.80}. Other "
+                f" must be one of {listed(map(repr, methods))} for a front, got {discretizer!r:.80}. Other "
                 "discretizers work in BayesNetLearner; or cut the table by one alone, then learn with its cuts as ",
                 Option("cut_points"),
                 ".",
             ]
         )
-    learning = LearningOptions.of(learner, table.n_rows)
+
+
+def _search_space(
+    learner: ParetoBayesNetLearner,
+    table: Table,
+    expert: DiscretizedBayesNet | None,
+    options: LearningOptions,
+) -> tuple[list[ScoredVariable], EdgeRules, float]:
+    """Return the variables, the rules and the limit on free parameters of a front for a table."""
     check_integer("expert_sample_size", learner.expert_sample_size, 2, LARGEST_SAMPLE)
     check_number("max_complexity", learner.max_complexity, 0, above=True, optional=True)
-    variables, rules = scored_variables(table, learning)
+    variables, rules = scored_variables(table, options)
     least = float(sum((v.n_levels or v.policies[0].n_bins) - 1 for v in variables))
     if learner.max_complexity is None:
         without_expert = max(float(table.n_rows), _TIMES_EXPERT * least)
@@ -596,7 +647,7 @@ def _search_space(
         )
     else:
         limit = learner.max_complexity
-    return learning, variables, rules, float(limit)
+    return variables, rules, float(limit)
 
 
 def _pricing(n_rows: int, options: LearningOptions) -> Pricing:
@@ -607,9 +658,11 @@ def _pricing(n_rows: int, options: LearningOptions) -> Pricing:
     return Pricing(CutLimits(1, options.max_bins, options.min_width, options.min_bin_count), scores)
 
 
-def _completed(expert: ExpertNetwork, table: Table, learner: ParetoBayesNetLearner) -> DiscretizedBayesNet:
+def _completed(
+    expert: ExpertNetwork, table: Table, learner: ParetoBayesNetLearner, options: LearningOptions
+) -> DiscretizedBayesNet:
     """Return the expert's network over all columns, with the shapes that networks of the front may have."""
-    shapes = column_shapes(table, LearningOptions(shape=learner.shape))
+    shapes = column_shapes(table, options)
     return expert.fitted(
         table, pseudo_count=learner.pseudo_count, shapes={name: c.shape for name, c in shapes.items()}
     )

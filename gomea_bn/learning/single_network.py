@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from gomea_bn.learning.learning_problem import (
     learned_edges,
     learning_problem,
 )
+from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table
@@ -127,6 +129,8 @@ def single_network(
     options: LearningOptions,
     limits: Limits,
     *,
+    began: float,
+    share: float,
     seed: int,
     n_threads: int,
     callback: Callback | None,
@@ -140,12 +144,18 @@ def single_network(
     options : LearningOptions
         Search space.
     limits : Limits
+        Limits of this search.
+    began : float
+        Time of `perf_counter` at which the preparation of the table began.
+    share : float
+        Share of the seconds of the preparation that `limits` pays for.
     seed, n_threads, callback
         As of `StagedSearch`.
     section : Section
         Section of the search in a checkpoint.
     """
-    problem = learning_problem(table, options)
+    problem = learning_problem(table, options, deadline=began + preparation_seconds(limits))
+    limits = limits_after_preparation(limits, share * (perf_counter() - began))
     constant = problem.scorer.constant_score
     report = reporting(callback, constant)
     before = limits_before(problem, table, limits)

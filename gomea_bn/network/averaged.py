@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import column_positions, encode_levels
+from gomea_bn.data.columns import column_positions, encode_levels, has_gaps
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network import checks
 from gomea_bn.network.averaged_checks import (
@@ -276,8 +276,17 @@ class AveragedBayesNet(AveragedExports):
     def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
-        See `DiscretizedBayesNet.log_density`.
+        See `DiscretizedBayesNet.log_density`. Other than there, rows must be complete.
+
+        Raises
+        ------
+        GomeaBnError
+            For rows with missing cells, and as `DiscretizedBayesNet.log_density`.
         """
+        if has_gaps(frame, self.names):
+            from gomea_bn.network.averaged_answers import refuse
+
+            refuse("densities of rows with missing cells")
         total = np.zeros(len(frame), dtype=np.float64)
         for term in self.log_density_terms(frame).values():
             total += term

@@ -132,12 +132,22 @@ class Shape:
         A point mass has the logarithm of its probability. A value beyond the range has the density of the nearer end,
         even if that end is a point mass.
         """
+        return self._with_points(values, np.log(self._heights(values)) - np.log(self.high - self.low))
+
+    def log_scaled_density(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return the same with the range scaled to 1, to the last bit for columns times a power of 2."""
+        return self._with_points(values, np.log(self._heights(values)))
+
+    def _heights(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return the density of values without points, as a multiple of the uniform density on the range."""
+        inside = np.clip(np.asarray(values, np.float64), self.low, self.high)
+        piece = np.clip(np.searchsorted(self.edges, inside, side="left") - 1, 0, len(self.left) - 1)
+        position = (inside - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
+        return np.asarray(self.left[piece] + position * (self.right[piece] - self.left[piece]), np.float64)
+
+    def _with_points(self, values: ArrayLike, densities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return log densities of values, with the logarithms of their probabilities at point masses."""
         given = np.asarray(values, np.float64)
-        values = np.clip(given, self.low, self.high)
-        piece = np.clip(np.searchsorted(self.edges, values, side="left") - 1, 0, len(self.left) - 1)
-        position = (values - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece])
-        height = self.left[piece] + position * (self.right[piece] - self.left[piece])
-        densities = np.log(height) - np.log(self.high - self.low)
         for value, mass in self.points.items():
             densities = np.where(given == value, np.log(mass), densities)
         return np.asarray(densities, np.float64)

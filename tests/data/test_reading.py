@@ -310,6 +310,12 @@ def test_given_options_are_plain_and_repeat_the_reading() -> None:
     assert options.separator == "\t"
 
 
+def test_given_symbols_of_missing_values_can_be_stored_as_json() -> None:
+    given = ReadingOptions.of(na_values=[float("nan"), float("inf"), "?"]).given
+    assert given == {"na_values": ["inf", "?"]}
+    assert ReadingOptions.of(**given).given == given
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -213,6 +213,11 @@ def with_column(values):
             {},
             ["'odd'", "infinite"],
         ),
+        (
+            with_column(lambda: pd.Series([None, *(10**400 + i for i in range(1, N))], dtype=object)),
+            {},
+            ["'odd'"],
+        ),
         (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "Rescale it."]),
     ],
 )

@@ -369,6 +369,12 @@ def test_a_table_without_continuous_columns_is_learned_as_ever(steps):
     assert learner.statistics_["rounds"] == 1
 
 
+def test_a_single_discrete_column_ends_the_search():
+    frame = pd.DataFrame({"level": ["a", "b"] * 10})
+    learner = BayesNetLearner("k-means", max_evaluations=20, max_seconds=None, random_state=1).fit(frame)
+    assert (learner.n_eval_, learner.network_.edges) == (20, [])
+
+
 def test_more_bins_than_max_bins_are_left_out_with_a_warning(steps):
     for n_bins in (5, 9):
         many = Known({"x": np.linspace(0.1, 0.9, n_bins - 1).tolist(), "y": EDGES["y"]})

@@ -6,13 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, read_table
+from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
 from gomea_bn.data.sources import source_table
+from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.learning import hasty_preparation
 from gomea_bn.learning import learner as of_learner
+from gomea_bn.learning import pareto_learner as of_fronts
 from gomea_bn.learning import table_shapes as of_tables
+from gomea_bn.learning.hasty_preparation import options_within
+from gomea_bn.learning.learning_problem import LearningOptions
 from gomea_bn.learning.options import limits_after_preparation
 from gomea_bn.network.value_kinds import measuring_step
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.cuts.quantile_cells import quantile_cells
+from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import in_threads
 
@@ -73,3 +79,77 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
     BayesNetLearner(max_evaluations=100, max_seconds=60.0, random_state=1).fit(frame)
     assert len(read) == 1
     assert seconds_before[0] >= 0.3
+
+
+@pytest.fixture
+def tall(monkeypatch):
+    """Return a table of ten rows that counts as tall."""
+    monkeypatch.setattr(hasty_preparation, "TALL_TABLE", 5)
+    rng = np.random.default_rng(0)
+    return read_table(pd.DataFrame(rng.normal(size=(10, 4)), columns=list("abcd")))
+
+
+# four shapes take .1 s on one core, and all the rest almost nothing
+@pytest.mark.parametrize(
+    ("seconds", "curves", "is_hasty", "words"),
+    [
+        (np.inf, "auto", False, None),
+        (0.2, "auto", False, None),
+        (0.0, "none", True, "leaves out smooth curves of parents and details"),
+        (-3.0, "none", True, "Raise max_seconds"),
+    ],
+)
+def test_a_short_limit_leaves_out_details_of_tall_tables(tall, seconds, curves, is_hasty, words):
+    given = LearningOptions(curves="auto")
+    if words is None:
+        options = options_within(given, tall, seconds)
+        assert options == given
+    else:
+        with pytest.warns(GomeaBnWarning, match=words):
+            options = options_within(given, tall, seconds)
+    assert (options.curves, options.is_hasty) == (curves, is_hasty)
+
+
+def test_other_tables_keep_their_options(tall, monkeypatch):
+    monkeypatch.setattr(hasty_preparation, "TALL_TABLE", 10)
+    given = LearningOptions(curves="auto")
+    assert options_within(given, tall, 0.0) is given
+
+
+def test_learners_ask_what_to_leave_out(monkeypatch):
+    asked = []
+
+    def hasty(options, table, seconds):
+        asked.append(seconds)
+        return LearningOptions(**{**vars(options), "is_hasty": True, "curves": "none"})
+
+    for module in (of_learner, of_fronts):
+        monkeypatch.setattr(module, "options_within", hasty)
+    x = np.linspace(0.0, 1.0, 40) ** 2
+    frame = pd.DataFrame({"x": x, "y": np.sqrt(x)})
+    for kind in (BayesNetLearner, ParetoBayesNetLearner):
+        kind(max_evaluations=50, max_seconds=60.0, random_state=1).fit(frame)
+    assert len(asked) == 2
+    # half of the limit, minus the reading
+    assert all(20 < seconds < 30 for seconds in asked)
+
+
+@pytest.mark.parametrize("name", ["normal", "lognormal", "two humps"])
+def test_a_coarse_shape_is_nearly_as_dense(name):
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=20_000)
+    values = {"normal": z, "lognormal": np.exp(z), "two humps": np.where(z > 0, z + 9, z)}[name]
+    cells = quantile_cells(np.sort(values))
+    fine, coarse = (fit_shape_of_cells(values, cells, is_coarse=c).shape for c in (False, True))
+    assert coarse != fine
+    assert abs((coarse.log_density(values) - fine.log_density(values)).mean()) < 0.02
+
+
+def test_a_table_keeps_fine_and_coarse_shapes(monkeypatch):
+    monkeypatch.setattr(of_tables, "TALL_TABLE", 100)
+    table = read_table({"a": np.random.default_rng(3).normal(size=6000)})
+    fine = of_tables.table_shapes(table)
+    coarse = of_tables.table_shapes(table, is_coarse=True)
+    assert fine["a"].shape != coarse["a"].shape
+    assert of_tables.table_shapes(table) is fine
+    assert of_tables.table_shapes(table, is_coarse=True) is coarse

@@ -22,7 +22,7 @@ from gomea_bn import (
 )
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.front.folder import front_table
-from gomea_bn.learning.pareto_learner import front_problem
+from gomea_bn.learning.pareto_learner import check_front_learning, front_problem
 from gomea_bn.learning.single_network import limits_of_single
 from gomea_bn.plots import front_points
 from gomea_bn.problems.multi_objective import brute_force_front
@@ -90,6 +90,13 @@ def test_without_its_share_there_is_none(frame: pd.DataFrame) -> None:
     assert learner.front_.single is None
     assert learner.n_eval_single_ == 0
     assert "single" not in front_table(learner.front_).columns
+
+
+@pytest.mark.parametrize("share", [float("nan"), float("inf"), 1.0])
+def test_a_command_refuses_a_share_as_the_learner_does(frame: pd.DataFrame, share: float) -> None:
+    learner = ParetoBayesNetLearner(single_share=share, max_evaluations=20)
+    with pytest.raises(GomeaBnError, match="single_share must be"):
+        check_front_learning(learner, read_table(frame))
 
 
 @pytest.mark.parametrize("seconds", [0.4, 1.5])

@@ -157,3 +157,13 @@ def test_rows_have_the_kinds_of_their_columns() -> None:
     np.testing.assert_array_equal(np.abs(own["age"] - numbers["age"]) < 1, True)
     with pytest.raises(GomeaBnError, match="values must be"):
         averaged.sample(3, values="text")
+
+
+def test_densities_of_rows_with_missing_cells_say_which_network_has_them(averaged: AveragedBayesNet) -> None:
+    rows = averaged.sample(3, random_state=1)
+    name = next(iter(averaged.network.cut_points))
+    rows.loc[1, name] = np.nan
+    for of_rows in (averaged.log_density, averaged.score):
+        with pytest.raises(GomeaBnError, match=r"no densities of rows with missing cells.*attribute network"):
+            of_rows(rows)
+    assert np.isfinite(averaged.network.log_density(rows)).all()

@@ -233,6 +233,8 @@ VARIABLE = "variable a { type discrete [ 2 ] { x, y }; }\n"
         (VARIABLE + "probability ( a ) { }", ["no numbers"]),
         (VARIABLE + "probability ( a ) { table 2, -1; }", ["negative"]),
         (VARIABLE + "probability ( a ) { table nan, 1; }", ["no numbers"]),
+        (VARIABLE + "probability ( ) { table 1, 0; }", ["line 2", "names no variable"]),
+        (VARIABLE + "probability ( , ) { table 1, 0; }", ["line 2", "names no variable"]),
         (VARIABLE + "probability ( a ) { table 1, 0; }\n" * 2, ["line 3", "two probability blocks"]),
         (
             VARIABLE + "variable b { type discrete [ 2 ] { x, y }; }\n"

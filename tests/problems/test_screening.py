@@ -403,3 +403,18 @@ def test_scorers_are_left_as_they_were() -> None:
     before = scorer.caches.shared.used.tolist()
     candidate_pairs(scorer, rules_of(variables), 2)
     assert scorer.caches.shared.used.tolist() == before
+
+
+def test_quick_candidates_are_the_best_pairs_by_themselves() -> None:
+    rng = np.random.default_rng(7)
+    variables = random_variables(rng, 120, "ccccdddd")
+    scorer, rules = make_scorer(variables), rules_of(variables)
+    quick = candidate_pairs(scorer, rules, 2, is_quick=True)
+    best = np.argsort(-Screening(scorer).pairwise(), axis=1, kind="stable")[:, :2]
+    expected = np.zeros((8, 8), np.bool_)
+    np.put_along_axis(expected, best, True, axis=1)
+    assert quick is not None
+    np.testing.assert_array_equal(quick, expected | expected.T)
+    both = candidate_pairs(scorer, rules, 2)
+    assert both is not None
+    assert (both >= quick).all()

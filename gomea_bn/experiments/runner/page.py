@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,6 +35,7 @@ from gomea_bn.experiments.runner.statistics import (
 )
 from gomea_bn.plots.axes import LITERAL
 from gomea_bn.runtime.atomic_files import write_bytes, write_text
+from gomea_bn.texts import counted
 
 __all__ = ["claims_sheet", "html_page", "markdown_section", "settings_line", "write_report", "write_summary"]
 
@@ -78,9 +80,7 @@ def write_report(
     if len(versions) > 1:
         mixed = f"The rows were made by versions {' and '.join(versions)} of this package."
         report = replace(report, notes=(*report.notes, mixed))
-    warned = Counter(text for row in rows for text in row.get("warnings", ()))
-    notes = tuple(f"{count} runs warned: {text}" for text, count in warned.items())
-    report = replace(report, notes=(*report.notes, *notes))
+    report = replace(report, notes=(*report.notes, *_warnings(rows)))
     images = {figure.name: draw(figure) for figure in report.figures if figure.panels}
     for name, image in images.items():
         write_bytes(folder / f"{name}.png", image)
@@ -327,6 +327,19 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
 def _link(target: Path, path: Path) -> str:
     """Return the address of a file or folder in a Markdown file."""
     return quote(Path(os.path.relpath(target.absolute(), path.parent.absolute())).as_posix())
+
+
+def _warnings(rows: Sequence[Row]) -> list[str]:
+    """Return one sentence for the warnings of runs that differ in names and numbers alone."""
+    kinds: dict[str, list[str]] = {}
+    for row in rows:
+        for text in row.get("warnings", ()):
+            first = text.partition(". ")[0]
+            kinds.setdefault(re.sub(r"'[^']*'|[0-9][0-9.,]*", "", first), []).append(text)
+    return [
+        f"{counted(len(texts), 'run')} warned{', for example' if len(set(texts)) > 1 else ''}: {texts[0]}"
+        for texts in kinds.values()
+    ]
 
 
 def _misses(name: str, claims: Sequence[dict[str, str]]) -> list[tuple[str, ...]]:

@@ -170,6 +170,8 @@ class _Reader:
         """Read the table of a variable."""
         self.take("(")
         tokens = self.until(")")
+        if not _entries(tokens):
+            self.fail("a probability block names no variable")
         if "|" in tokens:
             bar = tokens.index("|")
             child, parents = " ".join(tokens[:bar]), _entries([*tokens[bar + 1 :], ","])
