@@ -40,9 +40,10 @@ def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
     totals = table.sum(axis=1)
     if rule.kind == LIKELIHOOD:
         price = float(rule.weight) * len(table) * (cardinality - 1)
-        return float(xlogy(table, table).sum() - xlogy(totals, totals).sum()) - price - edges
+        likelihood = float(xlogy(table, table).sum() - xlogy(totals, totals).sum())
+        return likelihood - price - edges
     of_row = rule.prior / len(table)
     of_cell = of_row / cardinality
     table, totals = table[table > 0], totals[totals > 0]
-    cells = gammaln(table + of_cell) - gammaln(of_cell)
-    return float(cells.sum() - (gammaln(totals + of_row) - gammaln(of_row)).sum()) - edges
+    cells = float((gammaln(table + of_cell) - gammaln(of_cell)).sum())
+    return cells - float((gammaln(totals + of_row) - gammaln(of_row)).sum()) - edges
