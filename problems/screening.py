@@ -117,8 +117,8 @@ class Screening:
         self._rule = bic._replace(weight=0.0, extrapolates=False)
         self._scratch = new_scratch(n_rows, scorer.max_cardinality)
         self._caches = (new_cache(2), new_cache(0))
-        # (number of levels, N): by level the view of every variable
-        self._views = np.array([_nearest_views(scorer, bins) for bins in _BINS])
+        # (number of levels, N): by level the view of every variable; levels of discrete columns are the same
+        self._views = np.unique([_nearest_views(scorer, bins) for bins in _BINS], axis=0)
 
     def _log_likelihood(self, families: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return log likelihoods of children, whose views come last in `families`, shape (n, members)."""

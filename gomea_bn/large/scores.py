@@ -39,11 +39,12 @@ def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
     table = counts.reshape(-1, cardinality).astype(np.float64)
     totals = table.sum(axis=1)
     if rule.kind == LIKELIHOOD:
-        price = float(rule.weight) * len(table) * (cardinality - 1)
+        price = float(rule.weight * len(table) * (cardinality - 1))
         likelihood = float(xlogy(table, table).sum() - xlogy(totals, totals).sum())
         return likelihood - price - edges
     of_row = rule.prior / len(table)
     of_cell = of_row / cardinality
     table, totals = table[table > 0], totals[totals > 0]
     cells = float((gammaln(table + of_cell) - gammaln(of_cell)).sum())
-    return cells - float((gammaln(totals + of_row) - gammaln(of_row)).sum()) - edges
+    rows = float((gammaln(totals + of_row) - gammaln(of_row)).sum())
+    return cells - rows - edges

@@ -45,7 +45,7 @@ from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.parent_pricing import pairs_of_climbs
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
-from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
+from gomea_bn.problems.screening import UNSCREENED_VARIABLES, candidate_pairs, check_max_candidates
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.texts import listed
 
@@ -84,6 +84,8 @@ OPTIMAL = "optimal"
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
 _N_CLIMBS = 5
 _MOST_CLIMBED_CELLS = 2e8
+# partners of every discrete column from either ranking where the table is too large for these searches
+_CANDIDATES_WITHOUT_CLIMBS = 20
 # any number: candidates must be the same in every run on a table
 _SEED_OF_CLIMBS = 20240219
 
@@ -246,9 +248,10 @@ def learning_problem(
     scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
     is_discrete = all(v.n_levels for v in variables)
     if pairs is None:
-        pairs = searched_pairs(table, scorer, rules, options.max_candidates)
-        if pairs is not None and is_discrete and options.max_candidates == "auto":
-            pairs = _with_pairs_of_climbs(pairs, scorer, rules)
+        if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
+            pairs = _pairs_of_discrete(table, scorer, rules)
+        else:
+            pairs = searched_pairs(table, scorer, rules, options.max_candidates)
     return StructureProblem(
         scorer,
         rules,
@@ -261,14 +264,17 @@ def learning_problem(
     )
 
 
-def _with_pairs_of_climbs(
-    pairs: NDArray[np.bool_], scorer: FamilyScorer, rules: EdgeRules
-) -> NDArray[np.bool_]:
-    """Return screened pairs and those that local searches over all pairs join, unless the table is too large."""
-    if len(pairs) ** 2 * scorer.n_rows > _MOST_CLIMBED_CELLS:
-        return pairs
+def _pairs_of_discrete(table: Table, scorer: FamilyScorer, rules: EdgeRules) -> NDArray[np.bool_] | None:
+    """Return the pairs of many discrete columns: screened ones, and those that local searches over all pairs join.
+
+    Tables that are too large for these searches get more screened pairs.
+    """
+    if len(scorer.variables) ** 2 * scorer.n_rows > _MOST_CLIMBED_CELLS:
+        return searched_pairs(table, scorer, rules, _CANDIDATES_WITHOUT_CLIMBS)
+    pairs = searched_pairs(table, scorer, rules, "auto")
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
-    return np.logical_or(pairs, pairs_of_climbs(scorer, rules, _N_CLIMBS, generator))
+    joined = pairs_of_climbs(scorer, rules, _N_CLIMBS, generator)
+    return None if pairs is None else np.logical_or(pairs, joined)
 
 
 def _first_cuts(
