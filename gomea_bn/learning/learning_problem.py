@@ -45,7 +45,12 @@ from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.parent_pricing import pairs_of_climbs
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
-from gomea_bn.problems.screening import UNSCREENED_VARIABLES, candidate_pairs, check_max_candidates
+from gomea_bn.problems.screening import (
+    UNSCREENED_VARIABLES,
+    candidate_pairs,
+    check_max_candidates,
+    ranked_pairs,
+)
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.texts import listed
 
@@ -84,8 +89,6 @@ OPTIMAL = "optimal"
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
 _N_CLIMBS = 5
 _MOST_CLIMBED_CELLS = 2e8
-# partners of every discrete column from either ranking where the table is too large for these searches
-_CANDIDATES_WITHOUT_CLIMBS = 20
 # any number: candidates must be the same in every run on a table
 _SEED_OF_CLIMBS = 20240219
 
@@ -267,10 +270,10 @@ def learning_problem(
 def _pairs_of_discrete(table: Table, scorer: FamilyScorer, rules: EdgeRules) -> NDArray[np.bool_] | None:
     """Return the pairs of many discrete columns: screened ones, and those that local searches over all pairs join.
 
-    Tables that are too large for these searches get more screened pairs.
+    Tables that are too large for these searches get pairs of parents that matter only together.
     """
     if len(scorer.variables) ** 2 * scorer.n_rows > _MOST_CLIMBED_CELLS:
-        return searched_pairs(table, scorer, rules, _CANDIDATES_WITHOUT_CLIMBS)
+        return _varying_pairs(table, ranked_pairs(scorer, rules))
     pairs = searched_pairs(table, scorer, rules, "auto")
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
     joined = pairs_of_climbs(scorer, rules, _N_CLIMBS, generator)
@@ -371,7 +374,11 @@ def searched_pairs(
 
     These are the pairs of `candidate_pairs` without those of constant columns.
     """
-    pairs = candidate_pairs(scorer, rules, max_candidates)
+    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates))
+
+
+def _varying_pairs(table: Table, pairs: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return pairs, of which None stands for all, without those of constant columns."""
     varying = np.array([not column.is_constant for column in table.columns])
     if varying.all():
         return pairs

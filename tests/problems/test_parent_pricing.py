@@ -9,9 +9,10 @@ from oracles import broken_rules, make_problem
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
 from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
-from gomea_bn.problems import parent_pricing
+from gomea_bn.problems import parent_pricing, screening
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
@@ -21,7 +22,6 @@ from gomea_bn.problems.kernels.insertion import (
     reinsert_all,
 )
 from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer, _chain, pairs_of_climbs
-from gomea_bn.problems.screening import candidate_pairs
 
 NEVER = np.zeros(1, np.uint8)
 
@@ -325,13 +325,35 @@ def test_limit_on_parents_holds_where_more_would_pay():
     assert sizes == [2, 3]
 
 
-def test_large_tables_get_more_screened_pairs_in_place_of_climbs(monkeypatch):
-    table = read_table(discrete_frame(1, 6, 300))
+def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
+    with pytest.warns(GomeaBnWarning, match="is constant"):
+        table = read_table(discrete_frame(1, 6, 300).assign(same="x"))
     monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
     monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
-    monkeypatch.setattr(learning_module, "_CANDIDATES_WITHOUT_CLIMBS", 1)
-    options = LearningOptions(scoring_method="bdeu")
-    problem = learning_problem(table, options)
-    expected = candidate_pairs(problem.scorer, problem.edge_rules, 1)
+    monkeypatch.setattr(screening, "_MOST_RANKED", 1)
+    problem = learning_problem(table, LearningOptions(scoring_method="bdeu"))
+    expected = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    expected[6] = expected[:, 6] = False
     assert (problem.pairs == expected).all()
     assert 0 < problem.pairs.sum() < 30
+
+
+def test_ranks_find_a_switch_between_two_parents():
+    rng = np.random.default_rng(5)
+    first, second, switch = rng.integers(0, 4, 1_500), rng.integers(0, 4, 1_500), rng.integers(0, 2, 1_500)
+    others = rng.integers(0, 2, (20, 1_500))
+    columns = [np.where(switch, first, second), first, second, switch, *others]
+    variables = [
+        ScoredVariable(f"v{i}", c.astype(np.int32), 4 if i < 3 else 2) for i, c in enumerate(columns)
+    ]
+    problem = make_problem(variables)
+    ranks = screening.Screening(problem.scorer).conditional_ranks()
+    assert sorted(np.argsort(ranks[0])[:3].tolist()) == [1, 2, 3]
+    assert ranks[0, 3] == 0
+    assert ranks[0, 0] == len(columns)
+    # the switch alone says nothing of the child
+    assert screening.Screening(problem.scorer).conditional_ranks(1)[0, 3] > 0
+    pairs = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    assert pairs[0, 3]
+    assert (pairs == pairs.T).all()
+    assert not pairs.diagonal().any()
