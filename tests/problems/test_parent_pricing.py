@@ -21,7 +21,7 @@ from gomea_bn.problems.kernels.insertion import (
     choose_sets,
     reinsert_all,
 )
-from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer, _chain, pairs_of_climbs
+from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer, Parents, _chain, pairs_of_climbs
 
 NEVER = np.zeros(1, np.uint8)
 
@@ -170,8 +170,8 @@ def test_repeated_search_finds_the_best_of_all_graphs(seed, chained):
 
 def test_a_chain_that_runs_the_wrong_way_turns_round_at_once():
     # every variable is determined by its neighbour on either side, a little better by the former one
-    ranked = [[(1,), ()], [(0,), (2,), ()], [(1,), (3,), ()], [(2,), ()], [()]]
-    backward = [(1,), (2,), (3,), (), ()]
+    ranked: list[list[Parents]] = [[(1,), ()], [(0,), (2,), ()], [(1,), (3,), ()], [(2,), ()], [()]]
+    backward: list[Parents] = [(1,), (2,), (3,), (), ()]
     assert _chain(3, backward, ranked) == [0, 1, 2, 3]
     # a variable that keeps its set stops the chain
     assert _chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
