@@ -3,7 +3,8 @@
 The search is column generation with GOMEA as the master problem, as it is for cuts. Sets of parents one edge away from
 those of a good network are scored, and a local search moves one variable at a time to another position in an order of
 the variables, where every variable has the best set of its library without later variables. This neighbourhood is that
-of MINOBS (Lee and van Beek 2017).
+of MINOBS (Lee and van Beek 2017). Graphs of many variables are first improved by moves of whole chains of variables:
+one variable gets its best set, and all that this displaces get their best remaining ones.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, reinsert_all
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.refiner import Refiner, ValuesInUse
-from gomea_bn.problems.scores import rounding
+from gomea_bn.problems.scores import is_gain, rounding
 
 __all__ = ["ParentLibraries", "ParentPricer"]
 
@@ -30,6 +31,8 @@ Arc = tuple[int, int]
 _SCANS_PER_EVALUATION = 30
 # effort of parent pricing per evaluation of the search: of 1 to 5, all serve equally well
 _EFFORT_PER_EVALUATION = 2
+# graphs of fewer variables reach their optimum by moves of single variables
+_FEWEST_CHAINED = 100
 
 
 class _Library:
@@ -51,6 +54,9 @@ class _Library:
 
     def score(self, parents: Parents) -> float:
         return self.scores[self.position[parents]]
+
+    def best(self) -> Parents:
+        return self.sets[int(np.argmax(self.scores))]
 
     def ranked(self, n_words: int) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """Return the sets as bits and their scores, best score first, the smaller set first among equals."""
@@ -157,6 +163,12 @@ class ParentLibraries:
             grew |= parents is not None and self.expand(v, parents)
         return grew
 
+    def expand_best(self, stop: NDArray[np.uint8]) -> None:
+        """Expand the best set of every variable, whatever the order, until no neighbour of it scores higher."""
+        for v, library in enumerate(self._libraries):
+            while not stop[0] and self.expand(v, library.best()):
+                pass
+
     def _unexpanded(self, v: int) -> Parents | None:
         """Return the best set of a variable whose neighbours have not been scored, None if there is none."""
         library = self._libraries[v]
@@ -193,14 +205,7 @@ class ParentLibraries:
         stop : ndarray of shape (1,), uint8
             Raised by another thread to end the search early.
         """
-        work = OrderWork(
-            order=order.copy(),
-            chosen=np.zeros(len(order), np.int64),
-            visits=np.zeros(len(order), np.int64),
-            before=np.zeros(self._words, np.uint64),
-            stop=stop,
-            n_scans=np.zeros(1, np.int64),
-        )
+        work = self._new_work(order, stop)
         gained = explored = False
         while True:
             table = self.table()
@@ -208,8 +213,7 @@ class ParentLibraries:
                 raise ValueError(f"No parent set in the library suits the order {order.tolist()}.")
             size = float(np.abs(table.scores[work.chosen]).sum())
             gained |= reinsert_all(table, work, rounding(size), generator) > 0
-            ranks = (work.chosen - table.starts[:-1]).tolist()
-            sets = [self.parents(v, rank) for v, rank in enumerate(ranks)]
+            sets = self._chosen(table, work)
             grew = self._expand_all(sets, stop)
             if stop[0]:
                 break
@@ -221,6 +225,57 @@ class ParentLibraries:
             explored = True
         self.n_scans += int(work.n_scans[0])
         return sets
+
+    def chained(
+        self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """Return an order after one pass over the variables that moves chains of them with a gain.
+
+        Where variables determine each other in both directions, no move of a single one turns a chain of edges round:
+        all of them have to move at once.
+
+        Parameters
+        ----------
+        order, generator, stop
+            As of `climbed`.
+        """
+        table, work = self.table(), self._new_work(order, stop)
+        if not choose_sets(table, work):
+            raise ValueError(f"No parent set in the library suits the order {order.tolist()}.")
+        ranked = [[library.sets[k] for k in library.ranks.tolist()] for library in self._libraries]
+        score, sets = float(table.scores[work.chosen].sum()), self._chosen(table, work)
+        for v in generator.permutation(len(order)).tolist():
+            if stop[0]:
+                break
+            first = [] if sets[v] == ranked[v][0] else _chain(v, sets, ranked)
+            if not first:
+                continue
+            moved = set(first)
+            rest = [u for u in work.order.tolist() if u not in moved]
+            other = self._new_work(np.array(first + rest, np.int64), stop)._replace(n_scans=work.n_scans)
+            if not choose_sets(table, other):
+                continue
+            of_other = float(table.scores[other.chosen].sum())
+            if is_gain(of_other - score, score):
+                work, score, sets = other, of_other, self._chosen(table, other)
+        self.n_scans += int(work.n_scans[0])
+        return work.order
+
+    def _new_work(self, order: NDArray[np.int64], stop: NDArray[np.uint8]) -> OrderWork:
+        """Return work space that begins with an order."""
+        return OrderWork(
+            order=order.copy(),
+            chosen=np.zeros(len(order), np.int64),
+            visits=np.zeros(len(order), np.int64),
+            before=np.zeros(self._words, np.uint64),
+            stop=stop,
+            n_scans=np.zeros(1, np.int64),
+        )
+
+    def _chosen(self, table: ParentSetTable, work: OrderWork) -> list[Parents]:
+        """Return the parents of every variable that kernels have chosen from the latest table."""
+        ranks = (work.chosen - table.starts[:-1]).tolist()
+        return [self.parents(v, rank) for v, rank in enumerate(ranks)]
 
     def state(self) -> dict[str, Any]:
         """Return the sets in the order of their entry, with 1 for those whose neighbours have been scored."""
@@ -301,7 +356,11 @@ class ParentPricer(Refiner):
             parents[child].append(parent)
         for v, of_variable in enumerate(parents):
             self.libraries.enter(v, tuple(sorted(of_variable)))
-        sets = self.libraries.climbed(_random_order(parents, generator), generator, self.stop)
+        order = _random_order(parents, generator)
+        if n > _FEWEST_CHAINED:
+            self.libraries.expand_best(self.stop)
+            order = self.libraries.chained(order, generator, self.stop)
+        sets = self.libraries.climbed(order, generator, self.stop)
         edges = [(parent, v) for v, of_variable in enumerate(sets) for parent in of_variable]
         return self.problem.genotype(edges, [0] * n)
 
@@ -318,6 +377,46 @@ def pairs_of_climbs(
         for v, parents in enumerate(libraries.climbed(order, generator, np.zeros(1, np.uint8))):
             joined[v, list(parents)] = True
     return joined | joined.T
+
+
+def _chain(first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents]]) -> list[int]:
+    """Return the variables that come up to `first` in an order where it has the best set of its library.
+
+    Its parents, their parents and so on keep their sets, apart from those whose set would close a cycle: they get their
+    best set without one.
+
+    Parameters
+    ----------
+    first : int
+    sets : sequence of tuple of int
+        Parents of every variable.
+    ranked : sequence of sequence of tuple of int
+        Library of every variable, best set first.
+
+    Returns
+    -------
+    order : list of int
+        Parents before their children; empty if some variable has required parents that close a cycle.
+    """
+    order: list[int] = []
+    # variables on the path from `first`, each with its parents that are still to be visited
+    path = {first: iter(ranked[first][0])}
+    reached = {first}
+    while path:
+        v, parents = next(reversed(path.items()))
+        parent = next((p for p in parents if p not in reached), None)
+        if parent is None:
+            order.append(v)
+            del path[v]
+            continue
+        chosen: Parents | None = sets[parent]
+        if not path.keys().isdisjoint(sets[parent]):
+            chosen = next((s for s in ranked[parent] if path.keys().isdisjoint(s)), None)
+        if chosen is None:
+            return []
+        reached.add(parent)
+        path[parent] = iter(chosen)
+    return order
 
 
 def _random_order(parents: Sequence[Iterable[int]], generator: np.random.Generator) -> NDArray[np.int64]:

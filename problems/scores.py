@@ -10,7 +10,15 @@ import numpy as np
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_number, is_real
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule
 
-__all__ = ["SCORING_METHODS", "ScoringMethod", "is_gain", "rounding", "score_rule", "scoring_method"]
+__all__ = [
+    "SCORING_METHODS",
+    "ScoringMethod",
+    "is_gain",
+    "price_per_parameter",
+    "rounding",
+    "score_rule",
+    "scoring_method",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,25 @@ def scoring_method(
     )
 
 
+def price_per_parameter(method: ScoringMethod, n_rows: int, penalty: str | float) -> float:
+    """Return the nats per free parameter that a scoring method takes, 0 for marginal likelihoods; see `score_rule`."""
+    named = {"bic": log(n_rows) / 2, "literal": log(n_rows / 2), "aic": 1.0}
+    if isinstance(penalty, str) and penalty in named:
+        weight = named[penalty]
+    elif not isinstance(penalty, str) and is_real(penalty) and 0 <= penalty < inf:
+        weight = float(penalty)
+    else:
+        raise GomeaBnError(
+            [
+                Option("penalty"),
+                f" must be 'bic', 'literal', 'aic' or a finite number of at least 0, got {penalty!r:.80}.",
+            ]
+        )
+    if method.prior != "penalty":
+        return 0.0
+    return weight if method.name == "density-bic" else named[method.name]
+
+
 def score_rule(
     method: ScoringMethod,
     n_rows: int,
@@ -133,20 +160,8 @@ def score_rule(
     x_log_x[1:] = x[1:] * np.log(x[1:])
     check_choice("prior", prior, ("dirichlet", "bdeu"))
     check_number("equivalent_sample_size", equivalent_sample_size, 0, 1e6, above=True)
-    named = {"bic": log(n_rows) / 2, "literal": log(n_rows / 2), "aic": 1.0}
-    if isinstance(penalty, str) and penalty in named:
-        weight = named[penalty]
-    elif not isinstance(penalty, str) and is_real(penalty) and 0 <= penalty < inf:
-        weight = float(penalty)
-    else:
-        raise GomeaBnError(
-            [
-                Option("penalty"),
-                f" must be 'bic', 'literal', 'aic' or a finite number of at least 0, got {penalty!r:.80}.",
-            ]
-        )
+    weight = price_per_parameter(method, n_rows, penalty)
     if method.prior == "penalty":
-        weight = weight if method.name == "density-bic" else named[method.name]
         return ScoreRule(LIKELIHOOD, weight, 0.0, x_log_x, np.zeros(1))
     if method.prior == "bdeu" or (method.name == "density-bd" and prior == "bdeu"):
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))

@@ -19,6 +19,7 @@ __all__ = [
     "Screening",
     "candidate_pairs",
     "check_max_candidates",
+    "ranked_pairs",
 ]
 
 UNSCREENED_VARIABLES = 100
@@ -29,6 +30,10 @@ AUTO_CANDIDATES = 10
 # numbers of bins at which continuous columns are compared
 _BINS = (3, 6)
 _MOST_PARENTS = 4
+# of `conditional_ranks`: other parents that are given, and sets of them of one size
+_MOST_GIVEN = 2
+_KEPT_SETS = 6
+_MOST_RANKED = 5
 # families times rows, about a nanosecond each; with more, a sample of the rows is compared
 _MAX_VISITS = 4e9
 _FEWEST_ROWS = 1000
@@ -81,9 +86,7 @@ def candidate_pairs(
         max_candidates = None if n <= UNSCREENED_VARIABLES else AUTO_CANDIDATES
     if max_candidates is None or int(max_candidates) >= n - 1:
         return None
-    required = np.triu(~rules.allowed[:, :, 0], 1)
-    possible = np.triu(rules.allowed[:, :, 1] | rules.allowed[:, :, 2], 1)
-    required, possible = required | required.T, possible | possible.T
+    required, possible = _ruled_pairs(rules)
     is_candidate = required.copy()
     screening = Screening(scorer)
     rankings = [screening.pairwise()]
@@ -95,6 +98,24 @@ def candidate_pairs(
         best = np.argsort(-strengths, axis=1, kind="stable")[:, : int(max_candidates)]
         np.put_along_axis(is_candidate, best, True, axis=1)
     return np.asarray((is_candidate | is_candidate.T) & possible)
+
+
+def ranked_pairs(scorer: FamilyScorer, rules: EdgeRules) -> NDArray[np.bool_]:
+    """Return pairs by `Screening.conditional_ranks`, a symmetric bool matrix of shape (N, N).
+
+    Among tables of many discrete columns that determine each other, it finds parents that `candidate_pairs` leaves out,
+    in about three times the time. Rules count as in `candidate_pairs`.
+    """
+    required, possible = _ruled_pairs(rules)
+    is_candidate = Screening(scorer).conditional_ranks(rules.max_indegree) < _MOST_RANKED
+    return np.asarray((required | is_candidate | is_candidate.T) & possible)
+
+
+def _ruled_pairs(rules: EdgeRules) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the pairs with a required edge, and those that may be joined, symmetric, (N, N)."""
+    required = np.triu(~rules.allowed[:, :, 0], 1)
+    possible = np.triu(rules.allowed[:, :, 1] | rules.allowed[:, :, 2], 1)
+    return required | required.T, possible | possible.T
 
 
 class Screening:
@@ -116,8 +137,8 @@ class Screening:
         n_families = 2.0 * n**2 * len(_BINS) ** 2
         n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, _MAX_VISITS / n_families)))
         rows = scorer.rows._replace(curves=no_curves())
-        # (number of levels, N): by level the view of every variable
-        self._views = np.array([_nearest_views(scorer, bins) for bins in _BINS])
+        # (number of levels, N): by level the view of every variable; levels of discrete columns are the same
+        self._views = np.unique([_nearest_views(scorer, bins) for bins in _BINS], axis=0)
         if n_rows < scorer.n_rows:
             chosen = np.sort(np.random.default_rng(_ROW_SEED).choice(scorer.n_rows, n_rows, replace=False))
             codes = np.zeros((len(rows.codes), n_rows), np.uint8)
@@ -174,6 +195,33 @@ class Screening:
                         break
                     parents.append(int(others[best]))
         return strengths
+
+    def conditional_ranks(self, max_indegree: int = _MOST_PARENTS) -> NDArray[np.int64]:
+        """Return the best rank of one more parent given others, shape (N, N): row child, column parent; 0 is first.
+
+        Parents are ranked by strength given each of the best few sets of none, one and two other parents. A switch
+        between two parents is independent of the child unless both of them are given, and its rank is low before.
+        """
+        n = self.n_variables
+        ranks = np.full((n, n), n)
+        for views in self._views:
+            for child in range(n):
+                sets: dict[tuple[int, ...], float] = {(): 0.0}
+                for size in range(min(_MOST_GIVEN, max_indegree - 1) + 1):
+                    larger: dict[tuple[int, ...], float] = {}
+                    for parents, gain in sets.items():
+                        others = np.setdiff1d(np.arange(n), [child, *parents])
+                        given = views[np.array(parents, np.int64)]
+                        compared, gains = self._strengths(views[child], given, views[others])
+                        strongest = others[np.argsort(-compared, kind="stable")]
+                        ranks[child, strongest] = np.minimum(
+                            ranks[child, strongest], np.arange(len(strongest))
+                        )
+                        for k in np.argsort(-gains, kind="stable")[:_KEPT_SETS].tolist():
+                            if gains[k] > 0 and size < _MOST_GIVEN:
+                                larger[tuple(sorted((*parents, int(others[k]))))] = gain + float(gains[k])
+                    sets = dict(sorted(larger.items(), key=lambda item: -item[1])[:_KEPT_SETS])
+        return ranks
 
     def _strengths(
         self, child: np.int64, parents: NDArray[np.int64], others: NDArray[np.int64]

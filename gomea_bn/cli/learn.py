@@ -299,6 +299,10 @@ def _learn(
             )
         source_sha256 = files_digest(data)
     else:
+        if learner.scheduler is not None:
+            raise GomeaBnError(
+                "--scheduler counts the rows of a folder of Parquet files; leave it out for a table in one file."
+            )
         rows = read_data(
             data,
             kinds=learner.kinds or {},
@@ -510,6 +514,11 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
         return ""
     kinds = Counter(move["kind"] for move in record["moves"])
     edges = sum(kinds[kind] for kind in ("add", "remove", "replace", "reverse"))
+    if record["tables_of"] == "sample":
+        return (
+            f"Interrupted before all {record['n_rows']:,} rows were counted: this is the network of a sample of "
+            f"{record['sample_rows']:,} rows, with its tables.\n"
+        )
     ended = (
         "No single edge and no other cuts of a column would raise the score over all rows."
         if record["stopped_by"] != "interrupt"

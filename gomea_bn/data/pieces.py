@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
 
 from gomea_bn.data.frames import arrow_frame, require_pyarrow
 from gomea_bn.data.separated import first_line
@@ -24,6 +25,8 @@ BATCH_ROWS = 131_072
 """Largest number of rows of a frame that a piece gives."""
 
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
+# name of the folder of rows without a value, as Hive and pandas write it
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class Piece(Protocol):
@@ -45,11 +48,14 @@ class FilePiece:
     path : str
     first, last : int
         First group and the group after the last one.
+    of_folders : tuple of (name, value)
+        Columns whose value is in the name of a folder, as in "year=2024"; they are the last ones.
     """
 
     path: str
     first: int
     last: int
+    of_folders: tuple[tuple[str, str | int | None], ...] = ()
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -61,26 +67,36 @@ class FilePiece:
 
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows; see `Piece`."""
+        import pandas as pd
+        import pyarrow as pa
+
+        try:
+            for batch in self._batches(columns):
+                frame = arrow_frame(pa.Table.from_batches([batch]))
+                for name, value in self.of_folders:
+                    frame[name] = pd.Series(value, frame.index, object if value is None else None)
+                yield frame
+        except (OSError, pa.ArrowException) as error:
+            raise GomeaBnError(f"File '{self.path}' cannot be read: {first_line(error)}") from error
+
+    def _batches(self, columns: Sequence[str] | None) -> Iterator[Any]:
+        """Give the rows as record batches of at most `BATCH_ROWS` rows."""
         import pyarrow as pa
 
         if self.path.lower().endswith(_PARQUET):
+            names = {name for name, _ in self.of_folders}
             file = _parquet(self.path)
-            batches = file.iter_batches(
+            yield from file.iter_batches(
                 BATCH_ROWS,
                 row_groups=list(range(self.first, self.last)),
-                columns=columns,
+                columns=None if columns is None else [name for name in columns if name not in names],
                 # every piece is read by one thread
                 use_threads=False,
             )
-        else:
-            reader = _arrow(self.path)
-            batches = (
-                part
-                for batch in range(self.first, self.last)
-                for part in pa.Table.from_batches([reader.get_batch(batch)]).to_batches(BATCH_ROWS)
-            )
-        for batch in batches:
-            yield arrow_frame(pa.Table.from_batches([batch]))
+            return
+        reader = _arrow(self.path)
+        for batch in range(self.first, self.last):
+            yield from pa.Table.from_batches([reader.get_batch(batch)]).to_batches(BATCH_ROWS)
 
 
 @dataclass(frozen=True)
@@ -139,7 +155,10 @@ def files_digest(source: str | os.PathLike[str]) -> str:
     """
     digest = hashlib.sha256()
     for path in _files(os.fspath(source)):
-        status = os.stat(path)
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise GomeaBnError(f"File '{path}' cannot be read: {error.strerror}.") from error
         digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
     return digest.hexdigest()
 
@@ -151,7 +170,8 @@ def pieces_of(source: Any) -> list[Piece]:
     ----------
     source : path, pattern, Dask dataframe, or sequence of DataFrame
         A folder stands for all Parquet and Arrow files in it and in its folders, except hidden ones and those whose
-        name begins with an underscore. A pattern is one of `glob`, such as "rows/part-*.parquet".
+        name begins with an underscore; links are followed. A pattern is one of `glob`, such as
+        "rows/part-*.parquet". A folder called "year=2024" inside stands for a column "year", which is 2024 in its rows.
 
     Raises
     ------
@@ -175,26 +195,82 @@ def _pieces_of_files(text: str) -> list[Piece]:
     require_pyarrow(f"Reading '{text}'")
     pieces: list[Piece] = []
     names: list[str] | None = None
-    for path in paths:
-        of_file, n_groups = _schema(path)
+    for path, of_folders in zip(paths, _columns_of_folders(text, paths), strict=True):
+        in_file, n_groups = _schema(path)
+        added = tuple((name, value) for name, value in of_folders.items() if name not in in_file)
+        of_file = [*in_file, *(name for name, _ in added)]
         if names is None:
             names = of_file
         elif names != of_file:
             raise GomeaBnError(_difference(paths[0], names, path, of_file))
-        pieces += [FilePiece(path, group, group + 1) for group in range(n_groups)]
+        pieces += [FilePiece(path, group, group + 1, added) for group in range(n_groups)]
     return pieces
+
+
+def _columns_of_folders(text: str, paths: Sequence[str]) -> list[Mapping[str, str | int | None]]:
+    """Return for every file the values in the names of its folders, as in "year=2024/", below the given folder.
+
+    Values of a column are integers if all of them are.
+    """
+    fixed = text
+    while glob.has_magic(fixed) and not os.path.exists(fixed):
+        fixed = os.path.dirname(fixed)
+    texts = [
+        {
+            name: unquote(value)
+            for name, mark, value in (
+                part.partition("=") for part in Path(path).relative_to(fixed).parts[:-1]
+            )
+            if name and mark
+        }
+        for path in paths
+    ]
+    values: dict[str, set[str]] = {}
+    for of_file in texts:
+        for name, value in of_file.items():
+            values.setdefault(name, set()).add(value)
+    is_integer = {
+        name: all(_is_integer(value) for value in of_column - {_NO_VALUE})
+        for name, of_column in values.items()
+    }
+    return [
+        {
+            name: None if value == _NO_VALUE else int(value) if is_integer[name] else value
+            for name, value in of_file.items()
+        }
+        for of_file in texts
+    ]
+
+
+def _is_integer(text: str) -> bool:
+    """Return whether a text is an integer without leading zeros, which are part of a code."""
+    try:
+        return str(int(text)) == text
+    except ValueError:
+        return False
 
 
 def _files(text: str) -> list[str]:
     """Return the paths of the files that a folder or a pattern stands for, sorted."""
     endings = (*_PARQUET, *_ARROW)
-    if os.path.isdir(text):
-        inside = [path for path in Path(text).rglob("*") if path.suffix.lower() in endings and path.is_file()]
-        parts_of = [(path, path.relative_to(text).parts) for path in inside]
-        return sorted(
-            str(path) for path, parts in parts_of if not any(p.startswith((".", "_")) for p in parts)
-        )
-    return sorted(path for path in glob.glob(text, recursive=True) if path.lower().endswith(endings))
+    if not os.path.isdir(text):
+        return sorted(path for path in glob.glob(text, recursive=True) if path.lower().endswith(endings))
+    paths = []
+    # a link to a folder above would be followed for ever
+    seen: set[str] = set()
+    for folder, folders, files in os.walk(text, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        paths += [
+            os.path.join(folder, name)
+            for name in files
+            if name.lower().endswith(endings) and not name.startswith((".", "_"))
+        ]
+    return sorted(paths)
 
 
 def _schema(path: str) -> tuple[list[str], int]:

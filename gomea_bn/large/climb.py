@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.large.counts import CountPlan, FamilyCounter, View
-from gomea_bn.large.grid_cuts import GridColumn, GridCuts, family_score
+from gomea_bn.large.grid_cuts import GridColumn, GridCuts
+from gomea_bn.large.scores import family_score
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.threads import StopFlag
@@ -32,15 +34,15 @@ _FamilyKey = tuple[tuple[int, bytes], ...]
 
 @dataclass(frozen=True)
 class SearchRules:
-    """What the climb may change, and what edges cost.
+    """What the climb may change, and how families are scored.
 
     Attributes
     ----------
     edges : EdgeRules
     pairs : ndarray of shape (n_columns, n_columns), bool
         Pairs of columns that may be joined.
-    edge_cost : float
-        Nats per edge.
+    score : ScoreRule
+        Score of families over all rows; see `scores.family_score`.
     limits : CutLimits
     recut : frozenset of int
         Columns whose cuts may change.
@@ -48,7 +50,7 @@ class SearchRules:
 
     edges: EdgeRules
     pairs: NDArray[np.bool_]
-    edge_cost: float
+    score: ScoreRule
     limits: CutLimits
     recut: frozenset[int]
 
@@ -187,7 +189,7 @@ class Climb:
         total = 0.0
         is_shaped = np.zeros(len(self.parents), np.bool_)
         for v, table in enumerate(tables):
-            total += family_score(table) - self.rules.edge_cost * len(self.parents[v])
+            total += family_score(table, self.rules.score)
             column = self.columns[v]
             if column is not None:
                 constant, is_shaped[v] = column.constant(self.cuts[v])
@@ -233,7 +235,7 @@ class Climb:
         for family in families.values():
             key = self._key(family)
             if key not in self._scores:
-                self._scores[key] = family_score(tables[key]) - self.rules.edge_cost * (len(family) - 1)
+                self._scores[key] = family_score(tables[key], self.rules.score)
         for v, of_column in due.items():
             column = self.columns[v]
             assert column is not None

@@ -11,25 +11,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from gomea_bn.large.kernels import interval_gains_of_counts
+from gomea_bn.large.scores import dirichlet_score
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
 
-__all__ = ["GridColumn", "GridCuts", "family_score"]
+__all__ = ["GridColumn", "GridCuts"]
 
 # cells and counters of a dynamic programme: its time grows with cells * cells * counters
 _MOST_WORK = 30_000_000
-
-
-def family_score(counts: NDArray[np.int64]) -> float:
-    """Return the log marginal likelihood of a table of counts under Dirichlet(1) priors, in nats.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (card(parent_1), ..., card(child)), int64
-    """
-    cardinality = counts.shape[-1]
-    totals = counts.sum(axis=-1)
-    return float(gammaln(counts + 1.0).sum() - (gammaln(totals + cardinality) - gammaln(cardinality)).sum())
 
 
 @dataclass(frozen=True)
@@ -85,7 +74,7 @@ class GridColumn:
     def _constant(self, counts: NDArray[np.int64], ends: NDArray[np.int64], *, shaped: bool) -> float:
         if shaped:
             assert self.shape is not None
-            return self.shape.compared_log_likelihood - family_score(counts)
+            return self.shape.compared_log_likelihood - dirichlet_score(counts)
         filled = counts > 0
         edges = self.edges[ends]
         if len(self.measures) == 2 and not self._is_wide_enough(ends):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.data.pieces import files_digest
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding, scaled_log_density
@@ -34,6 +36,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET
+from gomea_bn.problems.scores import price_per_parameter
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.threads import StopFlag
@@ -102,7 +105,7 @@ def learn_from_pieces(
     _check_options(learner)
     tell = announce or (print_line if learner.verbose else silent)
     with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
-        return _Fit(learner, counter, tell).run()
+        return _Fit(learner, source, counter, tell).run()
 
 
 def compile_large_kernels(announce: Callable[[str], object]) -> float:
@@ -143,10 +146,13 @@ class _Fit:
     def __init__(
         self,
         learner: BayesNetLearner,
+        source: Any,
         counter: FamilyCounter,
         tell: Callable[[str], object],
     ) -> None:
         self.learner = learner
+        self.source = source
+        self.digest = _digest_of(source)
         self.counter = counter
         self.tell = tell
         self.stop = StopFlag(None)
@@ -160,36 +166,65 @@ class _Fit:
         on_sample = replace(self.learner, curves="none", missing="error", random_state=self.seed)
         self.options = LearningOptions.of(on_sample, self.n_rows)
         self.method, self.rule = scoring_of(table, self.options)
-        if self.rule.kind != DIRICHLET:
+        if self.rule.kind != DIRICHLET and any(column.is_continuous for column in table.columns):
             raise GomeaBnError(
                 [
-                    "A table in pieces can be learned with ",
+                    "A table in pieces with continuous columns can be learned with ",
                     Option("scoring_method", "density-bd"),
                     f" alone, got {self.method.name!r}.",
                 ]
             )
+        self.table = table
         self.tell(f"Searching on a sample of {table.n_rows:,} rows.")
         on_sample.fit(table)
-        after_search = perf_counter() - self.began
-        if on_sample.stopped_by_ == "interrupt":
-            self.stop.raise_for("interrupt")
-        self.table = table
-        self.shapes = column_shapes(table, self.options)
+        self.after_search = perf_counter() - self.began
+        try:
+            with self.stop.catching_interrupts():
+                if on_sample.stopped_by_ == "interrupt":
+                    self.tell("Counting the tables over all rows (Ctrl-C leaves those of the sample).")
+                    self.stop.raise_for("interrupt")
+                return self._improved(on_sample)
+        except KeyboardInterrupt:
+            return self._of_sample(on_sample)
+
+    def _improved(self, on_sample: BayesNetLearner) -> LargeFit:
+        """Return the network of the sample, improved on all rows."""
+        self.shapes = column_shapes(self.table, self.options)
         self.sorted = {
             column.name: SortedColumn(np.asarray(column.values, np.float64))
-            for column in table.columns
+            for column in self.table.columns
             if column.is_continuous
         }
         network = on_sample.network_
         boundaries = {name: self._first_boundaries(name, network.cut_points[name]) for name in self.sorted}
-        with self.stop.catching_interrupts():
-            self._code(boundaries, is_first=True)
-            climb = self._climb(network)
-            self._refine(climb)
-            for _ in range(_MOST_ROUNDS):
-                if self.stop.flag[0] or not climb.improve(edges=True) or not self._refine(climb):
-                    break
-            return self._result(climb, on_sample, after_search)
+        self._code(boundaries, is_first=True)
+        climb = self._climb(network)
+        self._refine(climb)
+        for _ in range(_MOST_ROUNDS):
+            if self.stop.flag[0] or not climb.improve(edges=True) or not self._refine(climb):
+                break
+        return self._result(climb, on_sample)
+
+    def _of_sample(self, on_sample: BayesNetLearner) -> LargeFit:
+        """Return the network and the tables of the sample, after a Ctrl-C that did not wait for all rows."""
+        self.stop.raise_for("interrupt")
+        record = self._record(0, [], tables_of="sample")
+        network = on_sample.network_.with_metadata(all_rows=record)
+        return LargeFit(network, on_sample, on_sample.score_, record)
+
+    def _record(self, n_passes: int, moves: list[dict[str, Any]], *, tables_of: str) -> dict[str, Any]:
+        """Return what was done, as plain values."""
+        return {
+            "n_rows": self.n_rows,
+            "sample_rows": self.table.n_rows,
+            "tables_of": tables_of,
+            "readings": self.n_readings,
+            "passes": n_passes,
+            "moves": moves,
+            "stopped_by": self.stop.reason or "local optimum",
+            "seconds_to_sample_network": self.after_search,
+            "seconds": perf_counter() - self.began,
+        }
 
     def _sample(self) -> Table:
         """Read all rows once, and return the sample as a table."""
@@ -241,6 +276,7 @@ class _Fit:
             drops_missing=self.learner.missing == "drop",
         )
         coded = self.counter.code(coding)
+        self._check_unchanged()
         self.n_readings += 1
         if self.learner.missing != "drop":
             check_complete(self.table, coded.n_missing)
@@ -263,6 +299,11 @@ class _Fit:
             else None
             for column in self.table.columns
         ]
+
+    def _check_unchanged(self) -> None:
+        """Raise if the files of the table were written to since the first reading."""
+        if self.digest != _digest_of(self.source):
+            raise GomeaBnError("Files of the table have changed while it was learned from.", ["start again"])
 
     def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
         """Return the shape of a column with its log likelihood over all rows.
@@ -323,7 +364,9 @@ class _Fit:
             rules=SearchRules(
                 edges=edge_rules,
                 pairs=pairs,
-                edge_cost=self.rule.edge_cost,
+                score=self.rule._replace(
+                    weight=price_per_parameter(self.method, self.n_rows, self.options.penalty)
+                ),
                 limits=CutLimits(1, options.max_bins, options.min_width, options.min_bin_count),
                 recut=frozenset(
                     v for v, c in enumerate(table.columns) if c.is_continuous and c.name not in fixed
@@ -392,7 +435,7 @@ class _Fit:
         inside = np.unique(chosen[(chosen > column.low) & (chosen < column.high)])
         return self._with_cuts(inside, column.boundaries[cuts])
 
-    def _result(self, climb: Climb, on_sample: BayesNetLearner, after_search: float) -> LargeFit:
+    def _result(self, climb: Climb, on_sample: BayesNetLearner) -> LargeFit:
         """Return the network, with tables of all rows."""
         table, names = self.table, self.table.names
         counts = climb.family_tables()
@@ -407,23 +450,13 @@ class _Fit:
                 for p in sorted(climb.parents[v])
                 if (several[p] and several[v]) or climb.rules.requires(p, v)
             ]
-            score += (len(climb.parents[v]) - len(kept)) * climb.rules.edge_cost
+            score += (len(climb.parents[v]) - len(kept)) * climb.rules.score.edge_cost
             edges += [(names[p], name) for p in kept]
             axes = tuple(a for a, p in enumerate(sorted(climb.parents[v])) if p not in kept)
             of_kept = np.asarray(counts[v].sum(axis=axes), np.float64)
             tables[name] = table_of_counts(of_kept, on_sample.pseudo_count)
         continuous = [column.name for column in table.columns if column.is_continuous]
-        moves = _described(climb, names)
-        record = {
-            "n_rows": self.n_rows,
-            "sample_rows": table.n_rows,
-            "readings": self.n_readings,
-            "passes": climb.n_passes,
-            "moves": moves,
-            "stopped_by": self.stop.reason or "local optimum",
-            "seconds_to_sample_network": after_search,
-            "seconds": perf_counter() - self.began,
-        }
+        record = self._record(climb.n_passes, _described(climb, names), tables_of="all rows")
         network = DiscretizedBayesNet(
             names,
             edges,
@@ -442,6 +475,11 @@ class _Fit:
             },
         )
         return LargeFit(network, on_sample, score, record)
+
+
+def _digest_of(source: Any) -> str:
+    """Return what changes if files are written to, "" for a table that is in no files."""
+    return files_digest(source) if isinstance(source, (str, os.PathLike)) else ""
 
 
 def _described(climb: Climb, names: Sequence[str]) -> list[dict[str, Any]]:

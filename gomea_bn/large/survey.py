@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -88,16 +89,26 @@ def sample_of(parts: Sequence[Sampled], positions: Sequence[NDArray[np.int64]]) 
 
 
 def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:
-    """Return positions of rows in which columns have their extreme values, or each of few values first."""
+    """Return positions of rows in which columns have their extreme values, their first gap, or few values first."""
     kept: list[NDArray[np.int64]] = []
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]
+        # so that missing values outside the sample are an error before the search
+        kept.append(np.flatnonzero(column.isna().to_numpy())[:1])
         first = column.iloc[:_FIRST_ROWS]
         # numbers with a fraction are levels only if they repeat
         most = len(first) // 2 if pd.api.types.is_float_dtype(column) else _FEW
-        if first.nunique() <= min(most, _FEW):
+        if _n_distinct(first) <= min(most, _FEW):
             kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:_FEW])
         is_ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
         if is_ordered and column.notna().any():
             kept.append(np.array([column.argmin(), column.argmax()], np.int64))
     return np.unique(np.concatenate(kept)) if kept else np.empty(0, np.int64)
+
+
+def _n_distinct(column: pd.Series[Any]) -> float:
+    """Return the number of distinct values; infinity for lists and records, which the table of the sample refuses."""
+    try:
+        return column.nunique()
+    except TypeError:
+        return np.inf

@@ -45,7 +45,12 @@ from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.parent_pricing import pairs_of_climbs
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
-from gomea_bn.problems.screening import candidate_pairs, check_max_candidates
+from gomea_bn.problems.screening import (
+    UNSCREENED_VARIABLES,
+    candidate_pairs,
+    check_max_candidates,
+    ranked_pairs,
+)
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.texts import listed
 
@@ -248,9 +253,10 @@ def learning_problem(
     scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
     is_discrete = all(v.n_levels for v in variables)
     if pairs is None:
-        pairs = searched_pairs(table, scorer, rules, options.max_candidates, is_quick=options.is_hasty)
-        if pairs is not None and is_discrete and options.max_candidates == "auto":
-            pairs = _with_pairs_of_climbs(pairs, scorer, rules)
+        if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
+            pairs = _pairs_of_discrete(table, scorer, rules)
+        else:
+            pairs = searched_pairs(table, scorer, rules, options.max_candidates, is_quick=options.is_hasty)
     return StructureProblem(
         scorer,
         rules,
@@ -263,14 +269,17 @@ def learning_problem(
     )
 
 
-def _with_pairs_of_climbs(
-    pairs: NDArray[np.bool_], scorer: FamilyScorer, rules: EdgeRules
-) -> NDArray[np.bool_]:
-    """Return screened pairs and those that local searches over all pairs join, unless the table is too large."""
-    if len(pairs) ** 2 * scorer.n_rows > _MOST_CLIMBED_CELLS:
-        return pairs
+def _pairs_of_discrete(table: Table, scorer: FamilyScorer, rules: EdgeRules) -> NDArray[np.bool_] | None:
+    """Return the pairs of many discrete columns: screened ones, and those that local searches over all pairs join.
+
+    Tables that are too large for these searches get pairs of parents that matter only together.
+    """
+    if len(scorer.variables) ** 2 * scorer.n_rows > _MOST_CLIMBED_CELLS:
+        return _varying_pairs(table, ranked_pairs(scorer, rules))
+    pairs = searched_pairs(table, scorer, rules, "auto")
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
-    return np.logical_or(pairs, pairs_of_climbs(scorer, rules, _N_CLIMBS, generator))
+    joined = pairs_of_climbs(scorer, rules, _N_CLIMBS, generator)
+    return None if pairs is None else np.logical_or(pairs, joined)
 
 
 def _first_cuts(
@@ -372,7 +381,11 @@ def searched_pairs(
 
     These are the pairs of `candidate_pairs` without those of constant columns.
     """
-    pairs = candidate_pairs(scorer, rules, max_candidates, is_quick=is_quick)
+    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates, is_quick=is_quick))
+
+
+def _varying_pairs(table: Table, pairs: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return pairs, of which None stands for all, without those of constant columns."""
     varying = np.array([not column.is_constant for column in table.columns])
     if varying.all():
         return pairs

@@ -601,6 +601,25 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert "--sep does not apply to a folder of files" in refused.stderr
     refused = learn(tmp_path / "absent*", *small)
     assert refused.exit_code != 0
+    refused = learn(rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9")
+    assert refused.exit_code == 2
+    assert "leave it out for a table in one file" in refused.stderr
+
+
+def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch):
+    def interrupted(counter, coding):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gomea_bn.large.counts.LocalCounter.code", interrupted)
+    x = np.random.default_rng(1).normal(size=3000)
+    (tmp_path / "rows").mkdir()
+    pd.DataFrame({"x": x, "y": x**2}).to_parquet(tmp_path / "rows" / "0.parquet")
+    result = ok("learn", tmp_path / "rows", *QUICK, "--sample-rows", "1000", "--out", tmp_path / "run")
+    assert "Interrupted before all 3,000 rows were counted: this is the network of a sample" in result.stdout
+    assert (
+        json.loads((tmp_path / "run" / "network.json").read_text())["metadata"]["all_rows"]["tables_of"]
+        == "sample"
+    )
 
 
 FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]

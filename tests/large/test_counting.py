@@ -11,7 +11,8 @@ from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
 from gomea_bn.large.cells import Coding, coded_piece, scaled_log_density
 from gomea_bn.large.counts import CountPlan, LocalCounter, View
-from gomea_bn.large.grid_cuts import GridColumn, GridCuts, family_score
+from gomea_bn.large.grid_cuts import GridColumn, GridCuts
+from gomea_bn.large.scores import dirichlet_score
 from gomea_bn.large.survey import sample_of, sampled_rows, survey
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -175,7 +176,7 @@ def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None
     counts[1, 2] = 0
     method = scoring_method("density-bd")
     score = IntervalScore(method, score_rule(method, 2000, n_variables=3))
-    assert_allclose(family_score(counts), score.of_counts(counts.reshape(6, 4), 6.0), rtol=1e-12)
+    assert_allclose(dirichlet_score(counts), score.of_counts(counts.reshape(6, 4), 6.0), rtol=1e-12)
 
 
 def test_a_table_reads_the_sample_as_it_would_read_all_rows(frame) -> None:

@@ -15,10 +15,10 @@ import pytest
 from dask import delayed
 
 from gomea_bn import BayesNetLearner
-from gomea_bn.data.pieces import is_in_pieces, pieces_of
+from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.large import learning
+from gomea_bn.large import counts, learning
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces
@@ -198,7 +198,7 @@ def test_missing_values_are_named_or_dropped(frame, learner) -> None:
     [
         ({"density": "averaged"}, "needs a table in memory"),
         ({"discretizer": "equal-frequency"}, "'optimal' alone"),
-        ({"scoring_method": "density-bic"}, "'density-bd' alone"),
+        ({"scoring_method": "density-bic"}, "continuous columns can be learned with .*'density-bd' alone"),
         ({"sample_rows": 10}, "sample_rows must be an integer of at least 1000"),
         ({"scheduler": "tcp://127.0.0.1:9"}, "No Dask scheduler answers"),
     ],
@@ -259,6 +259,106 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
     assert stopped.record["stopped_by"] == "interrupt"
     assert stopped.record["moves"] == []
     assert stopped.network.metadata["n_rows"] == 6_000
+
+
+def test_a_second_ctrl_c_keeps_the_network_of_the_sample(frame, learner, monkeypatch) -> None:
+    def interrupted(self, coding):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(counts.LocalCounter, "code", interrupted)
+    stopped = learn_from_pieces(learner, [frame])
+    assert stopped.record["stopped_by"] == "interrupt"
+    assert stopped.record["tables_of"] == "sample"
+    assert stopped.network.edges == stopped.on_sample.network_.edges
+    assert stopped.network.metadata["n_rows"] == stopped.record["sample_rows"]
+    assert stopped.network.metadata["all_rows"] == stopped.record
+
+
+@pytest.fixture(scope="module")
+def letters() -> pd.DataFrame:
+    generator = np.random.default_rng(3)
+    a = generator.integers(0, 3, 4_000)
+    b = np.where(generator.random(4_000) < 0.8, a, 0)
+    c = np.where(generator.random(4_000) < 0.6, b, 1)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": generator.integers(0, 2, 4_000)}).astype(str)
+
+
+@pytest.mark.parametrize("score", [None, "bdeu", "bic", "aic", "k2", "density-bd"])
+def test_discrete_tables_have_every_score(letters, learner, score) -> None:
+    discrete = replace(learner, scoring_method=score, max_evaluations=300)
+    fit = learn_from_pieces(discrete, [letters.iloc[:1_500], letters.iloc[1_500:]])
+    assert fit.record["n_rows"] == 4_000
+    assert fit.score == pytest.approx(score_in_memory(letters, fit.network, discrete), rel=1e-12)
+    assert {frozenset(edge) for edge in fit.network.edges} >= {frozenset("ab"), frozenset("bc")}
+
+
+def test_values_in_names_of_folders_are_columns(frame, tmp_path) -> None:
+    for year, code in ((2023, "01"), (2024, "x%2Fy"), (2025, "__HIVE_DEFAULT_PARTITION__")):
+        folder = tmp_path / f"year={year}" / f"code={code}"
+        folder.mkdir(parents=True)
+        frame.iloc[:20].to_parquet(folder / "rows.parquet")
+    read = [next(piece.frames()) for piece in pieces_of(tmp_path)]
+    assert [part["year"].unique().tolist() for part in read] == [[2023], [2024], [2025]]
+    assert [part["code"].unique().tolist() for part in read[:2]] == [["01"], ["x/y"]]
+    assert read[2]["code"].isna().all()
+    assert list(next(pieces_of(tmp_path)[0].frames(["X1", "year"]))) == ["X1", "year", "code"]
+    matched = next(pieces_of(str(tmp_path / "year=20*" / "*" / "*.parquet"))[0].frames())
+    assert list(matched) == [*frame.columns, "year", "code"]
+    assert list(next(pieces_of(str(tmp_path / "year=2024" / "*" / "*.parquet"))[0].frames()))[-1] == "code"
+    frame.iloc[:20].to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(GomeaBnError, match="'year', 'code'"):
+        pieces_of(tmp_path)
+
+
+def test_links_are_followed_once_and_a_broken_one_is_an_error(frame, tmp_path) -> None:
+    (tmp_path / "far").mkdir()
+    frame.iloc[:20].to_parquet(tmp_path / "far" / "rows.parquet")
+    near = tmp_path / "near"
+    near.mkdir()
+    (near / "linked").symlink_to(tmp_path / "far")
+    (near / "itself").symlink_to(near)
+    assert [piece.n_rows() for piece in pieces_of(near)] == [20]
+    (near / "gone.parquet").symlink_to(tmp_path / "gone.parquet")
+    with pytest.raises(GomeaBnError, match=r"gone.parquet' is not a readable Parquet file"):
+        pieces_of(near)
+    with pytest.raises(GomeaBnError, match=r"gone.parquet' cannot be read"):
+        files_digest(near)
+
+
+def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path, monkeypatch) -> None:
+    frame.to_parquet(tmp_path / "rows.parquet")
+    before = learning._Fit._sample
+
+    def then_written(self):
+        table = before(self)
+        frame.iloc[:3_000].to_parquet(tmp_path / "rows.parquet")
+        return table
+
+    monkeypatch.setattr(learning._Fit, "_sample", then_written)
+    with pytest.raises(GomeaBnError, match="have changed while it was learned from"):
+        learner.fit(tmp_path)
+
+
+def test_a_damaged_file_is_named(frame, learner, tmp_path) -> None:
+    frame.to_parquet(tmp_path / "rows.parquet", compression="gzip")
+    content = bytearray((tmp_path / "rows.parquet").read_bytes())
+    content[100:20_000] = bytes(19_900)
+    (tmp_path / "rows.parquet").write_bytes(bytes(content))
+    with pytest.raises(GomeaBnError, match=r"rows.parquet' cannot be read"):
+        learner.fit(tmp_path)
+
+
+def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, learner) -> None:
+    nested = frame.assign(both=[[1, 2]] * len(frame))
+    with pytest.raises(GomeaBnError, match="Column 'both' must hold numbers"):
+        learn_from_pieces(learner, [nested])
+    searched = []
+    gap = frame.copy()
+    gap.loc[5_432, "X2"] = np.nan
+    with pytest.raises(GomeaBnError, match=r"missing values of a sample .*'X2' \(1\)"):
+        learn_from_pieces(learner, [gap], announce=searched.append)
+    assert not any("Searching" in line for line in searched)
 
 
 def test_given_bins_are_counted_from_all_rows(frame, fit) -> None:

@@ -9,7 +9,10 @@ from oracles import broken_rules, make_problem
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
 from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.problems import parent_pricing, screening
 from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
@@ -18,7 +21,7 @@ from gomea_bn.problems.kernels.insertion import (
     choose_sets,
     reinsert_all,
 )
-from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer, pairs_of_climbs
+from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer, Parents, _chain, pairs_of_climbs
 
 NEVER = np.zeros(1, np.uint8)
 
@@ -39,6 +42,13 @@ def score_of(problem, genotype):
 
 def empty(problem):
     return np.zeros(problem.n_variables, np.int16)
+
+
+@pytest.fixture(params=[False, True], ids=["single moves", "chains"])
+def chained(request, monkeypatch):
+    """Let graphs of few variables be improved by moves of chains too, or not."""
+    if request.param:
+        monkeypatch.setattr(parent_pricing, "_FEWEST_CHAINED", 0)
 
 
 def slow_choice(table, order):
@@ -145,7 +155,7 @@ def test_order_without_an_allowed_set_is_noticed():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_repeated_search_finds_the_best_of_all_graphs(seed):
+def test_repeated_search_finds_the_best_of_all_graphs(seed, chained):
     frame = discrete_frame(seed, 4)
     problem = problem_of(frame, max_indegree=3)
     pricer, rng = pricer_of(problem), np.random.default_rng(seed)
@@ -156,6 +166,41 @@ def test_repeated_search_finds_the_best_of_all_graphs(seed):
         genotype = improved
     best = max(score for _, score in scored_graphs(frame, 3))
     assert score_of(problem, genotype) == pytest.approx(best, abs=1e-8)
+
+
+def test_a_chain_that_runs_the_wrong_way_turns_round_at_once():
+    # every variable is determined by its neighbour on either side, a little better by the former one
+    ranked: list[list[Parents]] = [[(1,), ()], [(0,), (2,), ()], [(1,), (3,), ()], [(2,), ()], [()]]
+    backward: list[Parents] = [(1,), (2,), (3,), (), ()]
+    assert _chain(3, backward, ranked) == [0, 1, 2, 3]
+    # a variable that keeps its set stops the chain
+    assert _chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
+    # every set of variable 0 needs variable 1, whose best set needs variable 0
+    assert _chain(1, backward, [[(1,)], *ranked[1:]]) == []
+
+
+def test_moves_of_chains_raise_the_score_of_an_order():
+    rng = np.random.default_rng(3)
+    # two columns decide a third one, from which they cannot be told
+    a, b, d, f = rng.integers(0, 4, (4, 900))
+    c = (a + b) // 2
+    columns = [a, b, c, d, (c + d) // 2, f]
+    problem = make_problem([ScoredVariable(f"v{i}", c.astype(np.int32), 4) for i, c in enumerate(columns)])
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    libraries.expand_best(NEVER)
+    for v in range(6):
+        assert not libraries.expand(v, libraries._libraries[v].best())
+    order = np.arange(6)[::-1].copy()
+    scores = []
+    for of_order in (order, libraries.chained(order, rng, NEVER)):
+        table, work = libraries.table(), work_of(of_order)
+        assert choose_sets(table, work)
+        scores.append(table.scores[work.chosen].sum())
+        assert sorted(of_order.tolist()) == list(range(6))
+    assert scores[1] > scores[0]
+    assert libraries.n_scans > 0
+    stopped = libraries.chained(order, rng, np.ones(1, np.uint8))
+    assert stopped.tolist() == order.tolist()
 
 
 def test_library_has_the_neighbours_that_gain_and_all_smaller_sets():
@@ -173,7 +218,7 @@ def test_library_has_the_neighbours_that_gain_and_all_smaller_sets():
     assert [s in known for s in larger] == [score > scores[0] for score in scores[1:]]
 
 
-def test_rules_hold_in_every_improved_graph():
+def test_rules_hold_in_every_improved_graph(chained):
     frame = discrete_frame(2, 6, 300)
     names = list(frame.columns)
     knowledge = ExpertKnowledge(
@@ -216,7 +261,7 @@ def test_more_variables_than_bits_of_a_word():
     assert {65, 69} in [set(edge) for edge in problem.edges(improved)]
 
 
-def test_state_goes_on_as_if_never_interrupted():
+def test_state_goes_on_as_if_never_interrupted(chained):
     problem = problem_of(discrete_frame(4, 7, 200))
     first, second = pricer_of(problem), pricer_of(problem)
     nothing = np.empty(0, np.int64)
@@ -278,3 +323,37 @@ def test_limit_on_parents_holds_where_more_would_pay():
             parents[child] += 1
         sizes.append(max(parents))
     assert sizes == [2, 3]
+
+
+def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
+    with pytest.warns(GomeaBnWarning, match="is constant"):
+        table = read_table(discrete_frame(1, 6, 300).assign(same="x"))
+    monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
+    monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
+    monkeypatch.setattr(screening, "_MOST_RANKED", 1)
+    problem = learning_problem(table, LearningOptions(scoring_method="bdeu"))
+    expected = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    expected[6] = expected[:, 6] = False
+    assert (problem.pairs == expected).all()
+    assert 0 < problem.pairs.sum() < 30
+
+
+def test_ranks_find_a_switch_between_two_parents():
+    rng = np.random.default_rng(5)
+    first, second, switch = rng.integers(0, 4, 1_500), rng.integers(0, 4, 1_500), rng.integers(0, 2, 1_500)
+    others = rng.integers(0, 2, (20, 1_500))
+    columns = [np.where(switch, first, second), first, second, switch, *others]
+    variables = [
+        ScoredVariable(f"v{i}", c.astype(np.int32), 4 if i < 3 else 2) for i, c in enumerate(columns)
+    ]
+    problem = make_problem(variables)
+    ranks = screening.Screening(problem.scorer).conditional_ranks()
+    assert sorted(np.argsort(ranks[0])[:3].tolist()) == [1, 2, 3]
+    assert ranks[0, 3] == 0
+    assert ranks[0, 0] == len(columns)
+    # the switch alone says nothing of the child
+    assert screening.Screening(problem.scorer).conditional_ranks(1)[0, 3] > 0
+    pairs = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    assert pairs[0, 3]
+    assert (pairs == pairs.T).all()
+    assert not pairs.diagonal().any()
