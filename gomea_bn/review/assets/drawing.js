@@ -6,14 +6,15 @@ const LARGEST = 1.45;
 // largest factors by which the distances of boxes and of rows grow where the frame has room
 const STRETCH = { wider: 2.4, higher: 3 };
 const FRAME_MARGIN = 10;
-// frames narrower than these show all of a drawing at any scale (phones), and from this scale on (tablets)
+// frames narrower than this show all of a drawing at any scale
 const PHONE = 500;
-const TABLET = 660;
+// windows narrower than this show all of a drawing from this scale on
+const TABLET = 1100;
 const NEARLY_READABLE = 0.64;
 
 /** The scale at which a drawing starts in a frame, by the scale at which all of it fits. */
 function startScale(fit, { width }) {
-  if (width < PHONE || (width < TABLET && fit >= NEARLY_READABLE)) return fit;
+  if (width < PHONE || (window.innerWidth < TABLET && fit >= NEARLY_READABLE)) return fit;
   return Math.max(fit, READABLE);
 }
 
