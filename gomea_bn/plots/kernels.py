@@ -214,7 +214,10 @@ def _add_surplus(
                 place = work.place[neighbours[edge]]
                 for other in range(neighbours_at[right], neighbours_at[right + 1]):
                     other_place = work.place[neighbours[other]]
-                    difference += (place > other_place) - (place < other_place)
+                    if place > other_place:
+                        difference += 1
+                    elif place < other_place:
+                        difference -= 1
             work.surplus[left - start, right - start] += difference
             work.surplus[right - start, left - start] -= difference
 
