@@ -63,6 +63,7 @@ def smoothed_scorer(
     *,
     estimate: str = "in-sample",
     cut_cost: float = 0.0,
+    edge_cost: float = 0.0,
     cache_bytes: int = 1 << 26,
     growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
@@ -79,11 +80,14 @@ def smoothed_scorer(
         Whether every row is left out of the counts that give its own probability.
     cut_cost : float
         Cost of a chosen cut as a multiple of ln(distinct values - 1) nats, for "left-out" only.
+    edge_cost : float
+        Cost of an edge in nats, for "left-out" only.
     cache_bytes, growth
         As of `FamilyScorer`.
     """
     check_choice("misfit", estimate, MISFIT_ESTIMATES)
     check_number("cut_cost", cut_cost, 0)
+    check_number("edge_cost", edge_cost, 0)
     leaves_out = estimate == MISFIT_ESTIMATES[0]
     if pseudo_count == "auto":
         if not leaves_out:
@@ -95,7 +99,7 @@ def smoothed_scorer(
     else:
         check_number("pseudo_count", pseudo_count, 0, above=leaves_out)
         kind, prior = LEFT_OUT if leaves_out else SMOOTHED, float(pseudo_count)
-    rule = ScoreRule(kind, 0.0, prior, np.zeros(1), np.zeros(1))
+    rule = ScoreRule(kind, 0.0, prior, np.zeros(1), np.zeros(1), float(edge_cost) if leaves_out else 0.0)
     method = replace(scoring_method("density-bic"), cut_cost=float(cut_cost) if leaves_out else 0.0)
     return FamilyScorer(variables, method, rule, cache_bytes=cache_bytes, growth=growth)
 

@@ -97,6 +97,8 @@ _STANDARD = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXP
 _TIMES_EXPERT = 10.0
 # and as a multiple of the single network's, so that the front goes on beyond that network
 _TIMES_SINGLE = 3.0
+# number of rows at which a chosen cut costs twice as much as with very many rows
+_FEW_ROWS = 75.0
 # prices of a free parameter when cuts are priced, as multiples of the (ln n)/2 of BIC: from fine to coarse bins
 _PRICES = (0.2, 0.5, 1.0, 2.0, 4.0)
 
@@ -159,8 +161,10 @@ class ParetoBayesNetLearner(LearnerParameters):
         fitted to all rows, so that "left-out" charges the shape for its effective parameters.
     cut_cost : float
         Cost of a chosen cut in the misfit "left-out", as a multiple of ln(distinct values - 1) nats, which is divided
-        by the number of rows. The rows chose the cuts, also those that are left out of a table. The misfit "in-sample"
-        has no such cost. In the search for a single network it is the `cut_cost` of `BayesNetLearner`.
+        by the number n of rows. The rows chose the cuts, also those that are left out of a table. With few rows this
+        choice misleads more: the cost is 1 + (75 / n)**2 times as high, and an edge costs 2 (75 / n)**2 times as many
+        ln(varying columns - 1) nats. The misfit "in-sample" has no such costs. In the search for a single network it is
+        the `cut_cost` of `BayesNetLearner`.
     single_share : float
         Share of the limits for the search for a single network, from 0 to below 1. This search is that of
         `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it
@@ -583,12 +587,14 @@ def front_problem(
         return value
 
     growth = library_growth(table, variables, learning)
+    of_few_rows = learner.cut_cost * (_FEW_ROWS / table.n_rows) ** 2
     scorer = smoothed_scorer(
         variables,
         table.n_rows,
         learner.pseudo_count,
         estimate=learner.misfit,
-        cut_cost=learner.cut_cost,
+        cut_cost=learner.cut_cost + of_few_rows,
+        edge_cost=2 * of_few_rows * log(max(table.n_varying - 1, 1)),
         growth=growth,
     )
     problem = FrontProblem(

@@ -149,15 +149,19 @@ def exact_marginal(
     """Return the exact distribution of a variable, or None if a table would have more than `max_cells` cells."""
     cards = {other: network.cardinality(other) for other in _ancestry(network, name)}
     factors = [_factor(network, other, cards) for other in cards]
-    waiting = {other for other in cards if other != name and cards[other] > 1}
-
-    def cells(other: str) -> int:
-        joined = {member for factor in factors if other in factor.names for member in factor.names}
-        return prod(cards[member] for member in joined)
-
-    while waiting:
-        cheapest = min(sorted(waiting), key=cells)
-        if cells(cheapest) > max_cells:
+    # variables that share a factor with each variable, itself included
+    joined: dict[str, set[str]] = {other: set() for other in cards}
+    for factor in factors:
+        for other in factor.names:
+            joined[other].update(factor.names)
+    cells = {
+        other: prod(cards[member] for member in joined[other])
+        for other in cards
+        if other != name and cards[other] > 1
+    }
+    while cells:
+        cheapest = min(cells, key=lambda other: (cells[other], other))
+        if cells.pop(cheapest) > max_cells:
             return None
         touched = [factor for factor in factors if cheapest in factor.names]
         product = touched[0]
@@ -167,7 +171,10 @@ def exact_marginal(
         rest = tuple(member for member in product.names if member != cheapest)
         factors = [factor for factor in factors if cheapest not in factor.names]
         factors.append(_Factor(rest, product.cells.sum(axis=axis)))
-        waiting.remove(cheapest)
+        for other in rest:
+            joined[other] = (joined[other] | joined[cheapest]) - {cheapest}
+            if other in cells:
+                cells[other] = prod(cards[member] for member in joined[other])
     result = np.ones(cards[name])
     for factor in factors:
         result = result * factor.cells

@@ -184,10 +184,15 @@ def _leads_to(children: Mapping[int, list[int]], start: int, goal: int) -> bool:
 
 
 def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
-    """Return the layer of every node: children below parents, with the least total length of the edges."""
+    """Return the layer of every node: children below parents, with the least total length of the edges.
+
+    Of several such layerings it is the one that has every node in its uppermost layer, so that it does not depend on
+    the solver. It exists because the minimum of two of them, node by node, is one of them too.
+    """
     if not n_nodes:
         return []
-    cost = np.zeros(n_nodes)
+    # all layers together count less than one unit of length
+    cost = np.full(n_nodes, 1.0 / n_nodes**2)
     program = _Program(n_nodes)
     for parent, child in edges:
         cost[parent] -= 1
@@ -316,7 +321,8 @@ class _Program:
         self.n_variables = n_vertices
         self.least = [0.0] * n_vertices
         self.most = [np.inf] * n_vertices
-        self.rows: list[dict[int, float]] = []
+        # (row, column, value) of the matrix of the restrictions, as three lists
+        self.entries: tuple[list[int], list[int], list[float]] = ([], [], [])
         self.bounds: list[float] = []
 
     def keep_right_of(self, vertex: int, least: float) -> None:
@@ -329,18 +335,24 @@ class _Program:
 
     def keep_apart(self, left: int, right: int, distance: float) -> None:
         """Require x[right] - x[left] >= distance."""
-        self.rows.append({left: 1.0, right: -1.0})
-        self.bounds.append(-distance)
+        self._restrict((left, right), (1.0, -1.0), -distance)
 
     def measure(self, terms: Mapping[int, float]) -> None:
         """Add a variable for the absolute value of the sum of weight * x[vertex]."""
-        for sign in (1.0, -1.0):
-            row = {vertex: sign * weight for vertex, weight in terms.items()}
-            self.rows.append({**row, self.n_variables: -1.0})
-            self.bounds.append(0.0)
+        vertices, weights = (*terms, self.n_variables), terms.values()
+        self._restrict(vertices, (*weights, -1.0), 0.0)
+        self._restrict(vertices, (*(-weight for weight in weights), -1.0), 0.0)
         self.least.append(0.0)
         self.most.append(np.inf)
         self.n_variables += 1
+
+    def _restrict(self, vertices: tuple[int, ...], weights: tuple[float, ...], most: float) -> None:
+        """Require that the sum of weight * x[vertex] is at most `most`."""
+        rows, columns, values = self.entries
+        rows += [len(self.bounds)] * len(vertices)
+        columns += vertices
+        values += weights
+        self.bounds.append(most)
 
     def minimum(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variables with the least cost, float64 (n_variables,)."""
@@ -348,9 +360,9 @@ class _Program:
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import coo_array
 
-        entries = [(row, at, value) for row, terms in enumerate(self.rows) for at, value in terms.items()]
-        row, column, value = (np.array(part) for part in zip(*entries))
-        matrix: Any = coo_array((value, (row, column)), shape=(len(self.rows), self.n_variables)).tocsr()
+        rows, columns, values = self.entries
+        shape = (len(self.bounds), self.n_variables)
+        matrix: Any = coo_array((values, (rows, columns)), shape=shape).tocsc()
         constraint = LinearConstraint(matrix, ub=np.array(self.bounds))
         solution = milp(
             cost, constraints=constraint, bounds=Bounds(np.array(self.least), np.array(self.most))

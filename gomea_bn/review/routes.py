@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,18 +88,26 @@ def box_hits(points: Points, boxes: Points, margin: float) -> NDArray[np.bool_]:
     return np.asarray(inside.any(axis=1), np.bool_)
 
 
-def _may_hit(points: Points, boxes: Points, margin: float) -> NDArray[np.bool_]:
-    """Return whether each box, extended by a margin, meets the rectangle around all points, bool (n,)."""
-    low, high = points.min(axis=(0, 1)), points.max(axis=(0, 1))
+def _may_hit(pieces: Points, boxes: Points, margin: float) -> NDArray[np.bool_]:
+    """Return whether each box, extended by a margin, meets the rectangle around all control points, bool (n,).
+
+    Curves lie between their control points.
+    """
+    low, high = pieces.min(axis=(0, 1)), pieces.max(axis=(0, 1))
     reach = boxes[:, 2:] / 2 + margin
     return np.asarray(((boxes[:, :2] + reach > low) & (boxes[:, :2] - reach < high)).all(axis=1), np.bool_)
 
 
 def _along(pieces: Points, n_points: int) -> Points:
     """Return points along cubic Bezier pieces (k, 4, 2): (k, n_points, 2)."""
+    return np.asarray(_bernstein(n_points) @ pieces, np.float64)
+
+
+@cache
+def _bernstein(n_points: int) -> NDArray[np.float64]:
+    """Return the weights of the control points at points along a cubic Bezier piece, (n_points, 4)."""
     t = np.linspace(0, 1, n_points)
-    weights = np.stack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3], axis=1)
-    return np.asarray(weights @ pieces, np.float64)
+    return np.stack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3], axis=1)
 
 
 def _join(traffic: Traffic, curve: Points, weight: float) -> None:
@@ -117,13 +127,14 @@ def _route(boxes: Points, first: int, second: int, traffic: Traffic) -> Points:
     high = (boxes[:, :2] + boxes[:, 2:] / 2).max(axis=0)
     limit = np.inf if start[1] == end[1] else _AROUND
     best, least = pieces[0], np.inf
-    for at in range(0, len(pieces), _AT_ONCE):
-        if costs[at] > min(least, limit):
+    # the first piece alone, as it is often free
+    for start_at, end_at in pairwise([0, *range(1, len(pieces), _AT_ONCE), len(pieces)]):
+        if costs[start_at] > min(least, limit):
             # pieces are sorted by cost, to which the following steps only add
             break
-        some = slice(at, at + _AT_ONCE)
+        some = slice(start_at, end_at)
         points = _along(pieces[some], _SAMPLES)
-        near = others[_may_hit(points, others, _CLEARANCE)]
+        near = others[_may_hit(pieces[some], others, _CLEARANCE)]
         astray = np.maximum(low - points, points - high).max(axis=(1, 2)).clip(min=0.0)
         cost = costs[some] + _ASTRAY * astray + _HIT * box_hits(points, near, _CLEARANCE).sum(axis=1)
         if cost.min() < least:

@@ -1,6 +1,7 @@
 """Networks of a front against the network of `BayesNetLearner`, by the density of rows that neither has seen.
 
-Both learn from the same rows for the same seconds on one core. One line per table or number of rows:
+Both learn from the same rows on one core, for the same seconds or the same number of evaluations. One line per table or
+number of rows:
 
 learn       The network of `BayesNetLearner`; the other columns are differences from it, in nats per row.
 single      The network of the front that the search for one network found.
@@ -74,7 +75,8 @@ def compared(task: dict[str, Any]) -> dict[str, Any]:
         "kinds": kinds or None,
         "n_jobs": 1,
         "random_state": task["seed"],
-        "max_seconds": task["seconds"],
+        "max_seconds": None if task.get("evaluations") else task["seconds"],
+        "max_evaluations": task.get("evaluations"),
     }
     one = BayesNetLearner(patience=None, **fixed).fit(train)
     learner = ParetoBayesNetLearner(**fixed, **task["options"]).fit(train)
@@ -130,6 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", nargs="*", type=int, default=[200, 800, 3_200], help="of random networks")
     parser.add_argument("--nets", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--evaluations", type=int, help="of each search, in place of the seconds")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--published", action="store_true", help="learn a front with the published options too"
     )
@@ -141,10 +145,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     common = {
         "seconds": given.seconds,
-        "seed": 1,
+        "seed": given.seed,
         "published": given.published,
         "options": named_options(given.option),
     }
+    if given.evaluations:
+        common["evaluations"] = given.evaluations
     groups: dict[str, list[dict[str, Any]]] = {
         name: [{"table": name, "fold": fold, "folds": given.folds, **common} for fold in range(given.folds)]
         for name in given.tables
@@ -158,10 +164,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         records = resume_tasks(compared, tasks, given.results, given.workers)
         lines.append([name, *_line(records)])
         print(*lines[-1], sep=" | ", flush=True)
+    budget = f"{given.evaluations:,} evaluations" if given.evaluations else f"{given.seconds:g} s"
     columns = ("", "runs", "learn", *COLUMNS, "beyond", "limit", "members", "volume")
-    print_table(
-        f"Held-out log density in nats per row, {given.seconds:g} s a run on one core", columns, lines
-    )
+    print_table(f"Held-out log density in nats per row, {budget} a run on one core", columns, lines)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pytest
 from front_checks import PUBLISHED_FRONT, check_distances, check_networks
 from pricing_examples import keeps_limits
 
+from gomea_bn.algorithms.evaluation import evaluate_genotypes
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
@@ -231,3 +232,22 @@ def test_fine_and_coarse_cuts_are_priced():
     assert n_bins[0] > n_bins[-1]
     front = learner.fit(frame).front_
     assert {candidate.network.cardinality("x") for candidate in front} >= {n_bins[0], n_bins[-1]}
+
+
+@pytest.mark.filterwarnings("ignore:1 column of the table is constant")
+@pytest.mark.parametrize(("n_rows", "factor"), [(75, 1.0), (150, 0.25)])
+def test_choices_cost_more_with_few_rows(n_rows, factor):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 4)), columns=list("abcd"))
+    frame["constant"] = "same"
+    cuts = np.array([-0.3, 0.4])
+    misfits = []
+    for cut_cost in (0.5, 0.0):
+        learner = ParetoBayesNetLearner(cut_cost=cut_cost, shape="uniform")
+        problem = front_problem(learner, read_table(frame), ["misfit", "complexity"], None, 1)
+        assert problem.scorer.rule.edge_cost == pytest.approx(2 * cut_cost * factor * np.log(3))
+        policies = [problem.enter_between_runs(0, cuts, ()), 0, 0, 0, 0]
+        misfits.append(evaluate_genotypes(problem, [problem.genotype([], policies)])[0][0, 0])
+    of_a_cut = 0.5 * (1 + factor) * np.log(n_rows - 1)
+    # the first policy of each of the other three columns has one cut
+    assert misfits[0] - misfits[1] == pytest.approx((len(cuts) + 3) * of_a_cut / n_rows)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn.plots.layers import _count, _links, chains, ordered
+from gomea_bn.plots.kernels import count_crossings
+from gomea_bn.plots.layers import _graph, _workspace, chains, ordered
 
 
 def counted(rows, pieces):
@@ -55,7 +56,9 @@ def test_crossings_are_those_counted_edge_by_edge(drawn, data):
     rows, pieces = drawn
     if pieces:
         pieces = pieces + data.draw(st.lists(st.sampled_from(pieces), max_size=3))  # duplicate edges
-    assert _count(_links(rows, pieces), [np.arange(len(row)) for row in rows]) == counted(rows, pieces)
+    graph = _graph(rows, pieces)
+    order = np.arange(graph.rows_at[-1])
+    assert count_crossings(graph, order, _workspace(graph)) == counted(rows, pieces)
 
 
 @settings(max_examples=80)
@@ -74,14 +77,14 @@ def test_orders_keep_every_row_and_never_cross_more_than_the_given_one(drawn):
 def test_no_move_within_a_row_saves_a_crossing(seed):
     rows, pieces = drawing(np.random.default_rng(seed), 24, 5, 60)
     best_rows = ordered(rows, pieces)
-    links = _links(best_rows, pieces)
-    order = [np.arange(len(row)) for row in best_rows]
+    graph = _graph(best_rows, pieces)
+    work = _workspace(graph)
     least = counted(best_rows, pieces)
-    assert len(order) == 5
-    for number, row in enumerate(order):
-        for start, to in itertools.product(range(len(row)), repeat=2):
-            moved = [*order[:number], np.insert(np.delete(row, start), to, start), *order[number + 1 :]]
-            assert _count(links, moved) >= least
+    assert len(best_rows) == 5
+    for first, end in itertools.pairwise(graph.rows_at.tolist()):
+        for start, to in itertools.product(range(first, end), repeat=2):
+            moved = np.insert(np.delete(np.arange(graph.rows_at[-1]), start), to, start)
+            assert count_crossings(graph, moved, work) >= least
 
 
 def fewest(rows, pieces):

@@ -58,24 +58,28 @@ def test_layouts_keep_everything_apart_and_give_edges_a_bend_per_layer(graph, ra
     assert layout == network_layout(names, edges, widths=widths, gap=0.25)
 
 
-def least_total_length(n, edges):
-    return min(
-        sum(layers[j] - layers[i] for i, j in edges)
+def uppermost_layers(n, edges):
+    """Return the layer of every node that is least among all layerings of the least total length."""
+    layerings = [
+        layers
         for layers in itertools.product(range(n), repeat=n)
         if all(layers[j] > layers[i] for i, j in edges)
-    )
+    ]
+    lengths = [sum(layers[j] - layers[i] for i, j in edges) for layers in layerings]
+    shortest = [layers for layers, length in zip(layerings, lengths) if length == min(lengths)]
+    return np.min(shortest, axis=0).tolist()
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_parents_stand_above_children_at_the_least_total_length(seed):
+def test_parents_stand_above_children_at_the_least_total_length_as_high_as_possible(seed):
     rng = np.random.default_rng(seed)
     n = 5
     edges = [(i, j) for i, j in itertools.combinations(range(n), 2) if rng.random() < 0.5]
     names = [str(i) for i in range(n)]
     layout = network_layout(names, [(names[i], names[j]) for i, j in edges])
-    depth = [layout["nodes"][name][1] for name in names]
-    assert all(depth[i] < depth[j] for i, j in edges)
-    assert sum(depth[j] - depth[i] for i, j in edges) == least_total_length(n, edges)
+    connected = sorted({node for edge in edges for node in edge})
+    expected = uppermost_layers(n, edges)
+    assert [layout["nodes"][names[node]][1] for node in connected] == [expected[node] for node in connected]
 
 
 def crossings(layout):
@@ -193,3 +197,25 @@ def test_a_room_that_the_layers_need_is_not_exceeded():
     free = network_layout(names, edges)
     narrow = network_layout(names, edges, room=width(free) - 0.5)
     assert width(narrow) <= width(free) - 0.5
+
+
+@pytest.mark.parametrize("room", [None, 6.0])
+def test_a_layout_does_not_depend_on_names_and_thus_not_on_their_hashes(room):
+    network = random_network(16, law="ide-cozman", random_state=4)
+    layouts = []
+    for prefix in ("x", "a longer name ", "0"):
+        new_name = {name: f"{prefix}{at}" for at, name in enumerate(network.names)}
+        edges = [(new_name[parent], new_name[child]) for parent, child in network.edges]
+        layout = network_layout(list(new_name.values()), edges, room=room)
+        layouts.append((list(layout["nodes"].values()), list(layout["bends"].values())))
+    assert layouts[1:] == layouts[:1] * 2
+
+
+def test_rows_stay_the_same_in_a_room_that_every_layer_fits():
+    network = random_network(16, law="ide-cozman", random_state=4)
+    free = network_layout(network.names, network.edges)
+    roomy = network_layout(network.names, network.edges, room=100.0)
+    assert [y for _, y in roomy["nodes"].values()] == [y for _, y in free["nodes"].values()]
+    assert [len(points) for points in roomy["bends"].values()] == [
+        len(points) for points in free["bends"].values()
+    ]

@@ -158,6 +158,20 @@ def test_a_left_out_misfit_pays_for_chosen_cuts(estimate, cost):
     assert misfits[1] - misfits[0] == pytest.approx(cost * 3 * log(59) / 60, abs=1e-12)
 
 
+@pytest.mark.parametrize(("estimate", "cost"), [("left-out", 2.5), ("in-sample", 0.0)])
+def test_a_left_out_misfit_pays_for_edges(estimate, cost):
+    codes = np.random.default_rng(3).integers(0, 2, (3, 60)).astype(np.int32)
+    variables = [ScoredVariable(name, column, 2) for name, column in zip("xyz", codes)]
+    rules = edge_rules(None, ("x", "y", "z"), [2, 2, 2], max_indegree=2)
+    for edges in ([], [(0, 2)], [(0, 2), (1, 2)]):
+        misfits = []
+        for edge_cost in (0.0, 2.5):
+            scorer = smoothed_scorer(variables, 60, 1.0, estimate=estimate, edge_cost=edge_cost)
+            problem = FrontProblem(scorer, rules, ("misfit", "complexity"))
+            misfits.append(full(problem, problem.genotype(edges, [0, 0, 0])).objectives[0])
+        assert misfits[1] - misfits[0] == pytest.approx(cost * len(edges) / 60, abs=1e-12)
+
+
 def test_automatic_misfits_take_the_best_amount_of_every_family():
     problem, table, *_ = make_case(4, n_rows=40, pseudo_count="auto", estimate="left-out")
     chosen = set()

@@ -213,3 +213,45 @@ def test_the_drawing_is_saved_whole_as_svg_and_png(report):
     assert picture[:8] == b"\x89PNG\r\n\x1a\n"
     pixels = [int.from_bytes(picture[at : at + 4], "big") for at in (16, 20)]
     assert pixels == pytest.approx([2 * width, 2 * height], abs=2)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1024])
+def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
+    review_page(example_front(n_networks=3, n_variables=40), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", viewport={"width": width, "height": 844}) as page:
+        assert hidden_nodes(page) == 0
+        if width == 390:
+            expect(page.locator("#part-note")).to_contain_text("press + to enlarge it")
+        page.click("#zoom-in")
+        assert name_size(page) >= 11
+        expect(page.locator("#part-note")).to_contain_text("drag it, or press Fit")
+
+
+@needs_browser
+def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_one(browser, tmp_path):
+    network_report(learned(20, 5), None, tmp_path / "page.html")
+    size = {"width": 390, "height": 844}
+    with opened(browser, tmp_path / "page.html", viewport=size, has_touch=True) as page:
+        frame = page.locator("#graph-frame")
+        touch_action = "one => getComputedStyle(one).touchAction"
+        assert "pan-y" in frame.evaluate(touch_action)
+        page.click("#zoom-in")
+        assert "pan-y" not in frame.evaluate(touch_action)
+        before = page.locator("#graph").get_attribute("viewBox")
+        box = frame.bounding_box()
+        session = page.context.new_cdp_session(page)
+
+        def touch(kind, *x):
+            points = [{"x": at, "y": box["y"] + 100} for at in x]
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        touch("touchStart", 250)
+        touch("touchMove", 245)
+        # less than the slack of a finger
+        assert page.locator("#graph").get_attribute("viewBox") == before
+        touch("touchMove", 210)
+        touch("touchMove", 150)
+        touch("touchEnd")
+        moved = page.locator("#graph").get_attribute("viewBox")
+        assert float(moved.split()[0]) - float(before.split()[0]) > 50 / scale(page)

@@ -6,6 +6,17 @@ const LARGEST = 1.45;
 // largest factors by which the distances of boxes and of rows grow where the frame has room
 const STRETCH = { wider: 2.4, higher: 3 };
 const FRAME_MARGIN = 10;
+// frames narrower than this show all of a drawing at any scale
+const PHONE = 500;
+// windows narrower than this show all of a drawing from this scale on
+const TABLET = 1100;
+const NEARLY_READABLE = 0.64;
+
+/** The scale at which a drawing starts in a frame, by the scale at which all of it fits. */
+function startScale(fit, { width }) {
+  if (width < PHONE || (window.innerWidth < TABLET && fit >= NEARLY_READABLE)) return fit;
+  return Math.max(fit, READABLE);
+}
 
 /** Whether a network is drawn at positions of its own. */
 const hasOwnDrawing = (position) => view.places === "own" && model.data.drawing_of[position] !== null;
@@ -39,7 +50,7 @@ function sharedDrawing() {
 function stretched(entry, frame) {
   const margin = 2 * FRAME_MARGIN;
   const fit = Math.min(frame.width / (entry.w + margin), frame.height / (entry.h + margin));
-  const scale = Math.min(Math.max(fit, READABLE), LARGEST);
+  const scale = Math.min(startScale(fit, frame), LARGEST);
   const factor = (room, size, most) => Math.min(Math.max((room / scale - margin) / size, 1), most);
   const wider = factor(frame.width, entry.w, STRETCH.wider);
   const higher = factor(frame.height, entry.h, STRETCH.higher);

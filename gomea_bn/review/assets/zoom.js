@@ -19,7 +19,7 @@ function buildZoom() {
     zoom.frame = { width, height };
     renderGraph();
   }).observe(frame);
-  byId("zoom-in").addEventListener("click", () => zoomBy(ZOOM_STEP));
+  byId("zoom-in").addEventListener("click", zoomIn);
   byId("zoom-out").addEventListener("click", () => zoomBy(1 / ZOOM_STEP));
   byId("whole").addEventListener("click", showWhole);
   byId("full-screen").addEventListener("click", toggleFullScreen);
@@ -64,7 +64,7 @@ function showWhole() {
 /** The centre and the scale of what is shown. */
 function shownPart() {
   const { width, height } = graph.drawing;
-  const scale = zoom.scale ?? Math.max(fitScale(), READABLE);
+  const scale = zoom.scale ?? startScale(fitScale(), zoom.frame);
   // at the start the top of a drawing that is too high is shown
   const centre = zoom.centre ?? [width / 2, Math.min(height, zoom.frame.height / scale) / 2];
   return { scale, centre };
@@ -81,8 +81,20 @@ function renderZoom() {
   const isWhole =
     corner[0] <= 1 && corner[1] <= 1 && corner[0] + wide >= width - 1 && corner[1] + high >= height - 1;
   byId("whole").setAttribute("aria-pressed", isWhole);
-  byId("part-note").hidden = isWhole;
+  const isSmall = isWhole && scale < NEARLY_READABLE;
+  byId("part-note").hidden = isWhole && !isSmall;
+  byId("part-note").textContent = isSmall
+    ? "All of the drawing, in small letters: press + to enlarge it."
+    : "A part of the drawing: drag it, or press Fit.";
+  // fingers that moved an enlarged drawing would otherwise scroll the page
+  byId("graph-frame").classList.toggle("enlarged", zoom.scale !== null && !isWhole);
   document.body.dataset.scale = scale;
+}
+
+/** Enlarges the drawing by a step, or until its names are readable if they are small. */
+function zoomIn() {
+  const { scale } = shownPart();
+  zoomBy(scale < NEARLY_READABLE ? READABLE / scale : ZOOM_STEP);
 }
 
 /** Zooms by a factor around a point of the frame, its middle by default. */
@@ -114,17 +126,21 @@ function turnWheel(event) {
   zoomBy(Math.exp(-event.deltaY * 0.0015), [event.clientX - frame.left, event.clientY - frame.top]);
 }
 
+/** Pixels by which a pointer may move within a click. */
+const slackOf = ({ pointerType }) => (pointerType === "touch" ? 10 : 4);
+
 function startPan(event) {
-  if (event.button === 0 && event.pointerType !== "touch")
-    zoom.drag = { x: event.clientX, y: event.clientY, id: event.pointerId };
+  // a second finger belongs to the browser's own zoom
+  if (event.button === 0 && event.isPrimary)
+    zoom.drag = { x: event.clientX, y: event.clientY, id: event.pointerId, slack: slackOf(event) };
   zoom.panned = false;
 }
 
 function movePan(event) {
   const { drag } = zoom;
-  if (!drag) return;
+  if (!drag || event.pointerId !== drag.id) return;
   const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
-  if (!zoom.panned && Math.hypot(dx, dy) < 4) return;
+  if (!zoom.panned && Math.hypot(dx, dy) < drag.slack) return;
   if (!zoom.panned) byId("graph-frame").setPointerCapture(drag.id);
   zoom.panned = true;
   Object.assign(drag, { x: event.clientX, y: event.clientY });
