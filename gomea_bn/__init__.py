@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from gomea_bn.front.decision import accept, read_decision
     from gomea_bn.front.folder import read_front, write_front
     from gomea_bn.front.front import Front
-    from gomea_bn.learning.averaged_front import averaged_misfits
-    from gomea_bn.learning.averaging import average_families
-    from gomea_bn.learning.cut_gains import cut_gains
+    from gomea_bn.learning.averaging.averaged_front import averaged_misfits
+    from gomea_bn.learning.averaging.families import average_families
+    from gomea_bn.learning.cuts.cut_gains import cut_gains
+    from gomea_bn.learning.cuts.refinement import RefinementResult, refine_boundaries
     from gomea_bn.learning.ensemble import BayesNetEnsemble
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner
-    from gomea_bn.learning.refinement import RefinementResult, refine_boundaries
     from gomea_bn.linkage.full import Full
     from gomea_bn.linkage.interaction_tree import StaticTree
     from gomea_bn.linkage.marginal_product import MarginalProduct
@@ -68,15 +68,15 @@ _HOMES = {
     "ParetoBayesNetLearner": "gomea_bn.learning.pareto_learner",
     "RVGOMEA": "gomea_bn.algorithms.rvgomea",
     "RealKernelProblem": "gomea_bn.problems.continuous",
-    "RefinementResult": "gomea_bn.learning.refinement",
+    "RefinementResult": "gomea_bn.learning.cuts.refinement",
     "Shape": "gomea_bn.problems.cuts.shape",
     "StaticTree": "gomea_bn.linkage.interaction_tree",
     "Univariate": "gomea_bn.linkage.models",
     "accept": "gomea_bn.front.decision",
-    "average_families": "gomea_bn.learning.averaging",
-    "averaged_misfits": "gomea_bn.learning.averaged_front",
+    "average_families": "gomea_bn.learning.averaging.families",
+    "averaged_misfits": "gomea_bn.learning.averaging.averaged_front",
     "compare": "gomea_bn.metrics.comparison",
-    "cut_gains": "gomea_bn.learning.cut_gains",
+    "cut_gains": "gomea_bn.learning.cuts.cut_gains",
     "fit_shape": "gomea_bn.problems.cuts.shape_fit",
     "kernel": "gomea_bn.runtime.jit",
     "network_report": "gomea_bn.review.page",
@@ -84,7 +84,7 @@ _HOMES = {
     "read_decision": "gomea_bn.front.decision",
     "read_front": "gomea_bn.front.folder",
     "read_table": "gomea_bn.data.table",
-    "refine_boundaries": "gomea_bn.learning.refinement",
+    "refine_boundaries": "gomea_bn.learning.cuts.refinement",
     "register_problem": "gomea_bn.problems.base",
     "review_page": "gomea_bn.review.page",
     "simulated_expert": "gomea_bn.simulation.random_experts",

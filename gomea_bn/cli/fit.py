@@ -90,7 +90,7 @@ def fit(
     from gomea_bn.data.sources import AVAILABLE, treatment_in_reading
     from gomea_bn.errors import check_choice
     from gomea_bn.large.fitting import network_from_pieces
-    from gomea_bn.learning.given_cuts import shapes_of_cuts
+    from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
     from gomea_bn.learning.learning_problem import SHAPES
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 

@@ -300,7 +300,7 @@ def _front(
 def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | None:
     """Return the misfits with averaged families of the networks that get files, by id; None after Ctrl-C."""
     from gomea_bn.front.folder import ids_with_files
-    from gomea_bn.learning.averaged_front import averaged_misfits
+    from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 
     ids = ids_with_files(front, networks)
     try:

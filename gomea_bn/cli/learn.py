@@ -269,7 +269,7 @@ def _learn(
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.data.pieces import files_digest, is_in_pieces
-    from gomea_bn.learning.averaging import check_density
+    from gomea_bn.learning.averaging.families import check_density
     from gomea_bn.learning.learning_problem import LearningOptions, check_learning
     from gomea_bn.learning.memory_plan import planned_bytes
     from gomea_bn.learning.options import limits_of
@@ -461,7 +461,7 @@ def report(learner: BayesNetLearner) -> str:
     """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
     import numpy as np
 
-    from gomea_bn.learning.cut_gains import cut_gains
+    from gomea_bn.learning.cuts.cut_gains import cut_gains
     from gomea_bn.network.inference.completion import completed_table
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")

@@ -34,7 +34,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import shown_name
 
 if TYPE_CHECKING:
-    from gomea_bn.learning.refinement import RefinementResult
+    from gomea_bn.learning.cuts.refinement import RefinementResult
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["refine"]
@@ -92,8 +92,8 @@ def refine(
     Ctrl-C ends the method and keeps the cuts so far. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data
     unusable, 130 interrupted before there were cuts.
     """
+    from gomea_bn.learning.cuts.refinement import refine_boundaries
     from gomea_bn.learning.options import seed_of
-    from gomea_bn.learning.refinement import refine_boundaries
     from gomea_bn.network.rows import table_for
 
     check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})

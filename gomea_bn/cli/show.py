@@ -121,7 +121,7 @@ def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
     """Print the summary, with the gains of cuts if there are rows, and the score."""
     gains = None
     if rows is not None:
-        from gomea_bn.learning.cut_gains import cut_gains
+        from gomea_bn.learning.cuts.cut_gains import cut_gains
 
         try:
             gains = cut_gains(network, rows)

@@ -154,7 +154,7 @@ def _fitted(
     from gomea_bn.discretization.bayesian.ldbn import LDBN
     from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
     from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
-    from gomea_bn.learning.refinement import refine_boundaries
+    from gomea_bn.learning.cuts.refinement import refine_boundaries
 
     table, method, seconds = task["table"], task["method"], task["seconds"]
     edges = family_edges(FAMILIES[table])
@@ -277,7 +277,7 @@ def _claims(densities: dict[tuple[str, str], list[float]], folds: Sequence[int])
 
 def prepare(announce: Callable[[str], object]) -> float:
     """Compile the search and the refinement; returns the seconds."""
-    from gomea_bn.learning.refinement import compile_refinement_kernels
+    from gomea_bn.learning.cuts.refinement import compile_refinement_kernels
     from gomea_bn.learning.warm_up import compile_kernels
 
     seconds = compile_kernels(announce)

@@ -57,7 +57,7 @@ def tasks(plan: Plan) -> list[Task]:
 
 def measure(task: Task) -> Measured:
     """Return the KL of a learned network after each method moved its cuts, and each one's seconds."""
-    from gomea_bn.learning.refinement import refine_boundaries
+    from gomea_bn.learning.cuts.refinement import refine_boundaries
     from gomea_bn.metrics.distances import kl_divergence
     from gomea_bn.simulation.random_networks import random_network
 
@@ -167,7 +167,7 @@ def _findings(start: str, by_size: Mapping[int, Mapping[str, Sequence[float]]]) 
 
 def prepare(announce: Callable[[str], object]) -> float:
     """Compile the search and the refinement; returns the seconds."""
-    from gomea_bn.learning.refinement import compile_refinement_kernels
+    from gomea_bn.learning.cuts.refinement import compile_refinement_kernels
     from gomea_bn.learning.warm_up import compile_kernels
 
     seconds = compile_kernels(announce)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn.discretization.base import DISCRETIZERS, discretizer
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.refinement import refine_boundaries
 from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
 from gomea_bn.runtime.kernel_progress import announced_kernels
 

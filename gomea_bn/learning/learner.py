@@ -17,9 +17,7 @@ from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
-from gomea_bn.learning.averaging import average_families, check_density, interrupted_averaging
-from gomea_bn.learning.completed_tables import limits_before, with_completions
-from gomea_bn.learning.discretizer_rounds import DiscretizerSearch
+from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.hasty_preparation import options_within
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -40,8 +38,10 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.staged_search import searched
-from gomea_bn.learning.table_search import LearnedNetwork, with_tables
+from gomea_bn.learning.search.completed_tables import limits_before, with_completions
+from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
+from gomea_bn.learning.search.staged_search import searched
+from gomea_bn.learning.search.table_search import LearnedNetwork, with_tables
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet

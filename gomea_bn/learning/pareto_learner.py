@@ -61,14 +61,14 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
-from gomea_bn.learning.single_network import (
+from gomea_bn.learning.search.single_network import (
     SingleNetwork,
     limits_after,
     limits_of_single,
     single_network,
     with_single,
 )
-from gomea_bn.learning.table_search import continued
+from gomea_bn.learning.search.table_search import continued
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.averaging import average_of_blanket
+from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import LearningOptions, check_learning
 from gomea_bn.prediction.distributions import Density

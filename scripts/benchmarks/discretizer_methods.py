@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.discretization import discretizer
-from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.simulation.random_networks import random_network
 
 __all__ = [

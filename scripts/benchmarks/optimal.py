@@ -40,8 +40,8 @@ from runs import add_learner_options, make_learner, named_options, run_tasks, va
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.algorithms.populations import new_population, new_work, variation_rules
 from gomea_bn.data.table import read_table
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
-from gomea_bn.learning.refinement import refine_boundaries
 from gomea_bn.metrics.distances import accuracy, kl_divergence, sensitivity
 from gomea_bn.operators.kernels.mixing import initialise_range
 from gomea_bn.problems.structure import StructureProblem

@@ -18,7 +18,7 @@ from printing import print_table
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.simulation.random_networks import random_network
 

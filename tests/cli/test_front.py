@@ -111,7 +111,7 @@ def test_the_table_has_averaged_misfits_unless_they_are_interrupted(
             signal.raise_signal(signal.SIGINT)
         return averaged_misfits(*arguments, **options)
 
-    monkeypatch.setattr("gomea_bn.learning.averaged_front.averaged_misfits", interrupted)
+    monkeypatch.setattr("gomea_bn.learning.averaging.averaged_front.averaged_misfits", interrupted)
     data, out = folder / "rows.csv", tmp_path / "front"
     options = ("--max-evaluations", "1000", "--seed", "3", "--networks", "2", "--averaged-misfit")
     result = invoke("front", data, *options, "--out", out)

@@ -10,7 +10,7 @@ from command_line import invoke
 import gomea_bn.data.table
 import gomea_bn.learning.learner
 import gomea_bn.learning.pareto_learner
-import gomea_bn.learning.single_network
+import gomea_bn.learning.search.single_network
 from gomea_bn import read_front
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -19,7 +19,7 @@ BEFORE_A_NETWORK = {
     "reading": ("learn", gomea_bn.data.table, "_read_columns"),
     "learn": ("learn", gomea_bn.learning.learner, "learning_problem"),
     "front": ("front", gomea_bn.learning.pareto_learner, "_checked_expert"),
-    "single network": ("front", gomea_bn.learning.single_network, "learning_problem"),
+    "single network": ("front", gomea_bn.learning.search.single_network, "learning_problem"),
 }
 
 

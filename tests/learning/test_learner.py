@@ -20,8 +20,8 @@ from gomea_bn import (
     LinkageTree,
     read_table,
 )
-from gomea_bn.learning import discretizer_rounds
 from gomea_bn.learning import learner as learner_module
+from gomea_bn.learning.search import discretizer_rounds
 
 QUICK: dict[str, Any] = {"max_evaluations": 3000, "random_state": 1}
 

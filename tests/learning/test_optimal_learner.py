@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
-from gomea_bn.learning.refinement import refine_boundaries
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.simulation.random_networks import random_network
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner
 from gomea_bn.data.table import Table
-from gomea_bn.learning.averaging import average_of_blanket
+from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.prediction import structures
 from gomea_bn.prediction.distributions import level_probabilities
 from gomea_bn.prediction.structures import Budget, with_power

@@ -21,9 +21,9 @@ from wrong_input import untyped
 from gomea_bn.cli.app import main
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.cut_cycle import RefinementSession
+from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.refinement import refine_boundaries
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for

@@ -26,7 +26,7 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.learning import averaging
+from gomea_bn.learning.averaging import families as averaging
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.smoothing import PseudoCount

@@ -13,13 +13,6 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.completed_rows import (
-    limits_before_rows,
-    limits_left,
-    on_completed_rows,
-    shared_limits,
-    total_of,
-)
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
     learned_cut_points,
@@ -27,8 +20,15 @@ from gomea_bn.learning.learning_problem import (
     learned_shapes,
     learning_problem,
 )
-from gomea_bn.learning.staged_search import searched
-from gomea_bn.learning.table_search import continued
+from gomea_bn.learning.search.completed_rows import (
+    limits_before_rows,
+    limits_left,
+    on_completed_rows,
+    shared_limits,
+    total_of,
+)
+from gomea_bn.learning.search.staged_search import searched
+from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.structure import StructureProblem

@@ -16,7 +16,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts, Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, check_number
-from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
+from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.learning_problem import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting

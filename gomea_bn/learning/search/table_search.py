@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges, learned_shapes
-from gomea_bn.learning.staged_search import StagedSearch, evaluations_of_effort
+from gomea_bn.learning.search.staged_search import StagedSearch, evaluations_of_effort
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
-from gomea_bn.learning.line_scales import least_scale, line_scale, most_log_density
+from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.line_scales import ProbabilityScale

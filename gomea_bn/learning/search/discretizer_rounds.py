@@ -15,7 +15,7 @@ from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
-from gomea_bn.learning.search_rounds import SearchRounds
+from gomea_bn.learning.search.search_rounds import SearchRounds
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from gomea_bn.learning.line_fit import (
+from gomea_bn.learning.averaging.line_fit import (
     FittedLine,
     LineRows,
     best_line,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.resumption import ended_before, finish_section
-from gomea_bn.learning.search_rounds import SearchRounds
+from gomea_bn.learning.search.search_rounds import SearchRounds
 from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.structure import StructureProblem

@@ -56,7 +56,7 @@ def test_a_discretizer_may_make_as_many_bins_as_a_learner_allows(
         seen.append(options["max_bins"])
         return proposer(name, **options)
 
-    from gomea_bn.learning import refinement
+    from gomea_bn.learning.cuts import refinement
 
     proposer = refinement.proposer
     monkeypatch.setattr(refinement, "proposer", recorded)

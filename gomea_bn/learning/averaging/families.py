@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
-from gomea_bn.learning.cut_cycle import RefinementSession
-from gomea_bn.learning.line_fit import FittedLine, LineRows, best_line, mixture_weight
-from gomea_bn.learning.line_scales import least_scale, line_scale, most_log_density
+from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_weight
+from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
+from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.evaluation import evaluate_genotypes
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
-from gomea_bn.learning.completed_tables import limits_before, network_of, with_completions
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
     learned_edges,
@@ -22,7 +21,8 @@ from gomea_bn.learning.learning_problem import (
 )
 from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.staged_search import searched
+from gomea_bn.learning.search.completed_tables import limits_before, network_of, with_completions
+from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.front_problem import FrontProblem

@@ -11,7 +11,7 @@ import numpy as np
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.front.front import Front
-from gomea_bn.learning.averaging import N_COPIES, average_families
+from gomea_bn.learning.averaging.families import N_COPIES, average_families
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import table_for

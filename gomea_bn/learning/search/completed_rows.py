@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges
-from gomea_bn.learning.table_search import continued
+from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.expected_tables import completed_codes
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredVariable
