@@ -338,6 +338,14 @@ def test_misses_for_one_reason_are_one_line_of_the_summary(tmp_path) -> None:
     assert "| toy | 2 numbers, such as a | 1 | 2 | here | fewer rows |" in text
 
 
+def test_warnings_that_differ_in_names_and_numbers_are_one_note(tmp_path: Path) -> None:
+    texts = ["Curves of 'X8' took 1.5 s. Use less.", "Curves of 'X11' took 20 s. Use less.", "Stopped early."]
+    rows = [{"warnings": [text], "seconds": 1.0} for text in texts]
+    experiment = replace(toy(), report=lambda plan, rows: Report())
+    report = write_report(tmp_path, experiment, toy().plan, rows)
+    assert report.notes == (f"2 runs warned, for example: {texts[0]}", "1 run warned: Stopped early.")
+
+
 def test_the_summary_in_docs_is_that_of_the_results(tmp_path) -> None:
     root = Path(__file__).resolve().parent.parent.parent
     for source in (
