@@ -197,7 +197,7 @@ class EdgeProbabilities:
         )
         return [
             "exact" if self.method == "exact" else sampled,
-            "given its bins"
+            "given one set of bins"
             if self.n_bin_sets == 1
             else f"means over {counted(self.n_bin_sets, 'set')} of bins",
             *(
