@@ -17,7 +17,7 @@ from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
 from gomea_bn.learning.learning_problem import LearningOptions
-from gomea_bn.learning.options import limits_of
+from gomea_bn.runtime.limits import Limits
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):
@@ -150,7 +150,7 @@ class StandIn:
             setattr(self, name, value)
 
     def _checked_limits(self):
-        return limits_of(self)
+        return Limits(max_evaluations=1)
 
     def _options(self, table):
         return LearningOptions()

@@ -124,9 +124,11 @@ def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
         found, of_plain = certify(network, frame), certify(plain, frame)
     assert found.score == of_plain.score
     assert found.bound == pytest.approx(of_plain.bound)
-    assert "Learn with curves='none' to judge" in str(warned[0].message)
+    message = warned[0].message
+    assert isinstance(message, GomeaBnWarning)
+    assert "Learn with curves='none' to judge" in str(message)
     # a command line spells the option
-    assert "Learn with --curves none to judge" in warned[0].message.text(spelling())
+    assert "Learn with --curves none to judge" in message.text(spelling())
 
 
 def test_columns_with_a_single_value_have_no_edges():

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from dataclasses import replace
+from typing import Any
 
 import dask.dataframe as dd
 import numpy as np
@@ -47,7 +48,7 @@ def fit(frame, learner):
 
 
 def test_the_seed_of_a_run_repeats_its_sample(frame):
-    options = {"max_seconds": None, "max_evaluations": 100, "sample_rows": 1_000}
+    options: dict[str, Any] = {"max_seconds": None, "max_evaluations": 100, "sample_rows": 1_000}
     drawn = learn_from_pieces(BayesNetLearner(**options), [frame])
     again = learn_from_pieces(BayesNetLearner(**options, random_state=drawn.on_sample.seed_), [frame])
     assert again.on_sample.table_.to_frame().equals(drawn.on_sample.table_.to_frame())

@@ -137,7 +137,9 @@ def test_learners_ask_what_to_leave_out(monkeypatch):
     for learner in learners:
         assert learner.statistics_["preparation_cut_short"] == 1
         assert "shortened by the limit on seconds" in why_unrepeatable(learner)
-    assert learners[1].front_.record["repeat"] is None
+    front_learner = learners[1]
+    assert isinstance(front_learner, ParetoBayesNetLearner)
+    assert front_learner.front_.record["repeat"] is None
 
 
 def small_frame():
