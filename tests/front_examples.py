@@ -16,6 +16,8 @@ from network_examples import small_network
 from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
+from gomea_bn.learning.learning_problem import LearningOptions
+from gomea_bn.runtime.limits import Limits
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):
@@ -147,6 +149,12 @@ class StandIn:
         for name, value in type(self).given.items():
             setattr(self, name, value)
 
+    def _checked_limits(self):
+        return Limits(max_evaluations=1)
+
+    def _options(self, table):
+        return LearningOptions()
+
     def fit(self, frame, *, checkpoint=None):
         if self.stop == "nothing":
             raise KeyboardInterrupt
@@ -166,7 +174,7 @@ class StandIn:
         )
         self.n_eval_single_ = 100
         self.n_eval_, self.n_generations_, self.fit_seconds_, self.seed_ = 1234, 5, 0.25, 7
-        self.stopped_by_ = self.stop
+        self.stopped_by_, self.statistics_, self.table_ = self.stop, {}, table
         return self
 
 

@@ -10,6 +10,7 @@ import pytest
 from command_line import invoke
 from typer.testing import CliRunner
 
+from gomea_bn import DiscretizedBayesNet
 from gomea_bn.cli import app as cli
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,7 +73,7 @@ def test_the_first_network_from_table_to_decision(tmp_path, monkeypatch, capsys)
         if language == "python":
             exec(text, names)
             continue
-        for line in text.splitlines():
+        for line in command_lines(text):
             words = shlex.split(line)[1:]
             if "--max-seconds" in words:
                 at = words.index("--max-seconds")
@@ -82,12 +83,19 @@ def test_the_first_network_from_table_to_decision(tmp_path, monkeypatch, capsys)
     assert {"wine.csv", "expert.csv", "knee.json", "wine.html", "front.html"} <= {
         path.name for path in tmp_path.iterdir()
     }
+    informed = DiscretizedBayesNet.from_json("out/informed/network.json").edges
+    assert ("cultivar", "flavanoids") in informed
+    assert "cultivar" not in {child for _, child in informed}
+
+
+def command_lines(text):
+    return text.replace("\\\n", " ").splitlines()
 
 
 def commands():
     for page in PAGES:
         for _, text in blocks(page, "bash|console"):
-            for line in text.splitlines():
+            for line in command_lines(text):
                 words = shlex.split(line, comments=True)
                 if words[:1] == ["gomea-bn"]:
                     yield page, words[1:]

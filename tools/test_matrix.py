@@ -65,7 +65,8 @@ def tested(python: str, folder: Path, tests: list[str], *, is_lowest: bool) -> b
         [python, "-m", "venv", str(folder)],
         [*pip, *(lowest(requirements) if is_lowest else requirements), *_TOOLS],
         [*pip, "--no-deps", str(ROOT)],
-        [str(own), "-m", "pytest", "-p", "no:cacheprovider", *tests],
+        # -P: the current folder is no place of modules, so that the installed package is tested
+        [str(own), "-P", "-m", "pytest", "-p", "no:cacheprovider", *tests],
     ]
     return all(subprocess.run(step, cwd=ROOT, check=False).returncode == 0 for step in steps)
 

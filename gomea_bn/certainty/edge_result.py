@@ -182,16 +182,22 @@ class EdgeProbabilities:
         lines.append(
             f"  Pairs without an edge here, from {_LIKELY}: {listed(likely, 12) if likely else 'none'}."
         )
-        if not self.has_mixed:
+        if np.isnan(self.chain_difference):
+            lines.append("  One chain does not show whether it has mixed.")
+        elif not self.has_mixed:
             lines.append("  The chains have not mixed: these numbers are not probabilities yet.")
         return "\n".join(lines)
 
     def _conditions(self) -> list[str]:
         """Return how the probabilities were computed, and given what, in words."""
-        exact = self.method == "exact"
+        sampled = (
+            "sampled by one chain"
+            if np.isnan(self.chain_difference)
+            else f"sampled, chains differ by at most {self.chain_difference:.2f}"
+        )
         return [
-            "exact" if exact else f"sampled, chains differ by at most {self.chain_difference:.2f}",
-            "given its bins"
+            "exact" if self.method == "exact" else sampled,
+            "given one set of bins"
             if self.n_bin_sets == 1
             else f"means over {counted(self.n_bin_sets, 'set')} of bins",
             *(

@@ -180,9 +180,12 @@ def _warn_of_curves(network: DiscretizedBayesNet) -> None:
         without = f" The {counted(len(network.curve_edges), 'edge')} that only curves need do not count."
     warnings.warn(
         GomeaBnWarning(
-            f"The graph was learned with curves of {listed([repr(str(name)) for name in names], 5)}, and is judged by "
-            f"the score of tables alone here, under which another graph may be best.{without}",
-            ['learn with curves="none" to judge a graph by the score that chose it'],
+            [
+                f"The graph was learned with curves of {listed([repr(str(name)) for name in names], 5)}, and is judged "
+                f"by the score of tables alone here, under which another graph may be best.{without} Learn with ",
+                Option("curves", "none"),
+                " to judge a graph by the score that chose it.",
+            ]
         ),
         stacklevel=4,
     )

@@ -384,6 +384,8 @@ def _summary(learner: ParetoBayesNetLearner, front: Front) -> dict[str, Any]:
 
 def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
     """Return the printed result: size, ranges, the networks to look at first, and how to repeat the run."""
+    from gomea_bn.learning.options import why_unrepeatable
+
     size = (
         f"{len(front):,} networks, none better than another in every objective"
         if len(front) > 1
@@ -399,15 +401,15 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         )
     lines += ["", *_choice_lines(front), *_error_lines(front), "", *_limit_lines(front)]
     again = f"--seed {learner.seed_}"
-    timed = learner.stopped_by_ in ("max_seconds", "interrupt")
-    if timed:
+    unrepeatable = why_unrepeatable(learner)
+    if learner.stopped_by_ in ("max_seconds", "interrupt"):
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
         again += f" --single-evaluations {learner.n_eval_single_}"
     lines += [
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}.",
-        "The clock ended the search of a table with missing values, so another run may give another front."
-        if timed and front.table is not None and front.table.n_missing
+        f"{unrepeatable}, so another run may give another front."
+        if unrepeatable
         else f"The same data and options with {again} give this front again.",
     ]
     return "\n".join(lines)

@@ -462,10 +462,11 @@ def report(learner: BayesNetLearner) -> str:
     import numpy as np
 
     from gomea_bn.learning.cuts.cut_gains import cut_gains
+    from gomea_bn.learning.options import why_unrepeatable
     from gomea_bn.network.inference.completion import completed_table
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
-    late = learner.statistics_.get("discretizer_cut_short", 0)
+    unrepeatable = why_unrepeatable(learner)
     again = f"--seed {learner.seed_}"
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
@@ -497,11 +498,8 @@ def report(learner: BayesNetLearner) -> str:
         f"{learner.time_to_best_:.2f} s.\n"
         f"{screened}"
         + (
-            f"The clock ended the discretizer in {late} of {learner.statistics_['discretizer_runs']} runs, so another "
-            "run may give another network."
-            if late
-            else "The clock ended the search of a table with missing values, so another run may give another network."
-            if timed and learner.table_.n_missing
+            f"{unrepeatable}, so another run may give another network."
+            if unrepeatable
             else f"The same data and options with {again} give this network again."
         )
     )

@@ -151,6 +151,8 @@ class _Fit:
         tell: Callable[[str], object],
     ) -> None:
         self.learner = learner
+        # of the sample too, which a seed that is drawn must repeat
+        self.seed = seed_of(learner.random_state)
         self.source = source
         self.digest = _digest_of(source)
         self.counter = counter
@@ -162,7 +164,6 @@ class _Fit:
     def run(self) -> LargeFit:
         """Return the network for all rows."""
         table = self._sample()
-        self.seed = seed_of(self.learner.random_state)
         on_sample = replace(self.learner, curves="none", missing="error", random_state=self.seed)
         self.options = LearningOptions.of(on_sample, self.n_rows)
         self.method, self.rule = scoring_of(table, self.options)
@@ -228,8 +229,7 @@ class _Fit:
 
     def _sample(self) -> Table:
         """Read all rows once, and return the sample as a table."""
-        seed = 0 if self.learner.random_state is None else seed_of(self.learner.random_state)
-        rows, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, seed)
+        rows, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, self.seed)
         self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
         self.n_readings += 1
         missing = "drop" if self.learner.missing == "drop" else "keep"

@@ -10,9 +10,10 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_problem import LearningOptions
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
+from gomea_bn.runtime.checkpoints import Section
 from gomea_bn.runtime.threads import thread_count
 
-__all__ = ["options_within"]
+__all__ = ["options_of_run", "options_within"]
 
 # seconds on one core: of a value for cells and codes, and for curves; of a column for its shape
 _OF_VALUE = 1.2e-7
@@ -20,6 +21,27 @@ _OF_CURVES = 1.2e-7
 _OF_SHAPE = 0.025
 # of a pair of columns for the choice of candidates
 _OF_PAIR = 3e-5
+
+
+def options_of_run(
+    options: LearningOptions, table: Table, seconds: float, section: Section
+) -> LearningOptions:
+    """Return the options of `options_within`; a run that goes on from a checkpoint has those with which it began.
+
+    Parameters
+    ----------
+    options, table, seconds
+        As of `options_within`.
+    section : Section
+        Section of the run in its checkpoint, which keeps what is left out.
+    """
+    if section.saved:
+        options = replace(options, curves=section.saved["curves"], is_hasty=section.saved["is_hasty"])
+    else:
+        options = options_within(options, table, seconds)
+    left_out = {"curves": options.curves, "is_hasty": options.is_hasty}
+    section.keep(left_out.copy)
+    return options
 
 
 def options_within(options: LearningOptions, table: Table, seconds: float) -> LearningOptions:
@@ -60,6 +82,6 @@ def options_within(options: LearningOptions, table: Table, seconds: float) -> Le
                 f"leaves out {' and '.join(left_out)}.",
                 [Setting("max_seconds")],
             ),
-            stacklevel=3,
+            stacklevel=4,
         )
     return options

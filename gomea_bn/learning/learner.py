@@ -16,12 +16,13 @@ from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting
 from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
-from gomea_bn.learning.hasty_preparation import options_within
+from gomea_bn.learning.hasty_preparation import options_of_run
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
     check_learning,
+    is_late,
     learning_problem,
 )
 from gomea_bn.learning.options import (
@@ -183,12 +184,15 @@ class BayesNetLearner(LearnerParameters):
         Counts of scored families, cache hits and priced variables. With "optimal" cuts and shapes also the number of
         stages, see Notes. With a discretizer also the number of rounds, of
         its runs, of its runs that the time limit cut short, and of cuts that entered a library.
+        "preparation_cut_short" is 1 if the time limit shortened the preparation of the table, "improvement_cut_short"
+        if Ctrl-C ended the improvement over all rows of a table in pieces.
     n_candidate_pairs_ : int
         Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it. It does not
         repeat a run in which the time limit cut a discretizer short, ended the search of a table with missing
-        values, or ended the preparation of a table of more than 50,000 rows.
+        values, or shortened the preparation of a table of more than 50,000 rows; nor one with
+        "improvement_cut_short".
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -316,8 +320,9 @@ class BayesNetLearner(LearnerParameters):
         # the compiler is not on the clock
         began += compile_kernels(n_columns=len(table.names))
         end = began + preparation_seconds(limits)
-        options = options_within(options, table, end - perf_counter())
+        given, options = options, options_of_run(options, table, end - perf_counter(), section)
         problem = learning_problem(table, options, deadline=end)
+        is_cut_short = options != given or is_late(table, end)
         limits = limits_after_preparation(limits, perf_counter() - began)
         algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score
@@ -373,6 +378,8 @@ class BayesNetLearner(LearnerParameters):
                 )
                 section.close()
                 self._keep(table, problem, learned, reported(result, constant_score), seed)
+                if is_cut_short:
+                    self.statistics_["preparation_cut_short"] = 1
         self._warn_of_many_probabilities(table.n_rows)
         if self.density == "averaged":
             self._average()
@@ -383,13 +390,15 @@ class BayesNetLearner(LearnerParameters):
         from gomea_bn.large.learning import learn_from_pieces
 
         if checkpoint is not None:
-            raise GomeaBnError("A table in pieces has no checkpoints yet.", ["leave checkpoint out"])
+            raise GomeaBnError([Option("checkpoint"), " does not apply to a table in pieces."])
         large = learn_from_pieces(self, source)
         on_sample = large.on_sample
         fitted = {name: value for name, value in vars(on_sample).items() if name.endswith("_")}
         self.__dict__.update(fitted)
         self.network_, self.score_ = large.network, large.score
-        self.stopped_by_ = "interrupt" if large.record["stopped_by"] == "interrupt" else on_sample.stopped_by_
+        if large.record["stopped_by"] == "interrupt":
+            self.stopped_by_ = "interrupt"
+            self.statistics_["improvement_cut_short"] = 1
         self._warn_of_many_probabilities(large.record["n_rows"])
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -63,6 +64,7 @@ __all__ = [
     "automatic_indegree",
     "check_learning",
     "column_shapes",
+    "is_late",
     "learned_cut_points",
     "learned_edges",
     "learned_shapes",
@@ -282,6 +284,12 @@ def _pairs_of_discrete(table: Table, scorer: FamilyScorer, rules: EdgeRules) -> 
     return None if pairs is None else np.logical_or(pairs, joined)
 
 
+def is_late(table: Table, deadline: float) -> bool:
+    """Return whether a time of `perf_counter` has passed after which no further first cuts of a table are made."""
+    # a run on fewer rows must be repeated by its evaluations
+    return table.n_rows > TALL_TABLE and perf_counter() > deadline
+
+
 def _first_cuts(
     table: Table,
     options: LearningOptions,
@@ -297,18 +305,14 @@ def _first_cuts(
     `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that the deadline ended are not
     kept.
     """
-
-    def is_late() -> bool:
-        # a run on fewer rows must be repeated by its evaluations
-        return table.n_rows > TALL_TABLE and perf_counter() > deadline
-
+    no_time_left = partial(is_late, table, deadline)
     others = replace(options, knowledge=None)
     if not is_plain or options.cut_points:
-        return first_cuts(variables, method, limits, is_late)
+        return first_cuts(variables, method, limits, no_time_left)
     if table in _first_of_tables and _first_of_tables[table][0] == others:
         return dict(_first_of_tables[table][1])
-    made = first_cuts(variables, method, limits, is_late)
-    if not is_late():
+    made = first_cuts(variables, method, limits, no_time_left)
+    if not no_time_left():
         _first_of_tables[table] = others, made
     return dict(made)
 

@@ -36,6 +36,7 @@ __all__ = [
     "preparation_seconds",
     "row_densities",
     "seed_of",
+    "why_unrepeatable",
     "with_live_table",
 ]
 
@@ -163,6 +164,31 @@ def limits_of(learner: LearnerParameters) -> Limits:
 def preparation_seconds(limits: Limits) -> float:
     """Return the seconds after which the preparation of a search makes no further first cuts, or infinity."""
     return np.inf if limits.max_seconds is None else _SHARE_OF_PREPARATION * limits.max_seconds
+
+
+def why_unrepeatable(learner: LearnerParameters) -> str:
+    """Return how the clock changed a run that its seed and its evaluations do not repeat, "" for other runs.
+
+    Parameters
+    ----------
+    learner : LearnerParameters
+        Fitted learner.
+
+    Returns
+    -------
+    str
+        Beginning of a sentence.
+    """
+    counts = learner.statistics_
+    if late := counts.get("discretizer_cut_short"):
+        return f"The clock ended the discretizer in {late} of {counts['discretizer_runs']} runs"
+    if counts.get("improvement_cut_short"):
+        return "Ctrl-C ended the improvement over all rows"
+    if counts.get("preparation_cut_short"):
+        return "The preparation of the table was shortened by the limit on seconds"
+    if learner.stopped_by_ in ("max_seconds", "interrupt") and learner.table_.n_missing:
+        return "The clock ended the search of a table with missing values"
+    return ""
 
 
 def limits_after_preparation(limits: Limits, seconds: float) -> Limits:

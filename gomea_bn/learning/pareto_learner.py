@@ -39,7 +39,7 @@ from gomea_bn.expert.distance import (
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective, check_objectives
-from gomea_bn.learning.hasty_preparation import options_within
+from gomea_bn.learning.hasty_preparation import options_of_run
 from gomea_bn.learning.learning_problem import (
     OPTIMAL,
     LearningOptions,
@@ -59,6 +59,7 @@ from gomea_bn.learning.options import (
     limits_of,
     preparation_seconds,
     seed_of,
+    why_unrepeatable,
     with_live_table,
 )
 from gomea_bn.learning.search.single_network import (
@@ -221,12 +222,14 @@ class ParetoBayesNetLearner(LearnerParameters):
     stopped_by_ : str
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
-        Counts of scored families, cache hits and priced variables.
+        Counts of scored families, cache hits and priced variables. "preparation_cut_short" is 1 if the time limit
+        shortened the preparation of the table.
     n_candidate_pairs_ : int
         Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` and ``single_evaluations=n_eval_single_`` if a time
-        limit or Ctrl-C ended it.
+        limit or Ctrl-C ended it. It does not repeat a run in which the time limit ended the search of a table with
+        missing values, or shortened the preparation of a table of more than 50,000 rows.
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -300,12 +303,14 @@ class ParetoBayesNetLearner(LearnerParameters):
         shown = check_objectives([_STANDARD[o] if isinstance(o, str) else o.shown for o in objectives])
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        options = self._options(table, began + preparation_seconds(limits) - perf_counter())
+        given = self._options(table)
         # wrong options are an error before the search for a single network
-        completed = _checked_expert(self, table, options)
-        section, seed = learner_section(self, checkpoint, table, seed, expert=completed)
+        checked = _checked_expert(self, table, given)
+        section, seed = learner_section(self, checkpoint, table, seed, expert=checked)
         # the compiler is not on the clock
         began += compile_front_kernels(n_columns=len(table.names))
+        seconds = began + preparation_seconds(limits) - perf_counter()
+        options = options_of_run(given, table, seconds, section)
         with with_live_table(self.verbose, self.callback) as callback:
             single = self._single(
                 table, options, limits, began, seed, n_threads, callback, section.part("single network")
@@ -314,8 +319,7 @@ class ParetoBayesNetLearner(LearnerParameters):
             noted: list[bool] = []
             # Ctrl-C must not lose the single network
             with nullcontext() if single is None else delayed_interrupts(lambda: noted.append(True)):
-                if expert is not None and table.n_missing:
-                    completed = _completed(expert, rows, self, options)
+                completed = None if expert is None else _completed(expert, rows, self, options)
                 problem = front_problem(self, rows, objectives, completed, seed, single, options=options)
             if single is not None and noted:
                 single = replace(single, result=replace(single.result, stopped_by="interrupt"))
@@ -335,6 +339,8 @@ class ParetoBayesNetLearner(LearnerParameters):
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = 0 if single is None else single.result.n_eval
         self._keep_search(table, problem.n_edge_genes, result, seed)
+        if options != given:
+            self.statistics_["preparation_cut_short"] = 1
         digest = table_digest(table)
         shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": digest}
         structures = [
@@ -379,10 +385,10 @@ class ParetoBayesNetLearner(LearnerParameters):
             )
         return limits
 
-    def _options(self, table: Table, seconds: float) -> LearningOptions:
-        """Return the options of the search space, by which a table is prepared in about some seconds."""
+    def _options(self, table: Table) -> LearningOptions:
+        """Return the options of the search space."""
         _check_discretizer(self.discretizer)
-        return options_within(LearningOptions.of(self, table.n_rows, curves="none"), table, seconds)
+        return LearningOptions.of(self, table.n_rows, curves="none")
 
     def _single(
         self,
@@ -477,7 +483,9 @@ class ParetoBayesNetLearner(LearnerParameters):
             },
             "seconds": {"search": self.fit_seconds_, "to_last_change": self.time_to_best_},
             "stopped_by": self.stopped_by_,
-            "repeat": {
+            "repeat": None
+            if why_unrepeatable(self)
+            else {
                 "random_state": self.seed_,
                 "max_evaluations": self.n_eval_,
                 "single_evaluations": self.n_eval_single_,
@@ -490,7 +498,7 @@ def check_front_learning(learner: ParetoBayesNetLearner, table: Table) -> None:
     """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
     learner._checked_limits()
     _objectives(learner.objectives, learner.expert is not None)
-    _checked_expert(learner, table, learner._options(table, np.inf))
+    _checked_expert(learner, table, learner._options(table))
 
 
 def _checked_expert(
@@ -498,8 +506,10 @@ def _checked_expert(
 ) -> DiscretizedBayesNet | None:
     """Return the expert's network over the table, after a check of what a search needs; None without an expert.
 
-    Missing values are drawn column by column, since any complete rows will do for the check.
+    Bins are uniform, since shapes take long to fit. Missing values are drawn column by column. Both will do for the
+    check.
     """
+    options = replace(options, shape="uniform")
     of_single = limits_of_single(limits_of(learner), learner.single_share, learner.single_evaluations)
     if table.n_missing and of_single is None:
         raise GomeaBnError(
@@ -561,7 +571,7 @@ def front_problem(
     GomeaBnError
         If an option or a rule is invalid or does not fit the table.
     """
-    learning = learner._options(table, np.inf) if options is None else options
+    learning = learner._options(table) if options is None else options
     variables, rules, max_parameters = _search_space(learner, table, expert, learning)
     if single is not None and learner.max_complexity is None:
         max_parameters = max(max_parameters, _TIMES_SINGLE * single.n_parameters)

@@ -14,6 +14,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.recorded_words import STABILITY_WORDS
+from gomea_bn.network.tables import edge_texts
 from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.texts import counted, listed, percent, shown_name
 
@@ -247,7 +248,8 @@ def _cut_words(name: str, cut: CutStability) -> str:
     words = f"{shown_name(name)} at {cut.cut:.4g}"
     if cut.low is None or cut.high is None:
         return words
-    return f"{words} ({cut.low:.4g} to {cut.high:.4g})"
+    range_of_cuts = " to ".join(edge_texts([cut.low, cut.high])) if cut.low < cut.high else f"{cut.low:.4g}"
+    return f"{words} ({range_of_cuts})"
 
 
 def stability(network: DiscretizedBayesNet, repeated: Sequence[DiscretizedBayesNet]) -> Stability:

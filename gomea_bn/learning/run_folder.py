@@ -126,10 +126,11 @@ def run_record(
     Returns
     -------
     dict
-        Plain values. "repeat" holds the parameters that repeat the run; it is None if the time limit cut a discretizer
-        short, since such a run cannot be repeated exactly.
+        Plain values. "repeat" holds the parameters that repeat the run; it is None if the clock changed the run so that
+        it cannot be repeated exactly, see `why_unrepeatable`.
     """
     from gomea_bn.algorithms.gomea import GOMEA
+    from gomea_bn.learning.options import why_unrepeatable
 
     table = learner.table_
     columns = [
@@ -178,7 +179,7 @@ def run_record(
             for entry in learner.history_
         ],
         "repeat": None
-        if learner.statistics_.get("discretizer_cut_short")
+        if why_unrepeatable(learner)
         else {"random_state": learner.seed_, "max_evaluations": learner.n_eval_, "max_seconds": None},
     }
 

@@ -12,6 +12,7 @@ from gomea_bn.certainty import certify, edge_probabilities, integer_programme, n
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.certainty.subsets import best_graph
+from gomea_bn.cli.output import spelling
 from gomea_bn.errors import GomeaBnWarning
 
 
@@ -119,10 +120,15 @@ def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
     for function in (certify, edge_probabilities, near_optimal_graphs):
         with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
             function(network, frame)
-    with pytest.warns(GomeaBnWarning, match="learned with curves"):
+    with pytest.warns(GomeaBnWarning, match="learned with curves") as warned:
         found, of_plain = certify(network, frame), certify(plain, frame)
     assert found.score == of_plain.score
     assert found.bound == pytest.approx(of_plain.bound)
+    message = warned[0].message
+    assert isinstance(message, GomeaBnWarning)
+    assert "Learn with curves='none' to judge" in str(message)
+    # a command line spells the option
+    assert "Learn with --curves none to judge" in message.text(spelling())
 
 
 def test_columns_with_a_single_value_have_no_edges():

@@ -150,6 +150,10 @@ def test_chains_sample_more_variables_than_an_integer_has_bits():
     assert result.method == "sampled"
     assert result.adjacent[0, 69] == pytest.approx(1, abs=0.01)
     assert result.adjacent[0, 1:69].max() < 0.9
+    text = result.to_text()
+    assert "(sampled by one chain; " in text
+    assert "One chain does not show whether it has mixed." in text
+    assert "nan" not in text
 
 
 def test_many_parent_sets_leave_the_likely_candidates(monkeypatch):

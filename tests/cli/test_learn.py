@@ -617,6 +617,11 @@ def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch)
     result = ok("learn", tmp_path / "rows", *QUICK, "--sample-rows", "1000", "--out", tmp_path / "run")
     assert "Interrupted before all 3,000 rows were counted: this is the network of a sample" in result.stdout
     assert (
+        "Ctrl-C ended the improvement over all rows, so another run may give another network."
+        in result.stdout
+    )
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["repeat"] is None
+    assert (
         json.loads((tmp_path / "run" / "network.json").read_text())["metadata"]["all_rows"]["tables_of"]
         == "sample"
     )

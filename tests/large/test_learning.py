@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from dataclasses import replace
+from typing import Any
 
 import dask.dataframe as dd
 import numpy as np
@@ -44,6 +45,14 @@ def learner() -> BayesNetLearner:
 @pytest.fixture(scope="module")
 def fit(frame, learner):
     return learn_from_pieces(learner, [frame.iloc[:2_500], frame.iloc[2_500:2_501], frame.iloc[2_501:]])
+
+
+def test_the_seed_of_a_run_repeats_its_sample(frame):
+    options: dict[str, Any] = {"max_seconds": None, "max_evaluations": 100, "sample_rows": 1_000}
+    drawn = learn_from_pieces(BayesNetLearner(**options), [frame])
+    again = learn_from_pieces(BayesNetLearner(**options, random_state=drawn.on_sample.seed_), [frame])
+    assert again.on_sample.table_.to_frame().equals(drawn.on_sample.table_.to_frame())
+    assert again.network == drawn.network
 
 
 def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:

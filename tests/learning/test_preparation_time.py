@@ -1,21 +1,24 @@
 """The preparation of columns counts in `max_seconds`, and large tables are prepared as small ones."""
 
+from dataclasses import replace
 from time import sleep
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
+from gomea_bn import BayesNetLearner, Checkpoint, ExpertNetwork, ParetoBayesNetLearner, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import hasty_preparation
 from gomea_bn.learning import learner as of_learner
-from gomea_bn.learning import pareto_learner as of_fronts
+from gomea_bn.learning import learning_problem as of_problems
 from gomea_bn.learning import table_shapes as of_tables
 from gomea_bn.learning.hasty_preparation import options_within
 from gomea_bn.learning.learning_problem import LearningOptions
-from gomea_bn.learning.options import limits_after_preparation
+from gomea_bn.learning.options import limits_after_preparation, why_unrepeatable
+from gomea_bn.learning.pareto_learner import check_front_learning
+from gomea_bn.learning.search import single_network as of_single
 from gomea_bn.network.value_kinds import measuring_step
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells
 from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
@@ -123,15 +126,55 @@ def test_learners_ask_what_to_leave_out(monkeypatch):
         asked.append(seconds)
         return LearningOptions(**{**vars(options), "is_hasty": True, "curves": "none"})
 
-    for module in (of_learner, of_fronts):
-        monkeypatch.setattr(module, "options_within", hasty)
-    x = np.linspace(0.0, 1.0, 40) ** 2
-    frame = pd.DataFrame({"x": x, "y": np.sqrt(x)})
-    for kind in (BayesNetLearner, ParetoBayesNetLearner):
-        kind(max_evaluations=50, max_seconds=60.0, random_state=1).fit(frame)
+    monkeypatch.setattr(hasty_preparation, "options_within", hasty)
+    learners = [
+        kind(max_evaluations=50, max_seconds=60.0, random_state=1).fit(small_frame())
+        for kind in (BayesNetLearner, ParetoBayesNetLearner)
+    ]
     assert len(asked) == 2
     # half of the limit, minus the reading
     assert all(20 < seconds < 30 for seconds in asked)
+    for learner in learners:
+        assert learner.statistics_["preparation_cut_short"] == 1
+        assert "shortened by the limit on seconds" in why_unrepeatable(learner)
+    front_learner = learners[1]
+    assert isinstance(front_learner, ParetoBayesNetLearner)
+    assert front_learner.front_.record["repeat"] is None
+
+
+def small_frame():
+    x = np.linspace(0.0, 1.0, 40) ** 2
+    return pd.DataFrame({"x": x, "y": np.sqrt(x)})
+
+
+@pytest.mark.parametrize("began_hasty", [True, False])
+@pytest.mark.parametrize("kind", [BayesNetLearner, ParetoBayesNetLearner])
+def test_a_resumed_run_leaves_out_what_it_began_without(kind, began_hasty, tmp_path, monkeypatch):
+    def deciding(is_hasty):
+        return lambda options, table, seconds: replace(options, is_hasty=is_hasty)
+
+    learner = kind(max_evaluations=50, max_seconds=60.0, random_state=1)
+    monkeypatch.setattr(hasty_preparation, "options_within", deciding(began_hasty))
+    learner.fit(small_frame(), checkpoint=tmp_path)
+    monkeypatch.setattr(hasty_preparation, "options_within", deciding(not began_hasty))
+    learner.fit(small_frame(), checkpoint=Checkpoint(tmp_path, resume=True))
+    assert learner.statistics_.get("preparation_cut_short", 0) == began_hasty
+
+
+def test_a_front_is_checked_before_shapes_are_fitted(tall):
+    expert = ExpertNetwork.from_edges([("a", "b")])
+    check_front_learning(ParetoBayesNetLearner(expert=expert), tall)
+    assert tall not in of_tables._shapes
+
+
+def test_first_cuts_that_are_late_are_recorded(monkeypatch):
+    monkeypatch.setattr(of_problems, "TALL_TABLE", 30)
+    monkeypatch.setattr(of_learner, "preparation_seconds", lambda limits: 0.0)
+    late = BayesNetLearner(max_evaluations=50, max_seconds=60.0, random_state=1).fit(small_frame())
+    assert late.statistics_["preparation_cut_short"] == 1
+    monkeypatch.setattr(of_single, "preparation_seconds", lambda limits: 0.0)
+    front = ParetoBayesNetLearner(max_evaluations=50, max_seconds=60.0, random_state=1).fit(small_frame())
+    assert front.statistics_["preparation_cut_short"] == 1
 
 
 @pytest.mark.parametrize("name", ["normal", "lognormal", "two humps"])

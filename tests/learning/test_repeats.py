@@ -64,7 +64,7 @@ def test_words_and_values_say_what_stays_and_what_moves(tmp_path):
         "At least half of the repeats have 1 edge that this network lacks: c → a (50 % of the repeats).",
         "The same number of bins in all repeats: b (2), c (2).",
         "Another number of bins in some repeats: a (3 here, 2 to 4 in the repeats).",
-        "Cuts that stay, and where they lie: a at 8 (7.9 to 9), b at 5 (5 to 5), c at 5 (5 to 5).",
+        "Cuts that stay, and where they lie: a at 8 (7.9 to 9), b at 5 (5), c at 5 (5).",
         "Cuts that come and go: a at 2 (1.5 to 2.1) in 75 % of the repeats.",
     ]
     assert str(result) == "\n".join(result.paragraphs())

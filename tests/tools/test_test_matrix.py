@@ -1,5 +1,6 @@
 """Which versions are installed, and which Pythons are found."""
 
+import subprocess
 import sys
 
 import test_matrix
@@ -21,6 +22,19 @@ def test_a_python_is_found_by_its_version():
 
 def test_an_installation_that_fails_ends_the_steps(tmp_path):
     assert not test_matrix.tested("/bin/false", tmp_path / "venv", [], is_lowest=False)
+
+
+def test_the_installed_package_is_tested(tmp_path, monkeypatch):
+    steps = []
+
+    def noted(step, **_options):
+        steps.append(step)
+        return subprocess.CompletedProcess(step, 0)
+
+    monkeypatch.setattr(test_matrix.subprocess, "run", noted)
+    assert test_matrix.tested("python", tmp_path / "venv", ["tests/a.py"], is_lowest=False)
+    # without -P the modules of the checkout would come first
+    assert steps[-1][1:4] == ["-P", "-m", "pytest"]
 
 
 def test_the_tests_that_run_by_default_exist():

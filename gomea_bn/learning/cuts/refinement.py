@@ -22,6 +22,7 @@ from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.network.averaged import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.parameters import renamed_options
@@ -225,6 +226,9 @@ def refine_boundaries(
     metadata = network.metadata
     for name in SCORE_FIELDS:
         metadata.pop(name, None)
+    if after != before:
+        # they are about the former cuts
+        metadata.pop(STABILITY_WORDS, None)
     metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
     metadata["refinement"] = {"method": _name_of(method), "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(

@@ -16,6 +16,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
+    is_late,
     learned_edges,
     learning_problem,
 )
@@ -154,7 +155,9 @@ def single_network(
     section : Section
         Section of the search in a checkpoint.
     """
-    problem = learning_problem(table, options, deadline=began + preparation_seconds(limits))
+    deadline = began + preparation_seconds(limits)
+    problem = learning_problem(table, options, deadline=deadline)
+    is_cut_short = is_late(table, deadline)
     limits = limits_after_preparation(limits, share * (perf_counter() - began))
     constant = problem.scorer.constant_score
     report = reporting(callback, constant)
@@ -185,13 +188,16 @@ def single_network(
         network = network_of(problem, table, result.X)
         rows = completed_table(network, table, np.random.default_rng([seed, _SEED_OF_ROWS]))
     edges = learned_edges(problem, result.X)
+    result = reported(result, constant)
+    if is_cut_short:
+        result.statistics["preparation_cut_short"] = 1
     return SingleNetwork(
         edges=edges,
         cuts=problem.cuts(result.X),
         n_parameters=_n_parameters(problem, result.X, edges),
         pairs=problem.pairs,
         rows=rows,
-        result=reported(result, constant),
+        result=result,
     )
 
 

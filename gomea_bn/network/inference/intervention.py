@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option
 from gomea_bn.network.inference.evidence import Reader
 from gomea_bn.texts import listed
 
@@ -37,9 +37,12 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
     if without_effect:
         warnings.warn(
             GomeaBnWarning(
-                f"Tables leave out {listed(without_effect, 5)}, so answers after the intervention lack the effect "
-                f"along {'this edge' if len(without_effect) == 1 else 'these edges'}.",
-                ['learn with curves="none" for tables of all parents'],
+                [
+                    f"Tables leave out {listed(without_effect, 5)}, so answers after the intervention lack the effect "
+                    f"along {'this edge' if len(without_effect) == 1 else 'these edges'}. Learn with ",
+                    Option("curves", "none"),
+                    " for tables of all parents.",
+                ]
             ),
             stacklevel=3,
         )

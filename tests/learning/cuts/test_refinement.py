@@ -26,6 +26,7 @@ from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.boundaries import BoundaryProblem
@@ -235,6 +236,19 @@ def test_metadata_says_what_was_done_and_keeps_the_rest() -> None:
     assert metadata["score"] == result.score_after
     assert metadata["refinement"]["method"] == "dp"
     assert result.network.pseudo_count == 2.0
+
+
+def test_words_about_former_cuts_do_not_stay() -> None:
+    truth, frame = example(4, n_rows=200)
+    network = quantile_network(truth, read_table(frame)).with_metadata(
+        **{STABILITY_WORDS: ["The cut stays."], "note": "kept"}
+    )
+    first = refine_boundaries(network, frame)
+    assert first.score_after > first.score_before
+    assert STABILITY_WORDS not in first.network.metadata
+    assert first.network.metadata["note"] == "kept"
+    unchanged = refine_boundaries(first.network.with_metadata(**{STABILITY_WORDS: ["It stays."]}), frame)
+    assert unchanged.network.metadata[STABILITY_WORDS] == ["It stays."]
 
 
 def test_a_file_is_not_a_network() -> None:
