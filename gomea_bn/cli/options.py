@@ -410,10 +410,14 @@ def read_knowledge(
     """Return the rules on edges that the options of these names state."""
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
+    temporal_order = read_tiers(tier or (), tiers)
+    if len(temporal_order) == 1:
+        option = "--tiers" if tiers is not None else "--tier"
+        say(f"Warning: {option}: one tier alone rules out no edge; name at least two, earliest first.")
     return ExpertKnowledge(
         required_edges=read_edges("--require", require or ()),
         forbidden_edges=read_edges("--forbid", forbid or ()),
-        temporal_order=read_tiers(tier or (), tiers),
+        temporal_order=temporal_order,
         max_table_cells=max_table_cells,
     )
 

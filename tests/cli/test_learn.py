@@ -5,6 +5,7 @@ import inspect
 import json
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -445,6 +446,14 @@ def test_tiers_come_from_one_place(tmp_path):
         options.read_tiers([], file)
     with pytest.raises(GomeaBnError, match="not both"):
         options.read_tiers(["a"], file)
+
+
+def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
+    rules: dict[str, Any] = {"require": (), "forbid": (), "tiers": None, "max_table_cells": 100}
+    options.read_knowledge(tier=["a,b", "c"], **rules)
+    assert capsys.readouterr().err == ""
+    options.read_knowledge(tier=["a,b"], **rules)
+    assert "--tier: one tier alone rules out no edge; name at least two" in capsys.readouterr().err
 
 
 def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
