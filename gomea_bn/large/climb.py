@@ -239,8 +239,8 @@ class Climb:
         for v, of_column in due.items():
             column = self.columns[v]
             assert column is not None
-            own, *of_children = (tables[self._key(family)] for family in of_column)
-            best = GridCuts(column, own, of_children).best(self._limits(v), self.cuts[v])
+            of_family, *of_children = (tables[self._key(family)] for family in of_column)
+            best = GridCuts(column, of_family, of_children).best(self._limits(v), self.cuts[v])
             self._best_cuts[self._keys(of_column)] = best
         if self.n_passes > before:
             self.announce(
@@ -289,10 +289,10 @@ class Climb:
 
     def _around(self, v: int) -> list[tuple[View, ...]]:
         """Return the families that the cuts of a column decide, with its cells: its own, and those of its children."""
-        own = (*(self.view(p) for p in sorted(self.parents[v])), self.cells(v))
+        family = (*(self.view(p) for p in sorted(self.parents[v])), self.cells(v))
         children = [c for c, parents in enumerate(self.parents) if v in parents]
         return [
-            own,
+            family,
             *(
                 (self.cells(v), *(self.view(p) for p in sorted(self.parents[c] - {v})), self.view(c))
                 for c in children
@@ -386,8 +386,8 @@ class Climb:
 
     def _keys(self, families: Sequence[tuple[View, ...]]) -> tuple[_FamilyKey, ...]:
         """Return the key of the families around a column, and of its present cuts."""
-        own = self.view(families[0][-1].column)
-        return (*map(self._key, families), self._key((own,)))
+        of_cuts = self.view(families[0][-1].column)
+        return (*map(self._key, families), self._key((of_cuts,)))
 
     def _score(self, child: int, parents: frozenset[int]) -> float:
         """Return the score of a counted family in nats, without the inside of the bins."""

@@ -99,23 +99,23 @@ class GridCuts:
     Parameters
     ----------
     column : GridColumn
-    own : ndarray of shape (card(parent_1), ..., n_cells), int64
-        Counts of the column's own family.
+    of_family : ndarray of shape (card(parent_1), ..., n_cells), int64
+        Counts of the column and its parents.
     children : sequence of ndarray of shape (n_cells, card(parent), ..., card(child)), int64
         Counts of the families of its children; the first axis is the column.
     """
 
     def __init__(
-        self, column: GridColumn, own: NDArray[np.int64], children: Sequence[NDArray[np.int64]]
+        self, column: GridColumn, of_family: NDArray[np.int64], children: Sequence[NDArray[np.int64]]
     ) -> None:
         self.column = column
         n_cells = len(column.rows)
-        of_own = own.reshape(-1, n_cells)
-        self._configurations = of_own.sum(axis=1)
+        rows_of_parents = of_family.reshape(-1, n_cells)
+        self._configurations = rows_of_parents.sum(axis=1)
         parts, is_total, shift = (
-            [of_own.T],
-            [np.zeros(len(of_own), np.int64)],
-            [np.zeros(len(of_own), np.int64)],
+            [rows_of_parents.T],
+            [np.zeros(len(rows_of_parents), np.int64)],
+            [np.zeros(len(rows_of_parents), np.int64)],
         )
         for table in children:
             cardinality = table.shape[-1]

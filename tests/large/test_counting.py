@@ -146,12 +146,12 @@ def test_best_cuts_of_cells_equal_those_of_the_dynamic_programme_for_rows(
         0.7 * np.log(len(column.cuts)),
         fitted,
     )
-    own = np.zeros((3, n_cells), np.int64)
-    np.add.at(own, (x, cells), 1)
+    of_family = np.zeros((3, n_cells), np.int64)
+    np.add.at(of_family, (x, cells), 1)
     child = np.zeros((n_cells, 3, 2), np.int64)
     np.add.at(child, (cells, k, z), 1)
     present = np.array([3, 7])
-    best, value, now = GridCuts(grid, own, [child]).best(limits, present)
+    best, value, now = GridCuts(grid, of_family, [child]).best(limits, present)
     assert expected is not None
     assert len(best) > 1
     assert_array_equal(column.cuts[best], expected.cut_points)

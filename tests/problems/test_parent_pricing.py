@@ -181,7 +181,7 @@ def test_a_chain_that_runs_the_wrong_way_turns_round_at_once():
 
 def test_moves_of_chains_raise_the_score_of_an_order():
     rng = np.random.default_rng(3)
-    # two columns decide a third one, from which they cannot be told
+    # two columns decide a third one, and cannot be distinguished given it
     a, b, d, f = rng.integers(0, 4, (4, 900))
     c = (a + b) // 2
     columns = [a, b, c, d, (c + d) // 2, f]
