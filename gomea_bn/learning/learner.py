@@ -41,6 +41,7 @@ from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.completed_tables import limits_before, with_completions
 from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.learning.search.table_search import LearnedNetwork, with_tables
 from gomea_bn.learning.warm_up import compile_kernels
@@ -324,58 +325,26 @@ class BayesNetLearner(LearnerParameters):
         problem = learning_problem(table, options, deadline=end)
         is_cut_short = options != given or is_late(table, end)
         limits = limits_after_preparation(limits, perf_counter() - began)
-        algorithm = self.algorithm or GOMEA()
         constant_score = problem.scorer.constant_score
         effort = 0.0
         with with_live_table(self.verbose, self.callback) as live_callback:
-            callback = reporting(live_callback, constant_score)
-            of_search = limits_before(problem, table, limits)
+            settings = SearchSettings(
+                self.algorithm or GOMEA(),
+                limits,
+                seed,
+                n_threads,
+                reporting(live_callback, constant_score),
+                section,
+            )
+            of_search = settings.part("search")
             if options.asks_discretizer:
-                problem, result = DiscretizerSearch(
-                    problem,
-                    table,
-                    options,
-                    algorithm,
-                    limits,
-                    seed=seed,
-                    n_threads=n_threads,
-                    callback=callback,
-                ).run(section.part("search"))
+                problem, result = DiscretizerSearch(problem, table, options, of_search).run()
             else:
-                result, effort = searched(
-                    problem,
-                    algorithm,
-                    of_search,
-                    seed=seed,
-                    n_threads=n_threads,
-                    callback=callback,
-                    section=section.part("search"),
-                )
+                result, effort = searched(problem, of_search.within(limits_before(problem, table, limits)))
             # Ctrl-C must not lose what the search has found
             with delayed_interrupts():
-                result = with_completions(
-                    problem,
-                    table,
-                    options,
-                    result,
-                    algorithm,
-                    limits,
-                    seed=seed,
-                    n_threads=n_threads,
-                    callback=callback,
-                    section=section.part("completions"),
-                )
-                learned, result = with_tables(
-                    problem,
-                    result,
-                    effort,
-                    algorithm,
-                    limits,
-                    seed=seed,
-                    n_threads=n_threads,
-                    callback=callback,
-                    section=section.part("tables"),
-                )
+                result = with_completions(problem, table, options, result, settings.part("completions"))
+                learned, result = with_tables(problem, result, effort, settings.part("tables"))
                 section.close()
                 self._keep(table, problem, learned, reported(result, constant_score), seed)
                 if is_cut_short:

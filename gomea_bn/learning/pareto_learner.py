@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.sources import source_table
@@ -62,6 +63,7 @@ from gomea_bn.learning.options import (
     why_unrepeatable,
     with_live_table,
 )
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.single_network import (
     SingleNetwork,
     limits_after,
@@ -411,13 +413,9 @@ class ParetoBayesNetLearner(LearnerParameters):
         return single_network(
             table,
             options,
-            of_single,
+            SearchSettings(GOMEA(), of_single, seed, n_threads, callback, section),
             began=began,
             share=1.0 if self.single_evaluations is not None else self.single_share,
-            seed=seed,
-            n_threads=n_threads,
-            callback=callback,
-            section=section,
         )
 
     def _search(

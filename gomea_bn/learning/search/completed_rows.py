@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.expected_tables import completed_codes
@@ -19,8 +19,7 @@ from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
 __all__ = ["limits_before_rows", "limits_left", "on_completed_rows", "shared_limits", "total_of"]
 
@@ -66,13 +65,7 @@ def on_completed_rows(
     problem: StructureProblem,
     table: Table,
     result: Result,
-    algorithm: GOMEA,
-    limits: Limits,
-    *,
-    seed: int,
-    n_threads: int,
-    callback: Callback | None,
-    section: Section = NO_CHECKPOINT,
+    settings: SearchSettings,
 ) -> Result:
     """Return the result of a search with the graph that scores best on completed rows; the cuts stay.
 
@@ -90,38 +83,34 @@ def on_completed_rows(
         Rows with missing values.
     result : Result
         Result of the search under `limits_before_rows`. Its objective becomes that of the new graph on available cases.
-    algorithm : GOMEA
-    limits : Limits
-        Limits of all searches together.
-    seed, n_threads, callback
-        As of `StagedSearch`.
-    section : Section
-        Section of both searches in a checkpoint.
+    settings : SearchSettings
+        Limits are those of all searches together, the section is that of both searches on completed rows.
     """
     if result.stopped_by in STOPPED_BY_USER or not problem.n_edge_genes:
         return result
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
     rows = _Codes(problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views])
-    own = learned_edges(problem, result.X)
+    first_edges = learned_edges(problem, result.X)
     results = [result]
 
     def searched(of_rows: StructureProblem, step: int) -> list[tuple[int, int]] | None:
         """Return the edges of a search, None if nothing is left for it or the user stops it."""
-        left = limits_left(limits, total_of(results), 2 - step)
+        left = limits_left(settings.limits, total_of(results), 2 - step)
         if left is None:
             return None
         evaluations = min(left.evaluations, _evaluations(problem))
-        found = algorithm.run(
+        of_search = settings.algorithm.run(
             of_rows,
             replace(left, max_evaluations=int(evaluations), patience=None),
-            random_state=np.random.SeedSequence([seed, step]),
-            n_jobs=n_threads,
-            callback=continued(callback, total_of(results)),
-            initial=of_rows.genotype(own, [0] * of_rows.n_nodes)[None],
-            checkpoint=section.part(f"graph {step}"),
+            random_state=np.random.SeedSequence([settings.seed, step]),
+            n_jobs=settings.n_threads,
+            callback=continued(settings.callback, total_of(results)),
+            initial=of_rows.genotype(first_edges, [0] * of_rows.n_nodes)[None],
+            checkpoint=settings.section.part(f"graph {step}"),
         )
-        results.append(found)
-        return None if found.stopped_by in STOPPED_BY_USER and not step else of_rows.edges(found.X)
+        results.append(of_search)
+        was_stopped = of_search.stopped_by in STOPPED_BY_USER
+        return None if was_stopped and not step else of_rows.edges(of_search.X)
 
     generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
     dense = searched(_coded_problem(problem, rows, generous), 0)
@@ -133,7 +122,7 @@ def on_completed_rows(
         learned_cut_points(problem, result.X),
         pseudo_count="auto",
     )
-    completed_rows, completion = _completed_rows(network, rows, np.random.default_rng([seed, 2]))
+    completed_rows, completion = _completed_rows(network, rows, np.random.default_rng([settings.seed, 2]))
     edges = searched(_coded_problem(problem, completed_rows, problem.scorer.rule, completion), 1)
     if edges is None:
         return total_of(results)

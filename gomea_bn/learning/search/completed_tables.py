@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learning_problem import (
@@ -27,13 +26,13 @@ from gomea_bn.learning.search.completed_rows import (
     shared_limits,
     total_of,
 )
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
 __all__ = ["limits_before", "network_of", "with_completions"]
 
@@ -56,13 +55,7 @@ def with_completions(
     table: Table,
     options: LearningOptions,
     result: Result,
-    algorithm: GOMEA,
-    limits: Limits,
-    *,
-    seed: int,
-    n_threads: int,
-    callback: Callback | None,
-    section: Section = NO_CHECKPOINT,
+    settings: SearchSettings,
 ) -> Result:
     """Return the result of a search after searches on completed rows; a complete table has none.
 
@@ -77,40 +70,14 @@ def with_completions(
         Those of the problem.
     result : Result
         Result of the search under `limits_before`.
-    algorithm : GOMEA
-    limits : Limits
-        Limits of all searches together.
-    seed, n_threads, callback
-        As of `StagedSearch`.
-    section : Section
-        Section of all these searches in a checkpoint.
+    settings : SearchSettings
+        Limits are those of all searches together, the section is that of the searches on completed rows.
     """
     if not table.n_missing:
         return result
     if not problem.first_cuts:
-        return on_completed_rows(
-            problem,
-            table,
-            result,
-            algorithm,
-            limits,
-            seed=seed,
-            n_threads=n_threads,
-            callback=callback,
-            section=section,
-        )
-    return _on_completed_tables(
-        problem,
-        table,
-        options,
-        result,
-        algorithm,
-        limits,
-        seed=seed,
-        n_threads=n_threads,
-        callback=callback,
-        section=section,
-    )
+        return on_completed_rows(problem, table, result, settings)
+    return _on_completed_tables(problem, table, options, result, settings)
 
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:
@@ -129,13 +96,7 @@ def _on_completed_tables(
     table: Table,
     options: LearningOptions,
     result: Result,
-    algorithm: GOMEA,
-    limits: Limits,
-    *,
-    seed: int,
-    n_threads: int,
-    callback: Callback | None,
-    section: Section,
+    settings: SearchSettings,
 ) -> Result:
     """Return the result of a search with the best graph and cuts that it or searches on completed tables have found.
 
@@ -151,23 +112,23 @@ def _on_completed_tables(
     network = network_of(problem, table, genotype)
     criterion = _criterion(network, frame)
     for step in range(_N_TABLES):
-        left = limits_left(limits, result, _N_TABLES - step)
+        left = limits_left(settings.limits, result, _N_TABLES - step)
         if left is None or result.stopped_by in STOPPED_BY_USER:
             break
-        completed = completed_table(network, table, np.random.default_rng([seed, step]))
+        completed = completed_table(network, table, np.random.default_rng([settings.seed, step]))
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
         of_search, _ = searched(
             of_table,
-            algorithm,
-            left,
-            seed=seed + step + 1,
-            n_threads=n_threads,
-            callback=continued(callback, result),
-            start=start,
-            section=section.part(f"table {step}"),
+            replace(
+                settings.part(f"table {step}"),
+                limits=left,
+                seed=settings.seed + step + 1,
+                callback=continued(settings.callback, result),
+            ),
+            start,
         )
         began = perf_counter()
         result = total_of([result, of_search])

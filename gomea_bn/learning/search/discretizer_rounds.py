@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
+from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.resumption import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
@@ -16,11 +16,12 @@ from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
 from gomea_bn.learning.search.search_rounds import SearchRounds
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
-from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.limits import Result
 from gomea_bn.texts import counted
 
 __all__ = ["DiscretizerSearch"]
@@ -68,16 +69,9 @@ class DiscretizerSearch:
         Rows to learn from.
     options : LearningOptions
         Score and search space, with the discretizer.
-    algorithm : GOMEA
-        Settings of the search.
-    limits : Limits
-        Limits of all rounds together; `patience` and its least number of evaluations restart in every round.
-    seed : int
-        Seed of the search and of discretizers that draw.
-    n_threads : int
-        Number of threads.
-    callback : callable, optional
-        Function that receives a `Progress` with the counts of all rounds.
+    settings : SearchSettings
+        Limits and counts of progress are those of all rounds together; `patience` and its least number of evaluations
+        restart in every round. The seed is also that of discretizers that draw.
     """
 
     def __init__(
@@ -85,21 +79,15 @@ class DiscretizerSearch:
         problem: StructureProblem,
         table: Table,
         options: LearningOptions,
-        algorithm: GOMEA,
-        limits: Limits,
-        *,
-        seed: int,
-        n_threads: int,
-        callback: Callback | None,
+        settings: SearchSettings,
     ) -> None:
         self.problem = problem
         self.table = table
         self.options = options
-        self.algorithm = algorithm
-        self.limits = limits
-        self.seed = seed
-        self.n_threads = n_threads
-        self.discretizers = proposers(options.discretizer, max_bins=options.max_bins, random_state=seed)
+        self.settings = settings
+        self.discretizers = proposers(
+            options.discretizer, max_bins=options.max_bins, random_state=settings.seed
+        )
         self.fixed = sorted(options.cut_points or ())
         self.entered: dict[str, list[NDArray[np.float64]]] = {
             c.name: [] for c in table.columns if c.is_continuous and c.name not in self.fixed
@@ -109,18 +97,12 @@ class DiscretizerSearch:
         self.discretizer_seconds = 0.0
         # number of evaluations at which the discretizer runs next
         self.next_run_at = max(_FIRST_PER_GENE * problem.n_variables, 1)
-        self.callback = callback
         self.best = _Best(np.inf, [], {})
         self._began = 0.0
 
-    def run(self, section: Section = NO_CHECKPOINT) -> tuple[StructureProblem, Result]:
-        """Return the problem of the last round, and the best of all rounds as a result of that problem.
-
-        Parameters
-        ----------
-        section : Section
-            Section of the search in a checkpoint.
-        """
+    def run(self) -> tuple[StructureProblem, Result]:
+        """Return the problem of the last round, and the best of all rounds as a result of that problem."""
+        section = self.settings.section
         if section.saved is not None and "entered" in section.saved:
             self._restore_cuts(section.saved)
             # libraries that cuts have entered are in another order than the first ones
@@ -131,13 +113,12 @@ class DiscretizerSearch:
             return self.problem, before
         # compile before the clock starts
         self.discretizers[0].compile()
-        self.rounds = SearchRounds(self.limits, self.seed, self.callback)
+        self.rounds = SearchRounds(self.settings)
         self.statistics = self.rounds.statistics
         self.statistics.update(discretizer_runs=0, discretizer_cut_short=0, policies_entered=0)
         self.stop = self.rounds.stop
         problem = self.problem
         initial: NDArray[np.int16] | None = None
-        self.section = section
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
         with self.stop.catching_interrupts():
@@ -198,13 +179,13 @@ class DiscretizerSearch:
         n_eval = self.rounds.n_eval
         if not self._is_resumed:
             self._began = self.stop.seconds
-        section = self.section.part("round")
+        section = self.settings.section.part("round")
         run = GomeaRun(
-            self.algorithm,
+            self.settings.algorithm,
             problem,
             self.rounds.limits_left(),
             random_state=self.rounds.random_state,
-            n_jobs=self.n_threads,
+            n_jobs=self.settings.n_threads,
             callback=self.rounds.reporter(self.best.objective),
             initial=initial,
         )
@@ -267,8 +248,8 @@ class DiscretizerSearch:
     def _proposals(self, network: DiscretizedBayesNet) -> tuple[list[CutsByName], bool]:
         """Return the cuts that the discretizer finds for a network, and whether it came to its end in time."""
         began, allowed = self.stop.seconds, None
-        if self.limits.max_seconds is not None:
-            allowed = self.limits.max_seconds - began
+        if self.settings.limits.max_seconds is not None:
+            allowed = self.settings.limits.max_seconds - began
             if not self.statistics["discretizer_runs"] or self.statistics["discretizer_cut_short"]:
                 allowed *= _TIME_SHARE
         proposals: list[CutsByName] = []

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.runtime.run_state import history_of, history_state, result_of, result_state
@@ -22,12 +23,8 @@ class SearchRounds:
 
     Parameters
     ----------
-    limits : Limits
-        Limits of all runs together.
-    seed : int
-        Seed of the first run; those of the others follow from it.
-    callback : callable, optional
-        Function that receives a `Progress` with the counts of all runs.
+    settings : SearchSettings
+        Limits and counts of progress are those of all runs together.
 
     Attributes
     ----------
@@ -41,11 +38,9 @@ class SearchRounds:
         Sums over the runs.
     """
 
-    def __init__(self, limits: Limits, seed: int, callback: Callback | None) -> None:
-        self.limits = limits
-        self.seed = seed
-        self.callback = callback
-        self.stop = StopFlag(limits.max_seconds)
+    def __init__(self, settings: SearchSettings) -> None:
+        self.settings = settings
+        self.stop = StopFlag(settings.limits.max_seconds)
         self.results: list[Result] = []
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter()
@@ -61,7 +56,7 @@ class SearchRounds:
 
     def restore(self, state: State) -> None:
         """Go on from what `state` had returned."""
-        self.stop.start_clock(state["seconds"], self.limits.max_seconds)
+        self.stop.start_clock(state["seconds"], self.settings.limits.max_seconds)
         self.results[:] = [result_of(saved) for saved in state["results"]]
         self.history[:] = history_of(state["history"])
         self.statistics.clear()
@@ -80,11 +75,12 @@ class SearchRounds:
     @property
     def random_state(self) -> int | np.random.SeedSequence:
         """Seed of the next run."""
-        return np.random.SeedSequence([self.seed, len(self.results)]) if self.results else self.seed
+        seed = self.settings.seed
+        return np.random.SeedSequence([seed, len(self.results)]) if self.results else seed
 
     def limits_left(self) -> Limits:
         """Return the limits minus the counts of the runs so far; `patience` is that of the whole search."""
-        limits = self.limits
+        limits = self.settings.limits
         seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
         if seconds is not None:
             seconds = max(seconds - self.stop.seconds, 1e-6)
@@ -102,7 +98,7 @@ class SearchRounds:
         best : float
             Least objective of the runs so far.
         """
-        callback = self.callback
+        callback = self.settings.callback
         if callback is None:
             return None
         n_eval, n_generations = self.n_eval, self.n_generations

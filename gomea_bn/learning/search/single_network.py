@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.evaluation import evaluate_genotypes
-from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -23,13 +22,13 @@ from gomea_bn.learning.learning_problem import (
 from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.completed_tables import limits_before, network_of, with_completions
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, FrontHistoryEntry, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, FrontHistoryEntry, Limits, Result
 
 __all__ = ["SingleNetwork", "limits_after", "limits_of_single", "single_network", "with_single"]
 
@@ -128,14 +127,10 @@ def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> L
 def single_network(
     table: Table,
     options: LearningOptions,
-    limits: Limits,
+    settings: SearchSettings,
     *,
     began: float,
     share: float,
-    seed: int,
-    n_threads: int,
-    callback: Callback | None,
-    section: Section = NO_CHECKPOINT,
 ) -> SingleNetwork:
     """Return the network that `BayesNetLearner` would find for a table, without curves.
 
@@ -144,49 +139,26 @@ def single_network(
     table : Table
     options : LearningOptions
         Search space.
-    limits : Limits
-        Limits of this search.
+    settings : SearchSettings
+        Limits are those of this search.
     began : float
         Time of `perf_counter` at which the preparation of the table began.
     share : float
-        Share of the seconds of the preparation that `limits` pays for.
-    seed, n_threads, callback
-        As of `StagedSearch`.
-    section : Section
-        Section of the search in a checkpoint.
+        Share of the seconds of the preparation that the limits pay for.
     """
-    deadline = began + preparation_seconds(limits)
+    deadline = began + preparation_seconds(settings.limits)
     problem = learning_problem(table, options, deadline=deadline)
     is_cut_short = is_late(table, deadline)
-    limits = limits_after_preparation(limits, share * (perf_counter() - began))
+    limits = limits_after_preparation(settings.limits, share * (perf_counter() - began))
     constant = problem.scorer.constant_score
-    report = reporting(callback, constant)
+    settings = replace(settings, limits=limits, callback=reporting(settings.callback, constant))
     before = limits_before(problem, table, limits)
-    result, _ = searched(
-        problem,
-        GOMEA(),
-        before,
-        seed=seed,
-        n_threads=n_threads,
-        callback=report,
-        section=section.part("search"),
-    )
+    result, _ = searched(problem, settings.within(before).part("search"))
     rows = table
     if table.n_missing:
-        result = with_completions(
-            problem,
-            table,
-            options,
-            result,
-            GOMEA(),
-            limits,
-            seed=seed,
-            n_threads=n_threads,
-            callback=report,
-            section=section.part("completions"),
-        )
+        result = with_completions(problem, table, options, result, settings.part("completions"))
         network = network_of(problem, table, result.X)
-        rows = completed_table(network, table, np.random.default_rng([seed, _SEED_OF_ROWS]))
+        rows = completed_table(network, table, np.random.default_rng([settings.seed, _SEED_OF_ROWS]))
     edges = learned_edges(problem, result.X)
     result = reported(result, constant)
     if is_cut_short:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.resumption import ended_before, finish_section
 from gomea_bn.learning.search.search_rounds import SearchRounds
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
-from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.limits import Limits, Result
 from gomea_bn.runtime.threads import Workers
 
 __all__ = ["StagedSearch", "evaluations_of_effort", "searched"]
@@ -58,14 +58,8 @@ class StagedSearch:
     ----------
     problem : StructureProblem
         With pricing and first cuts; stages over graphs take turns with the first and the last ones of every variable.
-    algorithm : GOMEA
-        Settings of every stage.
-    limits : Limits
-        Limits of all stages together.
-    seed : int
-    n_threads : int
-    callback : callable, optional
-        Function that receives a `Progress` with the counts of all stages.
+    settings : SearchSettings
+        Limits and counts of progress are those of all stages together.
 
     Attributes
     ----------
@@ -73,23 +67,10 @@ class StagedSearch:
         Number of evaluations of all stages, in which 64 evaluations over graphs alone count as one.
     """
 
-    def __init__(
-        self,
-        problem: StructureProblem,
-        algorithm: GOMEA,
-        limits: Limits,
-        *,
-        seed: int,
-        n_threads: int,
-        callback: Callback | None,
-    ) -> None:
+    def __init__(self, problem: StructureProblem, settings: SearchSettings) -> None:
         self.problem = problem
+        self.settings = settings
         self.first_cuts = {v: cuts for v, cuts in problem.first_cuts.items() if cuts}
-        self.algorithm = algorithm
-        self.limits = limits
-        self.seed = seed
-        self.n_threads = n_threads
-        self.callback = callback
         self.best, self.objective = _Network([], {}), np.inf
         # whether the best network needs a search for its tables, for which a share of the time stays
         self._has_curves = self._needs_tables = bool(has_curves(problem.scorer.rows.curves))
@@ -100,26 +81,20 @@ class StagedSearch:
         self._graph_cuts: Cuts | None = None
         self._began = 0.0
 
-    def run(
-        self,
-        start: tuple[list[tuple[int, int]], Cuts] | None = None,
-        section: Section = NO_CHECKPOINT,
-    ) -> Result:
+    def run(self, start: tuple[list[tuple[int, int]], Cuts] | None = None) -> Result:
         """Return the best network as a genotype of the problem, with the counts of all stages.
 
         Parameters
         ----------
         start : (edges, cuts), optional
             A network from which the search starts.
-        section : Section
-            Section of the search in a checkpoint.
         """
+        section = self.settings.section
         before = ended_before(section, self.problem)
         if before is not None:
             section.resume(self._restore_effort)
             return before
-        self.section = section
-        self.rounds = SearchRounds(self.limits, self.seed, self.callback)
+        self.rounds = SearchRounds(self.settings)
         self.stages = self.rounds.results
         self.stop = self.rounds.stop
         self._length = max(_FIRST_PER_GENE * self.problem.n_variables, _FEWEST_EVALUATIONS)
@@ -234,7 +209,7 @@ class StagedSearch:
         """Return a network with the best cuts of one variable after another, and none that only curves need."""
         pricer = self.problem.refiner(self.stop.flag)
         assert isinstance(pricer, CutPricer)
-        generator = np.random.default_rng([self.seed, len(self.stages)])
+        generator = np.random.default_rng([self.settings.seed, len(self.stages)])
         network = self._without_idle_cuts(network)
         passes = [_genotypes(self.problem, [network])[0]]
         idle = self._idle_variables(network)
@@ -257,14 +232,14 @@ class StagedSearch:
         if not self._is_resumed:
             self._began = self.stop.seconds
         # a stage that goes on has its own limits and first solutions
-        result = self.algorithm.run(
+        result = self.settings.algorithm.run(
             problem,
             self._limits_of_stage(length),
             random_state=self.rounds.random_state,
-            n_jobs=self.n_threads,
+            n_jobs=self.settings.n_threads,
             callback=self.rounds.reporter(self.objective),
             initial=_genotypes(problem, starts) if starts and not self._is_resumed else None,
-            checkpoint=self.section.part("stage"),
+            checkpoint=self.settings.section.part("stage"),
         )
         self._is_resumed = False
         self.rounds.note(result, self._began)
@@ -287,16 +262,16 @@ class StagedSearch:
         """Return whether a limit of the whole search is met; its name is then the reason of `stop`."""
         if not self.stop.reason:
             self.stop.check_deadline()
-            generations = self.limits.max_generations
+            limits = self.settings.limits
             seconds, evaluations = self._left()
             if seconds <= 0:
                 self.stop.raise_for("max_seconds")
             elif evaluations <= 0:
                 self.stop.raise_for("max_evaluations")
-            elif generations is not None and self.rounds.n_generations >= generations:
+            elif limits.max_generations is not None and self.rounds.n_generations >= limits.max_generations:
                 self.stop.raise_for("max_generations")
-            elif self.limits.patience is not None and self.effort > max(
-                _PATIENT_PER_GENE * self.problem.n_variables, self.limits.patience * self._effort_at_best
+            elif limits.patience is not None and self.effort > max(
+                _PATIENT_PER_GENE * self.problem.n_variables, limits.patience * self._effort_at_best
             ):
                 self.stop.raise_for("patience")
         return bool(self.stop.reason)
@@ -313,7 +288,7 @@ class StagedSearch:
 
     def _left(self) -> tuple[float, float]:
         """Return the seconds, without those that stay for tables, and the evaluations that are left, or infinity."""
-        limits = self.limits
+        limits = self.settings.limits
         seconds = np.inf if limits.max_seconds is None else limits.max_seconds
         share = 1 - _TABLE_SHARE * self._needs_tables
         return share * seconds - self.stop.seconds, limits.evaluations - self.rounds.n_eval
@@ -321,32 +296,24 @@ class StagedSearch:
 
 def searched(
     problem: StructureProblem,
-    algorithm: GOMEA,
-    limits: Limits,
-    *,
-    seed: int,
-    n_threads: int,
-    callback: Callback | None,
+    settings: SearchSettings,
     start: tuple[list[tuple[int, int]], Cuts] | None = None,
-    section: Section = NO_CHECKPOINT,
 ) -> tuple[Result, float]:
     """Return the result of the search that suits a problem, in stages if its cuts are priced, and its effort.
 
-    The effort is that of `StagedSearch`, 0 for a search without stages. Parameters are those of `StagedSearch`, and
-    `start` and `section` are those of its `run`.
+    The effort is that of `StagedSearch`, 0 for a search without stages. `start` is that of `StagedSearch.run`.
     """
     if problem.first_cuts:
-        search = StagedSearch(problem, algorithm, limits, seed=seed, n_threads=n_threads, callback=callback)
-        return search.run(start, section), search.effort
-    initial = None if start is None else _genotypes(problem, [_Network(*start)])
-    result = algorithm.run(
+        search = StagedSearch(problem, settings)
+        return search.run(start), search.effort
+    result = settings.algorithm.run(
         problem,
-        limits,
-        random_state=seed,
-        n_jobs=n_threads,
-        callback=callback,
-        initial=initial,
-        checkpoint=section,
+        settings.limits,
+        random_state=settings.seed,
+        n_jobs=settings.n_threads,
+        callback=settings.callback,
+        initial=None if start is None else _genotypes(problem, [_Network(*start)]),
+        checkpoint=settings.section,
     )
     return result, 0.0
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges, learned_shapes
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import StagedSearch, evaluations_of_effort
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, Limits, Progress, Result
 
 __all__ = ["LearnedNetwork", "continued", "learned_network", "with_tables"]
@@ -83,13 +82,7 @@ def with_tables(
     problem: StructureProblem,
     result: Result,
     effort: float,
-    algorithm: GOMEA,
-    limits: Limits,
-    *,
-    seed: int,
-    n_threads: int,
-    callback: Callback | None,
-    section: Section = NO_CHECKPOINT,
+    settings: SearchSettings,
 ) -> tuple[LearnedNetwork, Result]:
     """Return the network of a search, and its result with the seconds and statistics of the search for tables.
 
@@ -104,13 +97,8 @@ def with_tables(
         Result of the search.
     effort : float
         Effort of the search, as of `StagedSearch`.
-    algorithm : GOMEA
-    limits : Limits
-        Limits of the search; their seconds hold for both searches together.
-    seed, n_threads, callback
-        As of `StagedSearch`.
-    section : Section
-        Section of the search for tables in a checkpoint.
+    settings : SearchSettings
+        Those of the search, with the section of the search for tables. The seconds hold for both searches together.
     """
     network = learned_network(problem, result.X)
     follows = problem.curve_gains(result.X) > 0
@@ -126,15 +114,17 @@ def with_tables(
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(network.edges)
     allowed = max(_EFFORT_SHARE * effort, min(effort, _LEAST_EFFORT))
+    evaluations = evaluations_of_effort(allowed, tables.n_variables)
     search = StagedSearch(
         tables,
-        algorithm,
-        _limits_of_tables(limits, result, evaluations_of_effort(allowed, tables.n_variables)),
-        seed=seed + _SEED_OF_TABLES,
-        n_threads=n_threads,
-        callback=continued(callback, result, adds_evaluations=False),
+        replace(
+            settings,
+            limits=_limits_of_tables(settings.limits, result, evaluations),
+            seed=settings.seed + _SEED_OF_TABLES,
+            callback=continued(settings.callback, result, adds_evaluations=False),
+        ),
     )
-    of_tables = search.run((start, cuts), section)
+    of_tables = search.run((start, cuts))
     by_tables = tables.scorer.score(tables.families(of_tables.X))
     names = [variable.name for variable in problem.scorer.variables]
     gains = np.maximum(scores - by_tables, 0.0).tolist()

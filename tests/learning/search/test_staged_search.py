@@ -15,6 +15,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.structure import StructureProblem
@@ -38,7 +39,7 @@ def problem() -> StructureProblem:
 
 def staged(frame: pd.DataFrame, limits: Limits, **options: Any) -> tuple[StagedSearch, Result]:
     problem = learning_problem(read_table(frame), LearningOptions(**options))
-    search = StagedSearch(problem, GOMEA(), limits, seed=1, n_threads=1, callback=None)
+    search = StagedSearch(problem, SearchSettings(GOMEA(), limits, seed=1, n_threads=1))
     return search, search.run()
 
 
