@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gomea_bn.linkage.marginal_product import MarginalProduct
     from gomea_bn.linkage.models import Custom, LinkageTree, Univariate
     from gomea_bn.metrics.comparison import compare
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.prediction.estimators import BayesNetClassifier, BayesNetRegressor
     from gomea_bn.problems.base import KernelProblem, register_problem
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gomea_bn.simulation.random_experts import simulated_expert
 
 _HOMES = {
-    "AveragedBayesNet": "gomea_bn.network.averaged",
+    "AveragedBayesNet": "gomea_bn.network.averaged.network",
     "BayesNetClassifier": "gomea_bn.prediction.estimators",
     "BayesNetEnsemble": "gomea_bn.learning.ensemble",
     "BayesNetLearner": "gomea_bn.learning.learner",

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.family_line import FamilyLine
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine
 from gomea_bn.problems.cuts.shape import Shape
 
 NAMES = ("a", "g", "p", "b", "c", "d")

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.learning.repeats import Stability
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 

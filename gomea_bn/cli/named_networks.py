@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.front.front import Candidate, Front
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
@@ -161,7 +161,7 @@ def averaged_of_run_folder(folder: Path, network: DiscretizedBayesNet) -> Averag
         If the file cannot be read, or averages another network than that of the folder.
     """
     from gomea_bn.learning.run_folder import AVERAGED_FILE
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
 
     path = folder / AVERAGED_FILE
     if not os.path.isfile(path):

@@ -26,7 +26,7 @@ from gomea_bn.learning.options import (
     seed_of,
 )
 from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_frequency import edge_frequency
 from gomea_bn.parameters import Parameters

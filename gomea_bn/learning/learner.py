@@ -45,7 +45,7 @@ from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.learning.search.table_search import LearnedNetwork, with_tables
 from gomea_bn.learning.warm_up import compile_kernels
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption

@@ -18,7 +18,7 @@ from gomea_bn.runtime.json_files import has_format
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.family_line import joint_groups, log_line_density
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
-from gomea_bn.network.family_line import joint_groups, log_line_density
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.texts import listed
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_number, nearest
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.conditionals import (
     Network,
     conditional_density,

@@ -13,7 +13,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import MISSING_CODE, column_positions, encode_levels, numeric_values
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
+from gomea_bn.network.averaged.network import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.curves import Curve
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density

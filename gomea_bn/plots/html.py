@@ -13,7 +13,7 @@ from gomea_bn.texts import counted, text_width
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Column, Table
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
-from gomea_bn.network.averaged import AveragedBayesNet
-from gomea_bn.network.averaged_answers import joint_log_densities
+from gomea_bn.network.averaged.answers import joint_log_densities
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.bin_distributions import BinDistributions
 from gomea_bn.problems.log_sums import log_sum_exp

@@ -18,7 +18,7 @@ from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.warm_up import compile_kernels
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.prediction.distributions import (
     Cells,
     Density,

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.runtime.atomic_files import write_text
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.front.front import Front
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["front_data", "network_data"]

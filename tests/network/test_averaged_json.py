@@ -12,7 +12,7 @@ from averaged_examples import averaged_example, copy_with, line_of_b
 from network_examples import HOSTILE_NAMES, small_network
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 TEXT = averaged_example().to_json()

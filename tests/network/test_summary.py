@@ -7,7 +7,7 @@ import pytest
 from averaged_examples import averaged_example
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.shape import Shape
 

@@ -17,7 +17,7 @@ from wrong_input import untyped
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.marginals import level_probabilities
 from gomea_bn.plots import (

@@ -19,12 +19,12 @@ from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
-from gomea_bn.network.averaged import CUT_INTERVAL, AveragedBayesNet
-from gomea_bn.network.averaged_checks import around_cuts
+from gomea_bn.network.averaged.checks import around_cuts
+from gomea_bn.network.averaged.family_line import FamilyLine, joint_groups, log_mixture
+from gomea_bn.network.averaged.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
+from gomea_bn.network.averaged.network import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine, joint_groups, log_mixture
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import bin_widths, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtr
 
-from gomea_bn.network.family_line import LineTerms, log_line_density, log_student
-from gomea_bn.network.line_scales import LineScale
+from gomea_bn.network.averaged.family_line import LineTerms, log_line_density, log_student
+from gomea_bn.network.averaged.line_scales import LineScale
 
 __all__ = [
     "HEAVY_TAILS",

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from gomea_bn.network.line_scales import LineScale
+from gomea_bn.network.averaged.line_scales import LineScale
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE

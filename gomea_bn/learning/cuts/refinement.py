@@ -20,7 +20,7 @@ from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.learning_problem import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.network.rows import table_for

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged import AveragedBayesNet
+from gomea_bn.network.averaged.family_line import FamilyLine
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine
 from gomea_bn.network.formats import json_format
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.atomic_files import write_text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.network.averaged import CUT_INTERVAL
+from gomea_bn.network.averaged.network import CUT_INTERVAL
 from gomea_bn.network.equivalence import equivalence_class
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["counts_text", "to_text"]

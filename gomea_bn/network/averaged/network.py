@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import column_positions, encode_levels, has_gaps
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network import checks
-from gomea_bn.network.averaged_checks import (
+from gomea_bn.network.averaged.checks import (
     around_cuts,
     check_line,
     checked_intervals,
     checked_probabilities,
     checked_units,
 )
-from gomea_bn.network.averaged_exports import AveragedExports
+from gomea_bn.network.averaged.exports import AveragedExports
+from gomea_bn.network.averaged.family_line import FamilyLine, joint_groups, log_mixture
+from gomea_bn.network.averaged.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine, joint_groups, log_mixture
-from gomea_bn.network.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
 from gomea_bn.network.value_kinds import VALUES, level_column, own_name, own_values
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -286,7 +286,7 @@ class AveragedBayesNet(AveragedExports):
         """
         with_gaps = [name for name in self.names if has_gaps(frame, [name])]
         if with_gaps:
-            from gomea_bn.network.averaged_answers import refuse
+            from gomea_bn.network.averaged.answers import refuse
 
             where = listed(map(repr, with_gaps), 5)
             refuse(f"densities of rows with missing cells, as in {where}")

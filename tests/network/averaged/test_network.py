@@ -33,8 +33,8 @@ from shape_oracles import slow_distribution, slow_log_density, slow_mass
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.averaged import AveragedBayesNet
-from gomea_bn.network.averaged_checks import around_cuts
+from gomea_bn.network.averaged.checks import around_cuts
+from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import conditional_density
 from gomea_bn.problems.cuts.shape import Shape

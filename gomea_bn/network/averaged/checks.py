@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.averaged.family_line import FamilyLine
+from gomea_bn.network.averaged.line_scales import UnitScale
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.family_line import FamilyLine
-from gomea_bn.network.line_scales import UnitScale
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import pyagrum
     from matplotlib.axes import Axes
 
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.family_line import FamilyLine
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.family_line import FamilyLine
     from gomea_bn.network.protocol import WithEdges
 
 __all__ = ["AveragedExports"]
@@ -70,7 +70,7 @@ class AveragedExports:
             return self.network.query(
                 targets, evidence, method=method, n_draws=n_draws, random_state=random_state
             )
-        from gomea_bn.network.averaged_answers import estimated_query
+        from gomea_bn.network.averaged.answers import estimated_query
 
         return estimated_query(_averaged(self), targets, evidence, n_draws=n_draws, random_state=random_state)
 
@@ -99,7 +99,7 @@ class AveragedExports:
             For a continuous target and for missing cells, unless answers are estimates; else as
             `DiscretizedBayesNet.predict_proba`.
         """
-        from gomea_bn.network.averaged_answers import predict_proba
+        from gomea_bn.network.averaged.answers import predict_proba
 
         return predict_proba(
             _averaged(self), frame, target, method=method, n_draws=n_draws, random_state=random_state
@@ -118,7 +118,7 @@ class AveragedExports:
 
         A continuous target is refused: `network.predict` answers by tables, and `BayesNetRegressor` by averages.
         """
-        from gomea_bn.network.averaged_answers import predict
+        from gomea_bn.network.averaged.answers import predict
 
         return predict(
             _averaged(self), frame, target, method=method, n_draws=n_draws, random_state=random_state
@@ -126,13 +126,13 @@ class AveragedExports:
 
     def predict_interval(self, *_arguments: Any, **_options: Any) -> NoReturn:
         """Raise, since no exact quantiles of averaged networks are known; the message names what has them."""
-        from gomea_bn.network.averaged_answers import refuse
+        from gomea_bn.network.averaged.answers import refuse
 
         refuse("quantiles given the other cells")
 
     def impute(self, *_arguments: Any, **_options: Any) -> NoReturn:
         """Raise, since no exact distribution of missing cells is known; the message names what has it."""
-        from gomea_bn.network.averaged_answers import refuse
+        from gomea_bn.network.averaged.answers import refuse
 
         refuse("distribution of missing cells")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, stdtr, stdtrit
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.line_scales import LineScale
+from gomea_bn.network.averaged.line_scales import LineScale
 
 __all__ = ["FamilyLine", "LineTerms", "joint_groups", "log_line_density", "log_mixture", "log_student"]
 

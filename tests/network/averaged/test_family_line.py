@@ -18,8 +18,8 @@ from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.family_line import FamilyLine
-from gomea_bn.network.line_scales import ProbabilityScale, UnitScale
+from gomea_bn.network.averaged.family_line import FamilyLine
+from gomea_bn.network.averaged.line_scales import ProbabilityScale, UnitScale
 from gomea_bn.problems.cuts.shape import Shape
 
 FLAT = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 100)

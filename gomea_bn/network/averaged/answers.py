@@ -21,7 +21,7 @@ from gomea_bn.problems.log_sums import log_sum_exp
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.averaged import AveragedBayesNet
+    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = ["estimated_query", "joint_log_densities", "predict", "predict_proba", "refuse"]
