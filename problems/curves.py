@@ -100,8 +100,8 @@ class _SmoothFunctions:
         self._knots = np.concatenate([[low] * _DEGREE, inner, [high] * _DEGREE])
         design = self._splines(distinct)
         values, vectors = eigh(design.T @ (design * share[:, None]))
-        kept = values > _LEAST_EIGENVALUE * values[-1]
-        orthonormal = vectors[:, kept] / np.sqrt(values[kept])
+        is_kept = values > _LEAST_EIGENVALUE * values[-1]
+        orthonormal = vectors[:, is_kept] / np.sqrt(values[is_kept])
         roughness, rotation = eigh(orthonormal.T @ _second_products(self._knots) @ orthonormal)
         # the first two are smooth everywhere: a constant and the line
         n_curves = min(n_functions - 1, len(roughness) - 2, len(distinct) - 2)

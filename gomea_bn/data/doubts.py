@@ -34,8 +34,8 @@ def doubts_about(table: Table) -> list[Note]:
     """Return the warnings about a table."""
     if len(table.columns) < 2:
         return []
-    found = (_duplicate_rows(table), _data_as_names(table), _many_probabilities(table))
-    return [note for note in found if note is not None]
+    doubts = (_duplicate_rows(table), _data_as_names(table), _many_probabilities(table))
+    return [note for note in doubts if note is not None]
 
 
 def _duplicate_rows(table: Table) -> Note | None:

@@ -207,11 +207,11 @@ def _edge_words(edge: EdgeStability) -> str:
 
 def _bin_paragraphs(columns: Sequence[ColumnStability]) -> list[str]:
     """Return which columns keep their number of bins, and between which numbers it moves in others."""
-    kept = [column for column in columns if set(column.n_bins_repeated) == {column.n_bins}]
+    constant = [column for column in columns if set(column.n_bins_repeated) == {column.n_bins}]
     moved = [column for column in columns if set(column.n_bins_repeated) != {column.n_bins}]
     parts = []
-    if kept:
-        names = [f"{shown_name(column.name)} ({column.n_bins})" for column in kept]
+    if constant:
+        names = [f"{shown_name(column.name)} ({column.n_bins})" for column in constant]
         parts.append(f"The same number of bins in all repeats: {listed(names, _MOST_LISTED)}.")
     if moved:
         names = [

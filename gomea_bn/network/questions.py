@@ -317,8 +317,8 @@ class Questions:
         """Return all variables from which a directed path leads to a variable, in column order."""
         from gomea_bn.network.graph import reachable
 
-        found = reachable({other: self.parents(other) for other in self.names}, self.parents(name))
-        return tuple(other for other in self.names if other in found)
+        ancestors = reachable({other: self.parents(other) for other in self.names}, self.parents(name))
+        return tuple(other for other in self.names if other in ancestors)
 
     def descendants(self: NetworkLike, name: str) -> tuple[str, ...]:
         """Return all variables to which a directed path leads from a variable, in column order."""
@@ -328,8 +328,8 @@ class Questions:
         children: dict[str, list[str]] = {other: [] for other in self.names}
         for parent, child in self.edges:
             children[parent].append(child)
-        found = reachable(children, children[name])
-        return tuple(other for other in self.names if other in found)
+        descendants = reachable(children, children[name])
+        return tuple(other for other in self.names if other in descendants)
 
     def markov_blanket(self: NetworkLike, name: str) -> tuple[str, ...]:
         """Return parents, children and the children's other parents of a variable, in column order.
@@ -339,8 +339,8 @@ class Questions:
         from gomea_bn.network.graph import markov_blanket
 
         self.parents(name)  # raises for an unknown name
-        found = markov_blanket({other: self.parents(other) for other in self.names}, name)
-        return tuple(other for other in self.names if other in found)
+        blanket = markov_blanket({other: self.parents(other) for other in self.names}, name)
+        return tuple(other for other in self.names if other in blanket)
 
     def d_separated(
         self: NetworkLike,

@@ -66,9 +66,9 @@ def cut_gains(
     scorer = FamilyScorer(variables, session.method, session.rule)
 
     def gains_of(v: int) -> NDArray[np.float64]:
-        own = scorer.for_thread()
+        of_thread = scorer.for_thread()
         scores = np.array(
-            [_score(own, session, v, policy) for policy in range(len(session.network_cuts[v]) + 1)]
+            [_score(of_thread, session, v, policy) for policy in range(len(session.network_cuts[v]) + 1)]
         )
         return np.asarray(scores[0] - scores[1:])
 

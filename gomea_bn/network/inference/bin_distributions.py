@@ -90,8 +90,8 @@ class BinDistributions:
         reaches = (cumulated >= wanted[:, None]) & (cumulated > 0)
         codes = np.argmax(reaches, axis=1).astype(np.int32)
         rows = np.arange(len(codes))
-        own = probabilities[rows, codes]
-        shares = (wanted - (cumulated[rows, codes] - own)) / own
+        of_bin = probabilities[rows, codes]
+        shares = (wanted - (cumulated[rows, codes] - of_bin)) / of_bin
         return self.values(codes, np.clip(shares, 0.0, 1.0))
 
     def log_densities(self, values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
