@@ -223,9 +223,9 @@ def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
         assert hidden_nodes(page) == 0
         expect(page.locator("#overview")).to_be_hidden()
         if width == 390:
-            expect(page.locator("#part-note")).to_contain_text("press Enlarge")
-            page.click("#enlarge")
-            expect(page.locator("#enlarge")).to_be_hidden()
+            expect(page.locator("#part-note")).to_contain_text("in small letters")
+            page.click("#enlarge-drawing")
+            expect(page.locator("#enlarge-drawing")).to_be_hidden()
         else:
             page.click("#zoom-in")
         assert name_size(page) >= 11
@@ -244,10 +244,10 @@ def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(brow
           return box.left >= frame.left && box.right <= frame.right
             && box.top >= frame.top && box.bottom <= frame.bottom;
         }"""
-        page.click("#enlarge")
+        page.click("#enlarge-drawing")
         assert page.evaluate(is_inside, page.evaluate("mostConnected()"))
         for variable in (3, 31):
-            page.evaluate("variable => { showWhole(); lookAt(variable); enlarge(); }", variable)
+            page.evaluate("variable => { showWhole(); lookAt(variable); enlargeDrawing(); }", variable)
             assert page.evaluate(is_inside, variable)
         corner = page.locator("#graph").get_attribute("viewBox").split()
         page.click("#overview", position={"x": 2, "y": 2})
@@ -257,7 +257,7 @@ def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(brow
         assert float(moved[1]) < float(moved[3])
         page.click("#whole")
         expect(page.locator("#overview")).to_be_hidden()
-        expect(page.locator("#enlarge")).to_be_visible()
+        expect(page.locator("#enlarge-drawing")).to_be_visible()
 
 
 @needs_browser

@@ -4,8 +4,8 @@ const MAP = { width: 96, height: 110 };
 const overview = { scale: 1 };
 
 function buildOverview() {
-  byId("enlarge").addEventListener("click", () => {
-    enlarge();
+  byId("enlarge-drawing").addEventListener("click", () => {
+    enlargeDrawing();
     // the button goes with its first click
     byId("whole").focus();
   });
@@ -27,7 +27,7 @@ function centreOnMap(event) {
 }
 
 /** Shows small letters at a readable size, around the variable that is chosen or has the most edges. */
-function enlarge() {
+function enlargeDrawing() {
   const { scale } = shownPart();
   const { width, height, centres } = graph.drawing;
   const within = (value, room, most) =>
@@ -51,7 +51,7 @@ function mostConnected() {
 /** Draws the map of the part that starts at a corner, unless all is shown; offers to enlarge small letters. */
 function renderOverview([left, top], [wide, high], isWhole, isSmall) {
   const { width, height, centres } = graph.drawing;
-  byId("enlarge").hidden = !isSmall;
+  byId("enlarge-drawing").hidden = !isSmall;
   const map = byId("overview");
   map.classList.toggle("shown", !isWhole);
   if (isWhole) return;

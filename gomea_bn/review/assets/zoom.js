@@ -85,7 +85,7 @@ function renderZoom() {
   const isSmall = isWhole && scale < NEARLY_READABLE;
   byId("part-note").hidden = isWhole && !isSmall;
   byId("part-note").textContent = isSmall
-    ? "All of the drawing, in small letters: press Enlarge."
+    ? "All of the drawing, in small letters."
     : "A part of the drawing: drag it, or press Fit.";
   renderOverview(corner, [wide, high], isWhole, isSmall);
   // fingers that moved an enlarged drawing would otherwise scroll the page
@@ -96,7 +96,7 @@ function renderZoom() {
 /** Enlarges the drawing by a step, or until its names are readable if they are small. */
 function zoomIn() {
   const { scale } = shownPart();
-  if (scale < NEARLY_READABLE) enlarge();
+  if (scale < NEARLY_READABLE) enlargeDrawing();
   else zoomBy(ZOOM_STEP);
 }
 
