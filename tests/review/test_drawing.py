@@ -235,19 +235,23 @@ def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
 
 @needs_browser
 def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(browser, tmp_path):
-    network_report(learned(40, 5), None, tmp_path / "page.html")
+    network = learned(40, 5)
+    network_report(network, None, tmp_path / "page.html")
+    degrees = [sum(name in edge for edge in network.edges) for name in network.names]
     size = {"width": 390, "height": 844}
+    is_inside = """variable => {
+      const [frame, box] = [document.getElementById("graph-frame"), document.querySelectorAll(".node")[variable]]
+        .map((element) => element.getBoundingClientRect());
+      return box.left >= frame.left && box.right <= frame.right
+        && box.top >= frame.top && box.bottom <= frame.bottom;
+    }"""
     with opened(browser, tmp_path / "page.html", viewport=size) as page:
-        is_inside = """variable => {
-          const [frame, box] = [document.getElementById("graph-frame"), document.querySelectorAll(".node")[variable]]
-            .map((element) => element.getBoundingClientRect());
-          return box.left >= frame.left && box.right <= frame.right
-            && box.top >= frame.top && box.bottom <= frame.bottom;
-        }"""
         page.click("#enlarge-drawing")
-        assert page.evaluate(is_inside, page.evaluate("mostConnected()"))
+        assert page.evaluate(is_inside, degrees.index(max(degrees)))
         for variable in (3, 31):
-            page.evaluate("variable => { showWhole(); lookAt(variable); enlargeDrawing(); }", variable)
+            page.click("#whole")
+            page.locator(f".node[data-variable='{variable}']").dispatch_event("click")
+            page.click("#enlarge-drawing")
             assert page.evaluate(is_inside, variable)
         corner = page.locator("#graph").get_attribute("viewBox").split()
         page.click("#overview", position={"x": 2, "y": 2})
