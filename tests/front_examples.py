@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from typing import ClassVar
@@ -140,10 +141,10 @@ class StandIn(FrontParameters):
     most: float | None = None
     seed = 5
 
+    @functools.wraps(FrontParameters.__init__)
     def __init__(self, discretizer="equal-frequency", **parameters):
+        super().__init__(discretizer, **parameters)
         type(self).given = {"discretizer": discretizer, **parameters}
-        for name, value in type(self).given.items():
-            setattr(self, name, value)
 
     def fit(self, frame, *, checkpoint=None):
         if self.stop == "nothing":
