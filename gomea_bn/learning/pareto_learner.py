@@ -158,6 +158,7 @@ class ParetoBayesNetLearner(FrontParameters):
     Examples
     --------
     >>> import numpy as np, pandas as pd
+    >>> from gomea_bn.expert.expert_network import ExpertNetwork
     >>> x = np.random.default_rng(0).normal(size=300)
     >>> frame = pd.DataFrame({"x": x, "y": x + np.random.default_rng(1).normal(scale=0.3, size=300)})
     >>> expert = ExpertNetwork.from_edges([("y", "x")])
