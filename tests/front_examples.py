@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from typing import ClassVar
@@ -16,8 +17,7 @@ from network_examples import small_network
 from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
-from gomea_bn.learning.learning_problem import LearningOptions
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.learning.fronts.options import FrontParameters
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):
@@ -133,27 +133,18 @@ def rewritten(name, content):
     return edit
 
 
-class StandIn:
+class StandIn(FrontParameters):
     """A learner that returns the same front at once and records its parameters."""
 
     given: ClassVar[dict] = {}
     stop = "max_evaluations"
     most: float | None = None
     seed = 5
-    kinds: dict[str, str] | None
-    missing: str
-    max_levels: int
 
+    @functools.wraps(FrontParameters.__init__)
     def __init__(self, discretizer="equal-frequency", **parameters):
+        super().__init__(discretizer, **parameters)
         type(self).given = {"discretizer": discretizer, **parameters}
-        for name, value in type(self).given.items():
-            setattr(self, name, value)
-
-    def _checked_limits(self):
-        return Limits(max_evaluations=1)
-
-    def _options(self, table):
-        return LearningOptions()
 
     def fit(self, frame, *, checkpoint=None):
         if self.stop == "nothing":
@@ -182,6 +173,6 @@ def stand_in_learner(monkeypatch):
     """Return the stand-in that replaces the learner of the command."""
     learner = type("Learner", (StandIn,), {})
     monkeypatch.setattr("gomea_bn.learning.pareto_learner.ParetoBayesNetLearner", learner)
-    monkeypatch.setattr("gomea_bn.learning.pareto_learner._search_space", lambda *arguments: None)
+    monkeypatch.setattr("gomea_bn.learning.fronts.search_space._search_space", lambda *arguments: None)
     monkeypatch.setattr("gomea_bn.learning.warm_up.compile_front_kernels", lambda announce, **_options: 0.5)
     return learner

@@ -6,24 +6,24 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, is_integer, is_real
 from gomea_bn.front import choice, quality
+from gomea_bn.front.candidate import Candidate
+from gomea_bn.front.knee import KneeMethod, knee_row
 from gomea_bn.front.objectives import (
     COMPLEXITY,
     EXPERT_DISTANCE,
-    KNEE_PRICES,
     MISFIT,
     Objective,
     check_objectives,
     check_original_index,
     check_values,
     check_weights,
-    knee_prices,
     leaves_rows_out,
     objective_column,
     single_position,
@@ -41,61 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPLEXITY", "EXPERT_DISTANCE", "MISFIT", "Candidate", "Front", "Objective"]
 
-KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane", "ideal-point", "marginal-utility"]
-
-
 # share of the limit on free parameters above which the limit may hold a network back
 _NEAR_LIMIT = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One network of a front.
-
-    Attributes
-    ----------
-    front : Front
-        The front that contains the network.
-    index : int
-        Position in that front, which is the network's id in files, on the review page and in a decision.
-    """
-
-    front: Front
-    index: int
-
-    @property
-    def objectives(self) -> dict[str, float]:
-        """Value of the network in each objective; all are minimised."""
-        return dict(zip(self.front.names, self.front.values[self.index].tolist(), strict=True))
-
-    @property
-    def network(self) -> DiscretizedBayesNet:
-        """The network, which is built on first use."""
-        return self.front.network(self.index)
-
-    @property
-    def distance_error(self) -> float | None:
-        """Standard error of the objective "expert_distance", in nats; None if the front lacks it or the expert."""
-        from gomea_bn.expert.distance import DEFAULT_SAMPLE, LARGEST_SAMPLE, expert_distance_estimate
-
-        front = self.front
-        if front.expert is None or EXPERT_DISTANCE.name not in front.names:
-            return None
-        parameters = front.record.get("parameters")
-        given: Any = parameters.get("expert_sample_size") if isinstance(parameters, Mapping) else None
-        seed: Any = front.record.get("seed")
-        # a record from a file may hold anything, and the sample of the search is not needed for its error
-        estimate = expert_distance_estimate(
-            front.expert,
-            self.network,
-            n_samples=given if is_integer(given) and 2 <= given <= LARGEST_SAMPLE else DEFAULT_SAMPLE,
-            random_state=seed if is_integer(seed) and seed >= 0 else 0,
-        )
-        return estimate.standard_error
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value:.6g}" for name, value in self.objectives.items())
-        return f"Candidate(index={self.index}, {values})"
 
 
 class Front:
@@ -284,8 +231,10 @@ class Front:
         -----
         "aic" chooses the least misfit + complexity / n_rows, in nats per row. Beyond it one more parameter improves the
         fit by less than is expected by chance (Akaike, "A new look at the statistical model identification", 1974).
-        "left-out" chooses the least misfit + complexity / (4 n_rows): a misfit that leaves rows out has paid for its
-        parameters, but not for the choice among many networks. Only these two do not depend on the extent of the front.
+        "left-out" has the same price, and chooses only among networks whose misfit exceeds the least one by at most
+        2 / sqrt(n_rows) nats: two standard errors of a mean difference, if those of single rows have a standard
+        deviation of 1 nat. A misfit that leaves rows out has paid for its parameters, so that the price alone gives up
+        more fit than the rows leave in doubt. These two methods do not depend on the ranges of the objectives.
 
         "hyperplane" chooses the network farthest below the plane through the extremes (Das 1999), "ideal-point" the one
         with the least distance to the best values (Zeleny 1973), and "marginal-utility" the one whose loss would cost
@@ -298,19 +247,10 @@ class Front:
             For an unknown method. Also for "aic" and "left-out" without misfit, complexity or the number of rows.
         """
         check_choice("method", method, get_args(KneeMethod), optional=True)
-        if method is None:
-            has_prices = {MISFIT.name, COMPLEXITY.name} <= set(self.names) and self.n_rows is not None
-            others = set(self.names) - {MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name}
-            priced: KneeMethod = "left-out" if leaves_rows_out(self.record) else "aic"
-            method = priced if has_prices and not others else "hyperplane"
-        if method in KNEE_PRICES:
-            return self[choice.price_choice(self._values, knee_prices(method, self.names, self.n_rows))]
-        rule = {
-            "hyperplane": choice.hyperplane_knee,
-            "ideal-point": choice.ideal_point_choice,
-            "marginal-utility": choice.marginal_utility_knee,
-        }[method]
-        return self[rule(self._values)]
+        row = knee_row(
+            self._values, self.names, self.n_rows, method, leaves_rows_out=leaves_rows_out(self.record)
+        )
+        return self[row]
 
     def near_limit(self) -> dict[str, Candidate]:
         """Return the knee and the best fit by role, as far as the limit on free parameters may hold them back.

@@ -14,7 +14,6 @@ from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
 __all__ = [
     "COMPLEXITY",
     "EXPERT_DISTANCE",
-    "KNEE_PRICES",
     "MISFIT",
     "Objective",
     "check_objectives",
@@ -22,7 +21,6 @@ __all__ = [
     "check_point",
     "check_values",
     "check_weights",
-    "knee_prices",
     "leaves_rows_out",
     "objective_column",
     "single_position",
@@ -61,9 +59,6 @@ EXPERT_DISTANCE = Objective(
     "expert_distance", "Distance to the expert", "nats", "closer to the expert's network"
 )
 """KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
-
-KNEE_PRICES = {"aic": 1.0, "left-out": 0.25}
-"""Nats over all rows that a free parameter costs at the knee, by the method of `Front.knee`."""
 
 # further columns of a front's table
 _RESERVED = (
@@ -175,31 +170,6 @@ def objective_column(name: str, names: Sequence[str]) -> int:
             f"Unknown objective {name!r}; the front has {', '.join(names)}.{nearest(str(name), names)}"
         )
     return list(names).index(name)
-
-
-def knee_prices(method: str, names: Sequence[str], n_rows: int | None) -> NDArray[np.float64]:
-    """Return the price of one unit of each objective at the knee, in nats per row, float64 (m,).
-
-    Parameters
-    ----------
-    method : {"aic", "left-out"}
-    names : sequence of str
-        Names of the objectives.
-    n_rows : int or None
-        Number of rows that the networks were learned from, if it is known.
-    """
-    missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in names]
-    if missing:
-        raise GomeaBnError(
-            f"method={method!r} needs the objective '{missing[0]}'; the front has {', '.join(names)}. Use "
-            "method='hyperplane'."
-        )
-    if n_rows is None:
-        raise GomeaBnError(
-            f"method={method!r} needs the number of rows: give the front its table or record={{'n_rows': ...}}."
-        )
-    prices = {MISFIT.name: 1.0, COMPLEXITY.name: KNEE_PRICES[method] / n_rows}
-    return np.array([prices.get(name, 0.0) for name in names])
 
 
 def check_original_index(record: Mapping[str, Any], size: int) -> tuple[int, ...]:

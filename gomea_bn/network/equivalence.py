@@ -111,7 +111,8 @@ def _meek_3(
 ) -> NDArray[np.bool_]:
     """Return the pairs a - b with two non-adjacent c, d such that a - c -> b and a - d -> b."""
     compelled = np.zeros_like(undirected)
-    for a, b in np.argwhere(undirected):
+    n_between = undirected.astype(np.float32) @ directed.astype(np.float32)
+    for a, b in np.argwhere(undirected & (n_between > 1)):
         between = np.flatnonzero(undirected[a] & directed[:, b])
-        compelled[a, b] = len(between) > 1 and apart[np.ix_(between, between)].any()
+        compelled[a, b] = apart[np.ix_(between, between)].any()
     return compelled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, sqrt
 from typing import Any, TypedDict
@@ -95,7 +96,8 @@ def network_layout(
     nodes = [name for name in all_nodes if name in connected]
     index = {name: position for position, name in enumerate(nodes)}
     pairs = _downward([(index[parent], index[child]) for parent, child in distinct_edges])
-    depths = _divided(_layers(len(nodes), pairs), pairs, [width_of[name] + gap for name in nodes], gap, room)
+    layering = list(_layers(len(nodes), tuple(pairs)))
+    depths = _divided(layering, pairs, [width_of[name] + gap for name in nodes], gap, room)
     layers = list(depths)
     paths = chains(layers, pairs)
     pieces = [piece for path in paths for piece in pairwise(path)]
@@ -183,14 +185,16 @@ def _leads_to(children: Mapping[int, list[int]], start: int, goal: int) -> bool:
     return goal in seen
 
 
-def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
+# the same graph is laid out for several widths in a row
+@lru_cache(maxsize=8)
+def _layers(n_nodes: int, edges: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
     """Return the layer of every node: children below parents, with the least total length of the edges.
 
     Of several such layerings it is the one that has every node in its uppermost layer, so that it does not depend on
     the solver. It exists because the minimum of two of them, node by node, is one of them too.
     """
     if not n_nodes:
-        return []
+        return ()
     # all layers together count less than one unit of length
     cost = np.full(n_nodes, 1.0 / n_nodes**2)
     program = _Program(n_nodes)
@@ -198,7 +202,7 @@ def _layers(n_nodes: int, edges: list[tuple[int, int]]) -> list[int]:
         cost[parent] -= 1
         cost[child] += 1
         program.keep_apart(parent, child, 1.0)
-    return [round(depth) for depth in program.minimum(cost).tolist()]
+    return tuple(round(depth) for depth in program.minimum(cost).tolist())
 
 
 def _divided(

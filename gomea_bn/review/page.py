@@ -33,6 +33,7 @@ _SCRIPTS = (
     "choose.js",
     "drawing.js",
     "zoom.js",
+    "overview.js",
     "picture.js",
     "search.js",
     "graph.js",

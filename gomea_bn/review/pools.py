@@ -92,6 +92,9 @@ class Pools:
         self.curves: list[list[dict[str, Any]]] = [[] for _ in names]
         self.ratios: list[list[list[float]]] = [[] for _ in names]
         self._names = tuple(names)
+        self._position_of = {name: position for position, name in enumerate(names)}
+        # open edges by the edges of a network
+        self._reversible: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
         self._columns = {column.name: column for column in table.columns} if table is not None else {}
         self._n_rows = table.n_rows if table is not None else 0
         self._spent = 0
@@ -118,22 +121,23 @@ class Pools:
         families = [self._family(network, position, bins) for position in range(len(self._names))]
         sample = _Sample(network)
         densities = [self._density(sample, position, families) for position in range(len(self._names))]
-        n = len(self._names)
-        position_of = {name: position for position, name in enumerate(self._names)}
+        n, position_of = len(self._names), self._position_of
 
         def keys(edges: Iterable[tuple[str, str]]) -> list[int]:
             return [position_of[parent] * n + position_of[child] for parent, child in edges]
 
         entry: dict[str, list[Any]] = {"c": [*bins], "f": [*families], "d": densities}
-        entry["o"] = keys(equivalence_class(network).reversible)
+        edges = tuple(network.edges)
+        if edges not in self._reversible:
+            self._reversible[edges] = equivalence_class(network).reversible
+        entry["o"] = keys(self._reversible[edges])
         if network.curve_edges:
             entry["e"] = keys(network.curve_edges)
         probabilities = recorded_edge_probabilities(network)
         if probabilities:
-            edges = keys(probabilities)
             entry["p"] = [
                 [edge, round(adjacent, 3), round(arc, 3)]
-                for edge, (arc, adjacent) in zip(edges, probabilities.values(), strict=True)
+                for edge, (arc, adjacent) in zip(keys(probabilities), probabilities.values(), strict=True)
             ]
         return entry
 
@@ -224,7 +228,7 @@ class Pools:
 
     def _family(self, network: DiscretizedBayesNet, position: int, bins: Sequence[int]) -> int:
         name = self._names[position]
-        parents = [self._names.index(parent) for parent in network.table_parents(name)]
+        parents = [self._position_of[parent] for parent in network.table_parents(name)]
         table = network.tables[name]
         key = (tuple(parents), tuple(bins[parent] for parent in parents), bins[position], table.tobytes())
         positions = self._family_positions[position]

@@ -8,6 +8,7 @@ import pytest
 from command_line import invoke
 
 import gomea_bn.data.table
+import gomea_bn.learning.fronts.search
 import gomea_bn.learning.learner
 import gomea_bn.learning.pareto_learner
 import gomea_bn.learning.search.single_network
@@ -18,7 +19,7 @@ SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 BEFORE_A_NETWORK = {
     "reading": ("learn", gomea_bn.data.table, "_read_columns"),
     "learn": ("learn", gomea_bn.learning.learner, "learning_problem"),
-    "front": ("front", gomea_bn.learning.pareto_learner, "_checked_expert"),
+    "front": ("front", gomea_bn.learning.pareto_learner, "checked_expert"),
     "single network": ("front", gomea_bn.learning.search.single_network, "learning_problem"),
 }
 
@@ -59,13 +60,13 @@ def test_a_signal_before_the_first_network_ends_in_one_line(monkeypatch, rows, n
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_between_two_searches_keeps_the_single_network(monkeypatch, rows, number):
-    prepare = gomea_bn.learning.pareto_learner.front_problem
+    prepare = gomea_bn.learning.fronts.search.front_problem
 
     def interrupted(*arguments, **options):
         signal.raise_signal(number)
         return prepare(*arguments, **options)
 
-    monkeypatch.setattr(gomea_bn.learning.pareto_learner, "front_problem", interrupted)
+    monkeypatch.setattr(gomea_bn.learning.fronts.search, "front_problem", interrupted)
     out = rows.parent / "out"
     result = invoke("front", rows, "--max-evaluations", "5000", "--out", out)
     assert result.exit_code == (0 if number == signal.SIGINT else SIGNALS[number]), result.stderr

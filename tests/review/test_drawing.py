@@ -221,11 +221,47 @@ def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
     review_page(example_front(n_networks=3, n_variables=40), tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html", viewport={"width": width, "height": 844}) as page:
         assert hidden_nodes(page) == 0
+        expect(page.locator("#overview")).to_be_hidden()
         if width == 390:
-            expect(page.locator("#part-note")).to_contain_text("press + to enlarge it")
-        page.click("#zoom-in")
+            expect(page.locator("#part-note")).to_contain_text("in small letters")
+            page.click("#enlarge-drawing")
+            expect(page.locator("#enlarge-drawing")).to_be_hidden()
+        else:
+            page.click("#zoom-in")
         assert name_size(page) >= 11
         expect(page.locator("#part-note")).to_contain_text("drag it, or press Fit")
+        expect(page.locator("#overview rect")).to_have_count(41)
+
+
+@needs_browser
+def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(browser, tmp_path):
+    network = learned(40, 5)
+    network_report(network, None, tmp_path / "page.html")
+    degrees = [sum(name in edge for edge in network.edges) for name in network.names]
+    size = {"width": 390, "height": 844}
+    is_inside = """variable => {
+      const [frame, box] = [document.getElementById("graph-frame"), document.querySelectorAll(".node")[variable]]
+        .map((element) => element.getBoundingClientRect());
+      return box.left >= frame.left && box.right <= frame.right
+        && box.top >= frame.top && box.bottom <= frame.bottom;
+    }"""
+    with opened(browser, tmp_path / "page.html", viewport=size) as page:
+        page.click("#enlarge-drawing")
+        assert page.evaluate(is_inside, degrees.index(max(degrees)))
+        for variable in (3, 31):
+            page.click("#whole")
+            page.locator(f".node[data-variable='{variable}']").dispatch_event("click")
+            page.click("#enlarge-drawing")
+            assert page.evaluate(is_inside, variable)
+        corner = page.locator("#graph").get_attribute("viewBox").split()
+        page.click("#overview", position={"x": 2, "y": 2})
+        moved = page.locator("#graph").get_attribute("viewBox").split()
+        assert moved != corner
+        assert float(moved[0]) < float(moved[2])
+        assert float(moved[1]) < float(moved[3])
+        page.click("#whole")
+        expect(page.locator("#overview")).to_be_hidden()
+        expect(page.locator("#enlarge-drawing")).to_be_visible()
 
 
 @needs_browser

@@ -43,6 +43,7 @@ function buildZoom() {
     resetZoom();
   });
   window.matchMedia("print").addEventListener("change", renderZoom);
+  buildOverview();
 }
 
 const fitScale = () =>
@@ -84,8 +85,9 @@ function renderZoom() {
   const isSmall = isWhole && scale < NEARLY_READABLE;
   byId("part-note").hidden = isWhole && !isSmall;
   byId("part-note").textContent = isSmall
-    ? "All of the drawing, in small letters: press + to enlarge it."
+    ? "All of the drawing, in small letters."
     : "A part of the drawing: drag it, or press Fit.";
+  renderOverview(corner, [wide, high], isWhole, isSmall);
   // fingers that moved an enlarged drawing would otherwise scroll the page
   byId("graph-frame").classList.toggle("enlarged", zoom.scale !== null && !isWhole);
   document.body.dataset.scale = scale;
@@ -94,7 +96,8 @@ function renderZoom() {
 /** Enlarges the drawing by a step, or until its names are readable if they are small. */
 function zoomIn() {
   const { scale } = shownPart();
-  zoomBy(scale < NEARLY_READABLE ? READABLE / scale : ZOOM_STEP);
+  if (scale < NEARLY_READABLE) enlargeDrawing();
+  else zoomBy(ZOOM_STEP);
 }
 
 /** Zooms by a factor around a point of the frame, its middle by default. */

@@ -1,0 +1,86 @@
+"""Which network of a front is its knee, beyond which added complexity no longer pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.front import choice
+from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+
+__all__ = ["KneeMethod", "knee_row"]
+
+KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane", "ideal-point", "marginal-utility"]
+
+# standard errors of a mean of n differences that have a standard deviation of 1 nat
+_MARGIN = 2.0
+_BY_EXTREMES = {
+    "hyperplane": choice.hyperplane_knee,
+    "ideal-point": choice.ideal_point_choice,
+    "marginal-utility": choice.marginal_utility_knee,
+}
+
+
+def knee_row(
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    n_rows: int | None,
+    method: KneeMethod | None,
+    *,
+    leaves_rows_out: bool,
+) -> int:
+    """Return the row of the knee; `Front.knee` describes the methods.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_networks, n_objectives), float64
+        All minimised.
+    names : sequence of str
+        Names of the objectives.
+    n_rows : int or None
+        Number of rows that the networks were learned from, if it is known.
+    method : str or None
+        None for the default.
+    leaves_rows_out : bool
+        Whether the misfit leaves every row out of its own tables, which decides on the default.
+
+    Raises
+    ------
+    GomeaBnError
+        For "aic" and "left-out" without misfit, complexity or the number of rows.
+    """
+    if method is None:
+        has_prices = {MISFIT.name, COMPLEXITY.name} <= set(names) and n_rows is not None
+        others = set(names) - {MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name}
+        priced: KneeMethod = "left-out" if leaves_rows_out else "aic"
+        method = priced if has_prices and not others else "hyperplane"
+    if method in _BY_EXTREMES:
+        return _BY_EXTREMES[method](values)
+    n_rows = _checked_rows(method, names, n_rows)
+    prices = {MISFIT.name: 1.0, COMPLEXITY.name: 1.0 / n_rows}
+    rows = np.arange(len(values))
+    if method == "left-out":
+        misfits = values[:, list(names).index(MISFIT.name)]
+        rows = np.flatnonzero(misfits <= misfits.min() + _MARGIN / sqrt(n_rows))
+    chosen = choice.price_choice(values[rows], np.array([prices.get(name, 0.0) for name in names]))
+    return int(rows[chosen])
+
+
+def _checked_rows(method: str, names: Sequence[str], n_rows: int | None) -> int:
+    """Return the number of rows, after a check that a method with prices can be used."""
+    missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in names]
+    if missing:
+        raise GomeaBnError(
+            f"method={method!r} needs the objective '{missing[0]}'; the front has {', '.join(names)}. Use "
+            "method='hyperplane'."
+        )
+    if n_rows is None:
+        raise GomeaBnError(
+            f"method={method!r} needs the number of rows: give the front its table or record={{'n_rows': ...}}."
+        )
+    return n_rows

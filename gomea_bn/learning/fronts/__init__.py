@@ -1,0 +1,1 @@
+"""What `ParetoBayesNetLearner` is made of: options of a front, its search space and its record."""

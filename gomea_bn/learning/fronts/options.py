@@ -1,0 +1,173 @@
+"""Options of the search for a front, and their checks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, check_number, nearest
+from gomea_bn.expert.distance import DEFAULT_SAMPLE
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
+from gomea_bn.learning.learning_problem import OPTIMAL, LearningOptions
+from gomea_bn.learning.options import LearnerParameters, check_options, limits_of
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
+from gomea_bn.problems.front_problem import MISFIT_ESTIMATES
+from gomea_bn.runtime.limits import Limits
+from gomea_bn.texts import listed
+
+__all__ = [
+    "STANDARD_OBJECTIVES",
+    "FrontParameters",
+    "OwnObjective",
+    "expert_of",
+    "limits_of_front",
+    "objectives_of",
+    "options_of_front",
+]
+
+STANDARD_OBJECTIVES = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXPERT_DISTANCE)}
+"""Objectives that a front can have without functions of the user, by name."""
+
+
+@dataclass(frozen=True)
+class OwnObjective:
+    """User-defined objective, to be minimised.
+
+    Parameters
+    ----------
+    name : str
+        Name in the front; it must differ from the names of the standard objectives.
+    function : callable
+        ``function(edges, cut_points) -> float``, with edges as (parent, child) names, and inner cuts by continuous
+        column. Edges of variables with a single bin are left out unless they are required. It is called for every
+        evaluated network, and the search waits for it.
+    label : str
+        Description for tables and pictures; by default the name.
+    unit : str
+        Unit of the values; by default "units".
+    better : str
+        Meaning of small values, for example "cheaper".
+    """
+
+    name: str
+    function: Callable[[list[tuple[str, str]], dict[str, NDArray[np.float64]]], float]
+    label: str = ""
+    unit: str = ""
+    better: str = "better"
+
+    @property
+    def shown(self) -> Objective:
+        """Description of the objective for a front."""
+        return Objective(self.name, self.label or self.name, self.unit or "units", self.better)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FrontParameters(LearnerParameters):
+    """Parameters of a learner of fronts; `ParetoBayesNetLearner` describes them."""
+
+    discretizer: str = field(default=OPTIMAL, kw_only=False)
+    objectives: Sequence[str | OwnObjective] | None = None
+    expert: ExpertNetwork | DiscretizedBayesNet | str | os.PathLike[str] | None = None
+    max_complexity: float | None = None
+    misfit: str = MISFIT_ESTIMATES[0]
+    cut_cost: float = 0.5
+    single_share: float = 0.5
+    single_evaluations: int | None = None
+    expert_sample_size: int = DEFAULT_SAMPLE
+    algorithm: MOGOMEA | None = None
+    patience: float | None = None
+
+
+def limits_of_front(learner: FrontParameters) -> Limits:
+    """Return the limits of both searches, after a check of the options that need no table."""
+    limits = limits_of(learner)
+    check_options(learner, MOGOMEA, auto=True)
+    check_choice("misfit", learner.misfit, MISFIT_ESTIMATES)
+    check_number("single_share", learner.single_share, 0, 1, below=True)
+    check_integer("single_evaluations", learner.single_evaluations, 0, optional=True)
+    most = limits.max_evaluations
+    if learner.single_evaluations is not None and most is not None and learner.single_evaluations >= most:
+        raise GomeaBnError(
+            [
+                Option("single_evaluations"),
+                f" must be below {most:,}, the limit of both searches, got {learner.single_evaluations:,}.",
+            ]
+        )
+    return limits
+
+
+def options_of_front(learner: FrontParameters, table: Table) -> LearningOptions:
+    """Return the options of the search space."""
+    _check_discretizer(learner.discretizer)
+    return LearningOptions.of(learner, table.n_rows, curves="none")
+
+
+def _check_discretizer(discretizer: Any) -> None:
+    """Raise unless a front can have the discretizer."""
+    methods = sorted([OPTIMAL, *POLICY_FAMILIES])
+    if not isinstance(discretizer, str) or discretizer not in methods:
+        raise GomeaBnError(
+            [
+                Option("discretizer"),
+                f" must be one of {listed(map(repr, methods))} for a front, got {discretizer!r:.80}. Other "
+                "discretizers work in BayesNetLearner; or cut the table by one alone, then learn with its cuts as ",
+                Option("cut_points"),
+                ".",
+            ]
+        )
+
+
+def expert_of(value: Any) -> ExpertNetwork | None:
+    """Return the expert's network that the option `expert` stands for."""
+    if value is None or isinstance(value, ExpertNetwork):
+        return value
+    if isinstance(value, DiscretizedBayesNet):
+        return ExpertNetwork.from_network(value)
+    if isinstance(value, (str, os.PathLike)):
+        return ExpertNetwork.from_file(value)
+    raise GomeaBnError(
+        f"expert must be an ExpertNetwork, a DiscretizedBayesNet, a path or None, got {value!r:.80}."
+    )
+
+
+def objectives_of(value: Any, has_expert: bool) -> list[str | OwnObjective]:
+    """Return the objectives that the option `objectives` stands for."""
+    if value is None:
+        return [*STANDARD_OBJECTIVES] if has_expert else [MISFIT.name, COMPLEXITY.name]
+    allowed = f"names out of {sorted(STANDARD_OBJECTIVES)}, or OwnObjective"
+    if isinstance(value, (str, OwnObjective)) or not isinstance(value, Iterable):
+        raise GomeaBnError(f"objectives must be a list of {allowed}, got {value!r:.80}.")
+    objectives = list(value)
+    for objective in objectives:
+        if isinstance(objective, OwnObjective):
+            _check_own_objective(objective)
+        elif not (isinstance(objective, str) and objective in STANDARD_OBJECTIVES):
+            hint = nearest(objective, STANDARD_OBJECTIVES) if isinstance(objective, str) else ""
+            raise GomeaBnError(f"objectives must be {allowed}, got {objective!r:.80}.{hint}")
+    names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise GomeaBnError(f"objectives must be at least two different ones, got {names}.")
+    if EXPERT_DISTANCE.name in names and not has_expert:
+        raise GomeaBnError(f"objectives: {EXPERT_DISTANCE.name!r} needs the expert's network; pass expert=.")
+    return objectives
+
+
+def _check_own_objective(objective: OwnObjective) -> None:
+    if not isinstance(objective.name, str) or objective.name in ("", *STANDARD_OBJECTIVES):
+        raise GomeaBnError(
+            f"The name of an OwnObjective must be text other than '' and the names {sorted(STANDARD_OBJECTIVES)}, got "
+            f"{objective.name!r:.80}."
+        )
+    if not callable(objective.function):
+        raise GomeaBnError(
+            f"The function of the OwnObjective {objective.name!r} must be callable, got {objective.function!r:.80}."
+        )
