@@ -20,7 +20,7 @@ from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.run_state import generator_of, generator_states
 
-__all__ = ["GraphChain", "chain_families"]
+__all__ = ["GraphChain", "SweepSums", "chain_families"]
 
 # sums of consecutive sweeps that are kept, so that the first quarter can be left out at any time
 _MOST_SUMS = 64
@@ -92,6 +92,61 @@ def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.exp(STEP * np.floor(below / STEP) - below))
 
 
+class SweepSums:
+    """Sums of the probabilities of edges over consecutive sweeps, as many sweeps in each sum but the last.
+
+    Parameters
+    ----------
+    n_variables : int
+    """
+
+    def __init__(self, n_variables: int) -> None:
+        self._n_variables = n_variables
+        self._sums: list[NDArray[np.float64]] = []
+        self._counts: list[int] = []
+        self._sweeps_in_sum = 1
+
+    def state(self) -> State:
+        """Return all sums, for checkpoints."""
+        return {
+            "sums": np.array(self._sums),
+            "counts": list(self._counts),
+            "sweeps_in_sum": self._sweeps_in_sum,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned."""
+        shape = (-1, self._n_variables + 1, self._n_variables)
+        self._sums = list(np.array(state["sums"], np.float64).reshape(shape))
+        self._counts, self._sweeps_in_sum = list(state["counts"]), state["sweeps_in_sum"]
+
+    def opened(self, n_sweeps: int) -> tuple[NDArray[np.float64], int]:
+        """Return the sum to which the next sweeps add, (n_variables + 1, n_variables), and their number.
+
+        The number is at most `n_sweeps` and counts as taken.
+        """
+        if not self._counts or self._counts[-1] == self._sweeps_in_sum:
+            self._open()
+        n_taken = min(n_sweeps, self._sweeps_in_sum - self._counts[-1])
+        self._counts[-1] += n_taken
+        return self._sums[-1], n_taken
+
+    def _open(self) -> None:
+        """Begin another sum; of too many, every two become one."""
+        if len(self._sums) == _MOST_SUMS:
+            self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
+            self._sweeps_in_sum *= 2
+            self._counts = [self._sweeps_in_sum] * len(self._sums)
+        self._sums.append(np.zeros((self._n_variables + 1, self._n_variables)))
+        self._counts.append(0)
+
+    def mean(self) -> NDArray[np.float64]:
+        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
+        first = len(self._sums) // 4
+        total = np.sum(self._sums[first:], axis=0)[: self._n_variables]
+        return np.asarray(total / sum(self._counts[first:]))
+
+
 class GraphChain:
     """A Markov chain over graphs, whose stationary distribution is their posterior.
 
@@ -104,10 +159,17 @@ class GraphChain:
     order : sequence of int
         An order of the variables in which the parents of the start come first.
     generator : numpy Generator
+    sums : SweepSums, optional
+        Sums of former sweeps, to which those of the chain are added.
     """
 
     def __init__(
-        self, families: Families, start: Sequence[int], order: Sequence[int], generator: np.random.Generator
+        self,
+        families: Families,
+        start: Sequence[int],
+        order: Sequence[int],
+        generator: np.random.Generator,
+        sums: SweepSums | None = None,
     ) -> None:
         n = len(order)
         self._families = families
@@ -130,10 +192,17 @@ class GraphChain:
             steps=np.zeros(n + 1, np.int64),
             new_order=np.zeros(n + 1, np.int64),
         )
-        # sums of the probabilities of edges over consecutive sweeps, as many in each but the last
-        self._sums: list[NDArray[np.float64]] = []
-        self._counts: list[int] = []
-        self._sweeps_in_sum = 1
+        self._sums = SweepSums(n) if sums is None else sums
+
+    @property
+    def chosen(self) -> list[int]:
+        """Position of the parent set of every variable, counted among its own sets."""
+        return (self._graph.chosen - self._families.offsets[:-1]).tolist()
+
+    @property
+    def order(self) -> list[int]:
+        """An order of the variables in which parents come first."""
+        return self._graph.order.tolist()
 
     def state(self) -> State:
         """Return all that further sweeps and the means depend on, for checkpoints."""
@@ -141,9 +210,7 @@ class GraphChain:
             "chosen": self._graph.chosen.tolist(),
             "order": self._graph.order.tolist(),
             "generator": generator_states([self._generator]),
-            "sums": np.array(self._sums),
-            "counts": list(self._counts),
-            "sweeps_in_sum": self._sweeps_in_sum,
+            **self._sums.state(),
         }
 
     def restore(self, state: State) -> None:
@@ -156,32 +223,15 @@ class GraphChain:
             raise ValueError(f"wanted a parent set of every variable, got {chosen.tolist()}")
         self._graph.chosen[:], self._graph.order[:] = chosen, order
         self._generator = generator_of(state["generator"])
-        self._sums = list(np.array(state["sums"], np.float64).reshape(-1, n + 1, n))
-        self._counts, self._sweeps_in_sum = list(state["counts"]), state["sweeps_in_sum"]
+        self._sums.restore(state)
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Take sweeps of as many steps as there are variables, and add the probabilities of edges given the graphs."""
         while n_sweeps > 0:
-            self._open_sum()
-            n_taken = min(n_sweeps, self._sweeps_in_sum - self._counts[-1])
-            sweep(self._families, self._graph, self._work, self._sums[-1], n_taken, self._generator)
-            self._counts[-1] += n_taken
+            total, n_taken = self._sums.opened(n_sweeps)
+            sweep(self._families, self._graph, self._work, total, n_taken, self._generator)
             n_sweeps -= n_taken
-
-    def _open_sum(self) -> None:
-        """Begin another sum where the last one is complete; of too many, every two become one."""
-        if self._counts and self._counts[-1] < self._sweeps_in_sum:
-            return
-        if len(self._sums) == _MOST_SUMS:
-            self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
-            self._sweeps_in_sum *= 2
-            self._counts = [self._sweeps_in_sum] * len(self._sums)
-        n = len(self._graph.order)
-        self._sums.append(np.zeros((n + 1, n)))
-        self._counts.append(0)
 
     def mean_probabilities(self) -> NDArray[np.float64]:
         """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
-        first = len(self._sums) // 4
-        total = np.sum(self._sums[first:], axis=0)[: len(self._graph.order)]
-        return np.asarray(total / sum(self._counts[first:]))
+        return self._sums.mean()
