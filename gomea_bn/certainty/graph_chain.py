@@ -20,7 +20,10 @@ from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.run_state import generator_of, generator_states
 
-__all__ = ["GraphChain", "SweepSums", "chain_families"]
+__all__ = ["MARGIN", "GraphChain", "SweepSums", "chain_families"]
+
+MARGIN = 15.0
+"""Nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together."""
 
 # sums of consecutive sweeps that are kept, so that the first quarter can be left out at any time
 _MOST_SUMS = 64
@@ -161,6 +164,10 @@ class GraphChain:
     generator : numpy Generator
     sums : SweepSums, optional
         Sums of former sweeps, to which those of the chain are added.
+
+    Attributes
+    ----------
+    generator : numpy Generator
     """
 
     def __init__(
@@ -173,7 +180,7 @@ class GraphChain:
     ) -> None:
         n = len(order)
         self._families = families
-        self._generator = generator
+        self.generator = generator
         self._graph = Graph(
             chosen=families.offsets[:-1] + np.array(start, np.int64), order=np.array(order, np.int64)
         )
@@ -209,7 +216,7 @@ class GraphChain:
         return {
             "chosen": self._graph.chosen.tolist(),
             "order": self._graph.order.tolist(),
-            "generator": generator_states([self._generator]),
+            "generator": generator_states([self.generator]),
             **self._sums.state(),
         }
 
@@ -222,14 +229,14 @@ class GraphChain:
         if len(chosen) != n or (chosen < firsts[:-1]).any() or (chosen >= firsts[1:]).any():
             raise ValueError(f"wanted a parent set of every variable, got {chosen.tolist()}")
         self._graph.chosen[:], self._graph.order[:] = chosen, order
-        self._generator = generator_of(state["generator"])
+        self.generator = generator_of(state["generator"])
         self._sums.restore(state)
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Take sweeps of as many steps as there are variables, and add the probabilities of edges given the graphs."""
         while n_sweeps > 0:
             total, n_taken = self._sums.opened(n_sweeps)
-            sweep(self._families, self._graph, self._work, total, n_taken, self._generator)
+            sweep(self._families, self._graph, self._work, total, n_taken, self.generator)
             n_sweeps -= n_taken
 
     def mean_probabilities(self) -> NDArray[np.float64]:

@@ -32,6 +32,9 @@ class PricedIntervals:
         Cut points whose gaps are always among the candidates.
     n_cells : int
         Largest number of candidate cells, apart from the incumbent's.
+    generator : numpy Generator, optional
+        Draws the candidates: all mid-points with the same probability, apart from the incumbent's. Without it they are
+        on a grid. See Notes.
 
     Attributes
     ----------
@@ -46,6 +49,12 @@ class PricedIntervals:
         Cost of a cut under the score, as a multiple of `log_gaps`.
     log_gaps : float
         ln of the number of mid-points between neighbouring values.
+
+    Notes
+    -----
+    Drawn candidates leave the posterior of the cuts as it is when a chain replaces its cuts, the incumbent, by a draw
+    among them. A cut in the incumbent is a candidate for sure, and one that is not with a probability of q, so that
+    the pair of cuts and candidates has weights with a factor 1/q for every cut. `terms` contain it.
     """
 
     def __init__(
@@ -56,11 +65,16 @@ class PricedIntervals:
         shaped: bool,
         incumbent: NDArray[np.float64] | None = None,
         n_cells: int = N_CELLS,
+        generator: np.random.Generator | None = None,
     ) -> None:
         column = problem.column
-        indices = np.arange(len(column.cuts))
+        indices, share = np.arange(len(column.cuts)), 1.0
         if len(indices) >= n_cells:
-            indices = column.grid(n_cells, by_rank=shaped)
+            if generator is None:
+                indices = column.grid(n_cells, by_rank=shaped)
+            else:
+                share = (n_cells - 1) / len(indices)
+                indices = np.flatnonzero(generator.random(len(indices)) < share)
             if incumbent is not None:
                 indices = np.union1d(indices, column.gaps(incumbent))
         self.candidates = column.cuts[indices]
@@ -69,6 +83,7 @@ class PricedIntervals:
         self.log_gaps = log(max(len(column.cuts), 1))
         self.cut_cost = problem.score.cut_cost
         self.terms = np.array([problem.layer_term(int(k), shaped=shaped) for k in numbers])
+        self.terms -= log(share) * (numbers - 1)
         if problem.score.bayesian:
             self.terms += self.cut_cost * self.log_gaps * (numbers - 1)
         self.terms[: limits.min_bins - 1] = -inf

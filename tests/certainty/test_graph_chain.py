@@ -52,7 +52,7 @@ def test_the_chain_visits_graphs_by_their_probability(seed):
     visits: dict[tuple[tuple[int, ...], ...], int] = defaultdict(int)
     n_sweeps = 20_000
     for _ in range(n_sweeps):
-        sweep(families, chain._graph, chain._work, np.zeros((5, 4)), 1, chain._generator)
+        sweep(families, chain._graph, chain._work, np.zeros((5, 4)), 1, chain.generator)
         graph = tuple(
             tuple(np.flatnonzero(s.members[k - first]).tolist())
             for s, k, first in zip(sets, chain._graph.chosen, families.offsets, strict=False)

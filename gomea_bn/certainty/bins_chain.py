@@ -1,0 +1,176 @@
+"""Markov chains over graphs and bins: the posterior of edges where the bins are unknown as well.
+
+A chain takes turns. Given the bins, sweeps draw the parents of several variables at once (`GraphChain`). Given the
+graph and all other bins, the cuts of one column after another are drawn from their posterior, by forward filtering and
+backward sampling over the intervals of the dynamic programme (`CutPosterior`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.certainty.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
+from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.certainty.orders import OrderSearch
+from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.discretization.base import Cuts
+from gomea_bn.network.graph import topological_order
+from gomea_bn.problems.cuts.blanket import ParentSets as Graph
+from gomea_bn.problems.cuts.blanket import coded_bins
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.runtime.checkpoints import State
+
+__all__ = ["SWEEPS_PER_DRAW", "BinsChain", "BinsModel"]
+
+SWEEPS_PER_DRAW = 20
+"""Sweeps of a chain over graphs between two draws of all bins: scoring the parent sets takes longer than they do."""
+
+_MOST_BINS = 15
+
+
+@dataclass(frozen=True)
+class BinsModel:
+    """What chains over graphs and bins have in common.
+
+    Attributes
+    ----------
+    graphs : GraphScores
+        Scores over the bins of the network, under "density-bd".
+    columns : dict of int to SortedColumn
+        Columns whose cuts are drawn.
+    cut_cost : float
+        Cost of a cut as a multiple of ln m for m places of a cut. 1 gives all places together the same prior
+        probability as the column without that cut.
+    """
+
+    graphs: GraphScores
+    columns: dict[int, SortedColumn]
+    cut_cost: float = 1.0
+
+    @classmethod
+    def of(cls, graphs: GraphScores) -> BinsModel:
+        """Return the model of all continuous columns whose cuts no user has fixed."""
+        assert graphs.session is not None
+        columns = {v: SortedColumn(graphs.table.columns[v].values) for v in graphs.session.movable}
+        return cls(graphs, {v: column for v, column in columns.items() if len(column.cuts)})
+
+    def drawn_cuts(self, cuts: Cuts, parents: Sequence[Sequence[int]], generator: np.random.Generator) -> Cuts:
+        """Return the cuts after a draw of every column's in turn, given the graph and the bins of all others."""
+        session = self.graphs.session
+        assert session is not None
+        drawn, graph, coded = dict(cuts), Graph(parents), session.coded(cuts)
+        score = IntervalScore(self.graphs.scorer.method, self.graphs.scorer.rule)
+        for v in generator.permutation(list(self.columns)).tolist():
+            around = graph.neighbourhood(v, coded)
+            shape = session.shapes.get(v)
+            most = min(_MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
+            intervals = PricedIntervals(
+                CutProblem(self.columns[v], around, score, shape),
+                CutLimits(self._least_bins(v, graph), most),
+                shaped=shape is not None and shape.may_be_shaped,
+                incumbent=drawn[v],
+                generator=generator,
+            )
+            drawn[v] = CutPosterior(intervals, cut_cost=self.cut_cost).draw(1, generator)[0]
+            coded[v] = coded_bins(self.graphs.table.columns[v].values, drawn[v])
+        return drawn
+
+    def _least_bins(self, v: int, graph: Graph) -> int:
+        """Return 2 for a variable with an edge, which needs two bins, unless all its edges are required ones."""
+        is_free = any(not self.graphs.is_required(p, v) for p in graph.parents[v]) or any(
+            not self.graphs.is_required(v, c) for c in graph.children[v]
+        )
+        return 2 if is_free else 1
+
+
+class BinsChain:
+    """A Markov chain over graphs and bins, with the methods of a `GraphChain`.
+
+    Parameters
+    ----------
+    model : BinsModel
+    at_network : bool
+        Whether the chain starts at the bins and the graph of the network. Otherwise it starts at bins that are drawn
+        for columns without edges, and at the best graph of a random order over them.
+    generator : numpy Generator
+    """
+
+    def __init__(self, model: BinsModel, at_network: bool, generator: np.random.Generator) -> None:
+        self._model = model
+        self._generator = generator
+        graphs = model.graphs
+        assert graphs.session is not None
+        self._cuts: Cuts = dict(graphs.session.network_cuts)
+        if not at_network:
+            self._cuts = model.drawn_cuts(self._cuts, [[] for _ in graphs.names], generator)
+        sets = self._parent_sets()
+        order = list(topological_order(graphs.parents, graphs.names))
+        if not at_network:
+            order = generator.permutation(len(sets)).tolist()
+        search = OrderSearch(sets)
+        if search.score(search.choices(order)) == -np.inf:
+            order = graphs.required_order
+        self._sums = SweepSums(len(sets))
+        self._follow(sets, search.choices(order), order)
+
+    def _parent_sets(self) -> list[ParentSets]:
+        return self._model.graphs.with_bins(self._cuts).parent_sets(prune=True, margin=MARGIN)
+
+    def _follow(self, sets: list[ParentSets], chosen: Sequence[int], order: Sequence[int]) -> None:
+        """Go on with the graph under other parent sets."""
+        self._sets = sets
+        self._chain = GraphChain(chain_families(sets), chosen, order, self._generator, self._sums)
+        self._n_left = SWEEPS_PER_DRAW
+
+    def sweep(self, n_sweeps: int = 1) -> None:
+        """Take sweeps, and draw all bins whenever as many as `SWEEPS_PER_DRAW` have been taken."""
+        while n_sweeps > 0:
+            if not self._n_left:
+                self._draw_bins()
+            n_taken = min(n_sweeps, self._n_left)
+            self._chain.sweep(n_taken)
+            self._n_left -= n_taken
+            n_sweeps -= n_taken
+
+    def _draw_bins(self) -> None:
+        members = [s.members[k] for s, k in zip(self._sets, self._chain.chosen, strict=True)]
+        parents = [np.flatnonzero(of_child).tolist() for of_child in members]
+        self._cuts = self._model.drawn_cuts(self._cuts, parents, self._generator)
+        sets = self._parent_sets()
+        chosen = [_nearest(of_child, wanted) for of_child, wanted in zip(sets, members, strict=True)]
+        self._follow(sets, chosen, self._chain.order)
+
+    def mean_probabilities(self) -> NDArray[np.float64]:
+        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
+        return self._sums.mean()
+
+    def state(self) -> State:
+        """Return all that further sweeps and the means depend on, for checkpoints."""
+        return {
+            **self._chain.state(),
+            "cuts": [self._cuts[v] for v in sorted(self._cuts)],
+            "n_left": self._n_left,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned for the same model."""
+        self._cuts = dict(zip(sorted(self._cuts), state["cuts"], strict=True))
+        sets = self._parent_sets()
+        self._follow(sets, [0] * len(sets), range(len(sets)))
+        self._chain.restore(state)
+        self._generator = self._chain.generator
+        self._n_left = state["n_left"]
+
+
+def _nearest(sets: ParentSets, wanted: NDArray[np.bool_]) -> int:
+    """Return the position of a parent set, or of its best subset where it scores too low to be among the sets."""
+    same = np.flatnonzero((sets.members == wanted).all(axis=1))
+    if len(same):
+        return int(same[0])
+    return int(np.flatnonzero((sets.members <= wanted).all(axis=1))[0])
