@@ -8,7 +8,7 @@ backward sampling over the intervals of the dynamic programme (`CutPosterior`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,10 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.discretization.base import Cuts
-from gomea_bn.network.graph import topological_order
+from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.cuts.blanket import ParentSets as Graph
-from gomea_bn.problems.cuts.blanket import coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -44,42 +45,98 @@ class BinsModel:
         Scores over the bins of the network, under "density-bd".
     columns : dict of int to SortedColumn
         Columns whose cuts are drawn.
+    session : RefinementSession
+    interval_score : IntervalScore
     cut_cost : float
         Cost of a cut as a multiple of ln m for m places of a cut. 1 gives all places together the same prior
         probability as the column without that cut.
+    n_proposals : int
+        Number of edges that are proposed to come or go before a draw of a column's cuts.
     """
 
     graphs: GraphScores
     columns: dict[int, SortedColumn]
+    session: RefinementSession
+    interval_score: IntervalScore
     cut_cost: float = 1.0
+    n_proposals: int = 2
 
     @classmethod
     def of(cls, graphs: GraphScores) -> BinsModel:
         """Return the model of all continuous columns whose cuts no user has fixed."""
-        assert graphs.session is not None
-        columns = {v: SortedColumn(graphs.table.columns[v].values) for v in graphs.session.movable}
-        return cls(graphs, {v: column for v, column in columns.items() if len(column.cuts)})
-
-    def drawn_cuts(self, cuts: Cuts, parents: Sequence[Sequence[int]], generator: np.random.Generator) -> Cuts:
-        """Return the cuts after a draw of every column's in turn, given the graph and the bins of all others."""
-        session = self.graphs.session
+        session = graphs.session
         assert session is not None
-        drawn, graph, coded = dict(cuts), Graph(parents), session.coded(cuts)
-        score = IntervalScore(self.graphs.scorer.method, self.graphs.scorer.rule)
+        columns = {v: SortedColumn(graphs.table.columns[v].values) for v in session.movable}
+        return cls(
+            graphs,
+            {v: column for v, column in columns.items() if len(column.cuts)},
+            session,
+            IntervalScore(graphs.scorer.method, graphs.scorer.rule),
+        )
+
+    def draw(
+        self, cuts: Cuts, parents: Sequence[Sequence[int]], generator: np.random.Generator
+    ) -> tuple[Cuts, list[list[int]]]:
+        """Return cuts and parents after a draw of every column's cuts in turn, given all other bins.
+
+        Before each draw some edges to the column are proposed to come or go, by the sums over its cuts.
+        """
+        drawn, graph = dict(cuts), [list(of_child) for of_child in parents]
+        coded = self.session.coded(cuts)
         for v in generator.permutation(list(self.columns)).tolist():
-            around = graph.neighbourhood(v, coded)
-            shape = session.shapes.get(v)
-            most = min(_MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
-            intervals = PricedIntervals(
-                CutProblem(self.columns[v], around, score, shape),
-                CutLimits(self._least_bins(v, graph), most),
-                shaped=shape is not None and shape.may_be_shaped,
-                incumbent=drawn[v],
-                generator=generator,
-            )
-            drawn[v] = CutPosterior(intervals, cut_cost=self.cut_cost).draw(1, generator)[0]
+            seed = int(generator.integers(2**63))
+            posterior = self._posterior(v, drawn[v], graph, coded, seed)
+            for _ in range(self.n_proposals):
+                proposed = self._proposed_graph(v, graph, coded, generator)
+                if proposed is None:
+                    continue
+                # the same candidate cuts, drawn with the same seed
+                other = self._posterior(v, drawn[v], proposed, coded, seed)
+                n_more = len(proposed[v]) - len(graph[v])
+                gain = other.log_total - posterior.log_total - n_more * self.graphs.scorer.rule.edge_cost
+                if np.log(generator.random()) < gain:
+                    posterior, graph = other, proposed
+            drawn[v] = posterior.draw(1, generator)[0]
             coded[v] = coded_bins(self.graphs.table.columns[v].values, drawn[v])
-        return drawn
+        return drawn, graph
+
+    def _posterior(
+        self, v: int, cuts: NDArray[np.float64], parents: list[list[int]], coded: list[CodedColumn], seed: int
+    ) -> CutPosterior:
+        """Return the posterior of a column's cuts, among candidates that contain its present ones."""
+        graph = Graph(parents)
+        around = graph.neighbourhood(v, coded)
+        shape = self.session.shapes.get(v)
+        most = min(_MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
+        intervals = PricedIntervals(
+            CutProblem(self.columns[v], around, self.interval_score, shape),
+            CutLimits(self._least_bins(v, graph), most),
+            shaped=shape is not None and shape.may_be_shaped,
+            incumbent=cuts,
+            generator=np.random.default_rng(seed),
+        )
+        return CutPosterior(intervals, cut_cost=self.cut_cost)
+
+    def _proposed_graph(
+        self, v: int, parents: list[list[int]], coded: list[CodedColumn], generator: np.random.Generator
+    ) -> list[list[int]] | None:
+        """Return the graph with an edge to a column more or less, from a uniform other one; None if it may not be."""
+        u = int(generator.integers(len(parents) - 1))
+        u += u >= v
+        rules = self.graphs.knowledge_rules
+        if self.graphs.is_required(u, v):
+            return None
+        proposed = [list(of_child) for of_child in parents]
+        if u in proposed[v]:
+            proposed[v].remove(u)
+            return proposed
+        is_allowed = rules.allowed[min(u, v), max(u, v), 1 if u < v else 2]
+        descends = v in reachable(dict(enumerate(parents)), [u])
+        if not is_allowed or descends or coded[u].cardinality < 2 or len(parents[v]) == rules.max_indegree:
+            return None
+        proposed[v].append(u)
+        cells = np.prod([float(coded[p].cardinality) for p in proposed[v]])
+        return proposed if 2 * cells <= rules.max_table_cells else None
 
     def _least_bins(self, v: int, graph: Graph) -> int:
         """Return 2 for a variable with an edge, which needs two bins, unless all its edges are required ones."""
@@ -108,7 +165,8 @@ class BinsChain:
         assert graphs.session is not None
         self._cuts: Cuts = dict(graphs.session.network_cuts)
         if not at_network:
-            self._cuts = model.drawn_cuts(self._cuts, [[] for _ in graphs.names], generator)
+            alone = replace(model, n_proposals=0)
+            self._cuts, _ = alone.draw(self._cuts, [[] for _ in graphs.names], generator)
         sets = self._parent_sets()
         order = list(topological_order(graphs.parents, graphs.names))
         if not at_network:
@@ -139,12 +197,14 @@ class BinsChain:
             n_sweeps -= n_taken
 
     def _draw_bins(self) -> None:
-        members = [s.members[k] for s, k in zip(self._sets, self._chain.chosen, strict=True)]
-        parents = [np.flatnonzero(of_child).tolist() for of_child in members]
-        self._cuts = self._model.drawn_cuts(self._cuts, parents, self._generator)
+        parents = [
+            np.flatnonzero(of_child.members[k]).tolist()
+            for of_child, k in zip(self._sets, self._chain.chosen, strict=True)
+        ]
+        self._cuts, parents = self._model.draw(self._cuts, parents, self._generator)
         sets = self._parent_sets()
-        chosen = [_nearest(of_child, wanted) for of_child, wanted in zip(sets, members, strict=True)]
-        self._follow(sets, chosen, self._chain.order)
+        chosen = [_nearest(of_child, wanted) for of_child, wanted in zip(sets, parents, strict=True)]
+        self._follow(sets, chosen, list(topological_order(parents, self._model.graphs.names)))
 
     def mean_probabilities(self) -> NDArray[np.float64]:
         """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
@@ -168,8 +228,10 @@ class BinsChain:
         self._n_left = state["n_left"]
 
 
-def _nearest(sets: ParentSets, wanted: NDArray[np.bool_]) -> int:
+def _nearest(sets: ParentSets, parents: list[int]) -> int:
     """Return the position of a parent set, or of its best subset where it scores too low to be among the sets."""
+    wanted = np.zeros(sets.members.shape[1], np.bool_)
+    wanted[parents] = True
     same = np.flatnonzero((sets.members == wanted).all(axis=1))
     if len(same):
         return int(same[0])

@@ -94,9 +94,7 @@ class GraphScores:
             else []
             for name in network.names
         ]
-        return cls(
-            network.names, table, scorer, rules, parents, scorer.method.name, knowledge_rules, session
-        )
+        return cls(network.names, table, scorer, rules, parents, scorer.method.name, knowledge_rules, session)
 
     @property
     def required_order(self) -> list[int]:

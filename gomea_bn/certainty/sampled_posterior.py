@@ -160,7 +160,11 @@ def _chains(
 
 
 def _run_chains(
-    chains: Sequence[GraphChain | BinsChain], options: ChainOptions, n_in_turn: int, stop: StopFlag, section: Section
+    chains: Sequence[GraphChain | BinsChain],
+    options: ChainOptions,
+    n_in_turn: int,
+    stop: StopFlag,
+    section: Section,
 ) -> tuple[NDArray[np.float64], int]:
     """Return the mean probabilities of every chain, (n_chains, n, n), and the number of sweeps."""
     taken, agree, comparison = 0, False, _FIRST_COMPARISON

@@ -109,6 +109,8 @@ class CutPosterior:
     ----------
     bin_probabilities : ndarray of shape (n_layers,), float64
         Probability of every number of bins, from one bin on.
+    log_total : float
+        ln of the sum over all sets of cuts, to whose terms the probabilities are proportional.
 
     Raises
     ------
@@ -125,10 +127,10 @@ class CutPosterior:
         self._terms = power * intervals.terms - cost * np.arange(len(intervals.terms))
         self._forward = self._filtered(self._gains, len(self._terms))
         totals = self._forward[1:, -1] + self._terms
-        self._total = float(log_sum_exp(totals))
-        if self._total == -inf:
+        self.log_total = float(log_sum_exp(totals))
+        if self.log_total == -inf:
             raise GomeaBnError("No cut points are within the limits on bins.")
-        self.bin_probabilities = np.exp(totals - self._total)
+        self.bin_probabilities = np.exp(totals - self.log_total)
 
     def draw(self, n: int, generator: np.random.Generator) -> list[NDArray[np.float64]]:
         """Return `n` sets of cut points, each float64 (k - 1,), ascending."""
@@ -143,7 +145,7 @@ class CutPosterior:
         without[1:-1][is_between] = -inf
         forward = self._filtered(without, len(self._terms))
         none = float(log_sum_exp(forward[1:, -1] + self._terms))
-        return float(np.clip(1.0 - np.exp(none - self._total), 0.0, 1.0))
+        return float(np.clip(1.0 - np.exp(none - self.log_total), 0.0, 1.0))
 
     def places(self, n_bins: int) -> NDArray[np.float64] | None:
         """Return where every cut of a partition into a number of bins lies, or None if there is no such partition.
