@@ -20,8 +20,8 @@ from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order
-from gomea_bn.problems.cuts.blanket import ParentSets as Graph
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
+from gomea_bn.problems.cuts.blanket import ParentSets as Graph
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore

@@ -14,11 +14,9 @@ import pytest
 from certainty_examples import discrete_frame, graphs, network_of
 from checkpoint_examples import killed_and_resumed
 from numpy.typing import NDArray
-from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
-from gomea_bn.certainty import bins_chain, edge_probabilities
-from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.certainty import EdgeProbabilities, bins_chain, edge_probabilities, sampled_posterior
 from gomea_bn.data.table import read_table
 
 Cuts = tuple[float, ...]
@@ -114,3 +112,47 @@ def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(
     np.testing.assert_allclose(result.arcs, expected, atol=0.04)
     assert result.has_drawn_bins
     assert "bins drawn with the graphs" in str(result)
+
+
+def drawn(data: pd.DataFrame, of: DiscretizedBayesNet | None = None, **options: Any) -> EdgeProbabilities:
+    """Return probabilities after a few draws."""
+    quick: dict[str, Any] = {"bins": "drawn", "n_sweeps": 6, "n_chains": 2, "max_seconds": None}
+    return edge_probabilities(of or network(data), data, random_state=4, **{**quick, **options})
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+def test_killed_and_resumed_draws_give_the_same_probabilities(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 2)
+    monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1)
+    data = frame()
+    resumed, n_kills = killed_and_resumed(
+        monkeypatch, lambda checkpoint: drawn(data, checkpoint=checkpoint), tmp_path / "c", 2
+    )
+    assert n_kills > 1
+    assert np.array_equal(resumed.arcs, drawn(data).arcs)
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
+    data = frame()
+    fixed = network(data).with_metadata(fixed_cut_points=["x", "y"])
+    over_network = edge_probabilities(fixed, data)
+    result = drawn(data, fixed, n_sweeps=400)
+    np.testing.assert_allclose(result.arcs, over_network.arcs, atol=0.05)
+    levels = discrete_frame(1)
+    assert edge_probabilities(network_of(levels), levels, bins="drawn").method == "exact"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bins": "mine"}, "bins must be networks or 'drawn', got 'mine'"),
+        ({"method": "exact"}, "'exact' is for given bins"),
+        ({"scoring_method": "density-bic"}, "needs the score 'density-bd' .* got 'density-bic'"),
+    ],
+)
+def test_draws_that_are_not_possible_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(GomeaBnError, match=message):
+        drawn(frame(), **options)
