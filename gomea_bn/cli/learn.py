@@ -181,7 +181,7 @@ def learn(
         bool,
         typer.Option(
             "--drawn-bins",
-            help="With --confidence: draw the bins with the graphs, so that doubt about the cuts counts; for density-bd.",
+            help="With --confidence: draw bins together with graphs, so that doubt about cuts counts; for density-bd.",
         ),
     ] = False,
     repeat: Annotated[
