@@ -212,8 +212,8 @@ NOTE = (
     f"the bins of the {N_MEMBERS} networks from subsamples, each from all rows; discrete tables have one set of "
     f"bins. posterior-drawn draws bins and graphs together, by four chains of at most {MOST_DRAWN_SWEEPS:,} sweeps. "
     f"Beyond 15 columns the other posteriors are sampled by four chains of at most {MOST_SWEEPS:,} sweeps. "
-    f"Random networks have uniform values in every bin; those of {MGCD} have 10 to 30 columns and a normal distribution in every "
-    "interval. ECE: mean distance between confidence and share of true pairs in ten bins."
+    f"Random networks have uniform values in every bin; those of {MGCD} have 10 to 30 columns and a normal "
+    "distribution in every interval. ECE: mean distance between confidence and share of true pairs in ten bins."
 )
 
 
