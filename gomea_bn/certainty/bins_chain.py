@@ -18,6 +18,7 @@ from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.discretization.base import Cuts
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
@@ -86,12 +87,17 @@ class BinsModel:
         for v in generator.permutation(list(self.columns)).tolist():
             seed = int(generator.integers(2**63))
             posterior = self._posterior(v, drawn[v], graph, coded, seed)
+            if posterior is None:
+                # the network may break the limits on bins, and then keeps its cuts
+                continue
             for _ in range(self.n_proposals):
                 proposed = self._proposed_graph(v, graph, coded, generator)
                 if proposed is None:
                     continue
                 # the same candidate cuts, drawn with the same seed
                 other = self._posterior(v, drawn[v], proposed, coded, seed)
+                if other is None:
+                    continue
                 n_more = len(proposed[v]) - len(graph[v])
                 gain = other.log_total - posterior.log_total - n_more * self.graphs.scorer.rule.edge_cost
                 if np.log(generator.random()) < gain:
@@ -102,29 +108,37 @@ class BinsModel:
 
     def _posterior(
         self, v: int, cuts: NDArray[np.float64], parents: list[list[int]], coded: list[CodedColumn], seed: int
-    ) -> CutPosterior:
-        """Return the posterior of a column's cuts, among candidates that contain its present ones."""
+    ) -> CutPosterior | None:
+        """Return the posterior of a column's cuts, among candidates that contain its present ones; None without cuts.
+
+        None stands for a graph under which no cuts are within the limits on bins and tables.
+        """
         graph = Graph(parents)
         around = graph.neighbourhood(v, coded)
         shape = self.session.shapes.get(v)
+        least = self._least_bins(v, graph)
         most = min(_MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
+        if most < least:
+            return None
         intervals = PricedIntervals(
             CutProblem(self.columns[v], around, self.interval_score, shape),
-            CutLimits(self._least_bins(v, graph), most),
+            CutLimits(least, most),
             shaped=shape is not None and shape.may_be_shaped,
             incumbent=cuts,
             generator=np.random.default_rng(seed),
         )
-        return CutPosterior(intervals, cut_cost=self.cut_cost)
+        try:
+            return CutPosterior(intervals, cut_cost=self.cut_cost)
+        except GomeaBnError:
+            return None
 
     def _proposed_graph(
         self, v: int, parents: list[list[int]], coded: list[CodedColumn], generator: np.random.Generator
     ) -> list[list[int]] | None:
         """Return the graph with an edge to a column more or less, from a uniform other one; None if it may not be."""
-        u = int(generator.integers(len(parents) - 1))
-        u += u >= v
+        u = int(generator.integers(len(parents)))
         rules = self.graphs.knowledge_rules
-        if self.graphs.is_required(u, v):
+        if u == v or self.graphs.is_required(u, v):
             return None
         proposed = [list(of_child) for of_child in parents]
         if u in proposed[v]:
@@ -135,8 +149,7 @@ class BinsModel:
         if not is_allowed or descends or coded[u].cardinality < 2 or len(parents[v]) == rules.max_indegree:
             return None
         proposed[v].append(u)
-        cells = np.prod([float(coded[p].cardinality) for p in proposed[v]])
-        return proposed if 2 * cells <= rules.max_table_cells else None
+        return proposed
 
     def _least_bins(self, v: int, graph: Graph) -> int:
         """Return 2 for a variable with an edge, which needs two bins, unless all its edges are required ones."""
