@@ -103,7 +103,7 @@ def _keys(members: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.ui
 
     With 64 bits, two of a million sets have the same key with a probability of 3e-8.
     """
-    codes = np.random.default_rng(0).integers(2**64, size=members.shape[1], dtype=np.uint64)
+    codes = np.asarray(np.random.default_rng(0).integers(2**64, size=members.shape[1], dtype=np.uint64))
     return codes, np.bitwise_xor.reduce(np.where(members, codes, np.uint64(0)), axis=1)
 
 
