@@ -19,7 +19,6 @@ from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import (
     GomeaBnError,
     GomeaBnWarning,
-    Option,
     Setting,
     check_choice,
     check_integer,
@@ -58,9 +57,7 @@ class _Options:
     def __post_init__(self) -> None:
         check_choice("method", self.method, ("auto", "exact", "sampled"))
         if self.draws_bins and self.method == "exact":
-            raise GomeaBnError(
-                [Option("method", "exact"), " is for given bins; ", Option("bins", DRAWN), " is sampled."]
-            )
+            raise GomeaBnError("Drawn bins are sampled; method='exact' is for given bins.")
         check_number("edge_cost", self.edge_cost, 0, optional=True)
 
     def is_exact(self, n_variables: int) -> bool:
@@ -96,10 +93,7 @@ def _check_score_of_draws(graphs: GraphScores) -> None:
     if graphs.method_name != "density-bd" or graphs.scorer.rule.kind != DIRICHLET:
         prior = " with the BDeu prior" if graphs.method_name == "density-bd" else ""
         raise GomeaBnError(
-            [
-                Option("bins", DRAWN),
-                f" needs the score 'density-bd' with its Dirichlet prior, got {graphs.method_name!r}{prior}.",
-            ],
+            f"Drawn bins need the score 'density-bd' with its Dirichlet prior, got {graphs.method_name!r}{prior}.",
             [] if prior else [Setting("scoring_method", "density-bd")],
         )
 

@@ -149,8 +149,8 @@ def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
     ("options", "message"),
     [
         ({"bins": "mine"}, "bins must be networks or 'drawn', got 'mine'"),
-        ({"method": "exact"}, "'exact' is for given bins"),
-        ({"scoring_method": "density-bic"}, "needs the score 'density-bd' .* got 'density-bic'"),
+        ({"method": "exact"}, "method='exact' is for given bins"),
+        ({"scoring_method": "density-bic"}, "Drawn bins need the score 'density-bd' .* got 'density-bic'"),
     ],
 )
 def test_draws_that_are_not_possible_are_refused(options: Any, message: str) -> None:
