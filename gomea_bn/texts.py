@@ -22,7 +22,11 @@ def listed(items: Iterable[object], most: int | None = None) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as "49 %", with one decimal below 10 %."""
+    """Return a share as "49 %", with one decimal below 10 %, and "below 0.1 %" for one that would round to 0."""
+    if share == 0:
+        return "0 %"
+    if 0 < share < 0.0005:
+        return "below 0.1 %"
     return f"{100 * share:.{0 if round(100 * share, 1) >= 10 else 1}f} %"
 
 

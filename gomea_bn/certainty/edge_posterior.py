@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,11 +16,19 @@ from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilit
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.sampled_posterior import ChainOptions, Posterior, chain_difference, sampled_posterior
 from gomea_bn.data.table import Table, column_digests
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Setting,
+    check_choice,
+    check_integer,
+    check_number,
+)
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import table_for
+from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 
@@ -28,6 +36,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["EdgeProbabilities", "edge_probabilities"]
+
+DRAWN = "drawn"
+"""Value of `bins` for bins that chains draw."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +51,13 @@ class _Options:
     scoring_method: str | None
     equivalent_sample_size: float | None
     edge_cost: float | None
+    draws_bins: bool
     chains: ChainOptions
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, ("auto", "exact", "sampled"))
+        if self.draws_bins and self.method == "exact":
+            raise GomeaBnError("Drawn bins are sampled; method='exact' is for given bins.")
         check_number("edge_cost", self.edge_cost, 0, optional=True)
 
     def is_exact(self, n_variables: int) -> bool:
@@ -52,7 +66,7 @@ class _Options:
             raise GomeaBnError(
                 f"Exact probabilities are for at most {MOST_EXACT} variables, got {n_variables}."
             )
-        return self.method != "sampled" and n_variables <= MOST_EXACT
+        return self.method != "sampled" and n_variables <= MOST_EXACT and not self.draws_bins
 
     def posterior(
         self, network: DiscretizedBayesNet, table: Table, max_seconds: float | None, section: Section
@@ -67,9 +81,21 @@ class _Options:
             equivalent_sample_size=self.equivalent_sample_size,
             edge_cost=self.edge_cost,
         )
+        if self.draws_bins:
+            _check_score_of_draws(graphs)
         if self.is_exact(len(graphs.names)):
             return Posterior(exact_edge_probabilities(graphs.parent_sets(prune=False))[None])
-        return sampled_posterior(graphs, self.chains, max_seconds, section)
+        return sampled_posterior(graphs, self.chains, max_seconds, section, draws_bins=self.draws_bins)
+
+
+def _check_score_of_draws(graphs: GraphScores) -> None:
+    """Raise `GomeaBnError` unless the score is a marginal likelihood that is a sum over intervals."""
+    if graphs.method_name != "density-bd" or graphs.scorer.rule.kind != DIRICHLET:
+        prior = " with the BDeu prior" if graphs.method_name == "density-bd" else ""
+        raise GomeaBnError(
+            f"Drawn bins need the score 'density-bd' with its Dirichlet prior, got {graphs.method_name!r}{prior}.",
+            [] if prior else [Setting("scoring_method", "density-bd")],
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +117,7 @@ def edge_probabilities(
     scoring_method: str | None = None,
     equivalent_sample_size: float | None = None,
     edge_cost: float | None = 0.0,
-    bins: Sequence[DiscretizedBayesNet] = (),
+    bins: Sequence[DiscretizedBayesNet] | Literal["drawn"] = (),
     n_completions: int = 5,
     n_sweeps: int = 20_000,
     n_chains: int = 4,
@@ -116,9 +142,10 @@ def edge_probabilities(
     edge_cost : float or None
         Cost of an edge under "density-bd", as of `BayesNetLearner`; None is the cost that the network was learned with.
         0 gives all graphs the same prior probability.
-    bins : sequence of DiscretizedBayesNet
+    bins : sequence of DiscretizedBayesNet or "drawn"
         Networks over the same variables, whose bins count instead of those of `network`, such as those of a
-        `BayesNetEnsemble`. The probabilities are means over them.
+        `BayesNetEnsemble`. The probabilities are means over them. "drawn": the posterior of graphs and bins together,
+        see Notes; for "density-bd".
     n_completions : int
         Least number of completed tables over which the probabilities are means, if cells are missing.
     method : {"auto", "exact", "sampled"}
@@ -157,6 +184,11 @@ def edge_probabilities(
     sets that score 15 nats less than one of their subsets. Where there are more than four million parent sets (more
     than 75 variables with three parents), every variable has only its most likely candidate parents, by the score of a
     family with a single parent; a warning says so.
+
+    With ``bins="drawn"`` chains alternate between graphs and bins. After every 20 sweeps the cuts of each column are
+    drawn from their posterior given the graph and all other bins. A column has at most 15 bins, all sets of as many
+    cuts have the same prior probability, and cuts that a user has fixed stay. Columns with edges have two bins or
+    more. The candidate parents are limited beyond 200,000 parent sets (more than 34 variables with three parents).
     """
     options = _Options(
         method=method,
@@ -165,6 +197,7 @@ def edge_probabilities(
         scoring_method=scoring_method,
         equivalent_sample_size=equivalent_sample_size,
         edge_cost=edge_cost,
+        draws_bins=_draws_bins(network, bins),
         chains=ChainOptions(n_sweeps, n_chains, tolerance, n_jobs, seed_of(random_state)),
     )
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
@@ -172,7 +205,8 @@ def edge_probabilities(
     began = perf_counter()
     table = table_for(network, data, allow_missing=True)
     options.is_exact(len(table.names))
-    runs = _runs(network, bins, n_completions if table.n_missing else 0)
+    sets = () if isinstance(bins, str) else bins
+    runs = _runs(network, sets, n_completions if table.n_missing else 0)
     section = opened(
         checkpoint,
         "edge_probabilities",
@@ -196,7 +230,8 @@ def edge_probabilities(
         stopped_by=next((each.stopped_by for each in posteriors if each.stopped_by != "end"), "end"),
         seconds=perf_counter() - began,
         max_indegree=max_indegree,
-        n_bin_sets=min(sum(weights), max(len(bins), 1)),
+        n_bin_sets=min(sum(weights), max(len(sets), 1)),
+        has_drawn_bins=options.draws_bins,
         n_candidates=posteriors[0].n_candidates,
         n_completed_tables=len(posteriors) if table.n_missing else 0,
         _network=network,
@@ -204,6 +239,13 @@ def edge_probabilities(
     )
     _warn_of_chains(result)
     return result
+
+
+def _draws_bins(network: DiscretizedBayesNet, bins: object) -> bool:
+    """Return whether bins are drawn; levels are the same in all draws."""
+    if isinstance(bins, str) and bins != DRAWN:
+        raise GomeaBnError(f"bins must be networks or {DRAWN!r}, got {bins!r:.80}.")
+    return isinstance(bins, str) and bool(network.cut_points)
 
 
 def _runs(
@@ -232,12 +274,12 @@ def _runs(
 def _recorded(
     options: _Options,
     network: DiscretizedBayesNet,
-    bins: Sequence[DiscretizedBayesNet],
+    bins: Sequence[DiscretizedBayesNet] | Literal["drawn"],
     n_completions: int,
     max_seconds: float | None,
 ) -> dict[str, str]:
     """Return the options that decide the result as texts, for checkpoints."""
-    values = {name: value for name, value in vars(options).items() if name != "chains"}
+    values = {name: value for name, value in vars(options).items() if name not in ("chains", "draws_bins")}
     of_chains = asdict(options.chains)
     of_chains.pop("n_jobs")
     seed = of_chains.pop("seed")
@@ -246,7 +288,7 @@ def _recorded(
             "network": network,
             **values,
             **of_chains,
-            "bins": list(bins),
+            "bins": bins if isinstance(bins, str) else list(bins),
             "n_completions": n_completions,
             "max_seconds": max_seconds,
             "random_state": seed,

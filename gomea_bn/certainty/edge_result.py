@@ -64,6 +64,8 @@ class EdgeProbabilities:
         without a limit.
     n_completed_tables : int
         Number of completed tables over which the probabilities are means; 0 for a table without missing values.
+    has_drawn_bins : bool
+        Whether chains drew the bins as well.
     """
 
     names: tuple[str, ...]
@@ -79,6 +81,7 @@ class EdgeProbabilities:
     n_bin_sets: int = 1
     n_candidates: int | None = None
     n_completed_tables: int = 0
+    has_drawn_bins: bool = False
 
     @property
     def adjacent(self) -> NDArray[np.float64]:
@@ -132,6 +135,7 @@ class EdgeProbabilities:
             "method": self.method,
             "max_indegree": self.max_indegree,
             "n_bin_sets": self.n_bin_sets,
+            "has_drawn_bins": self.has_drawn_bins,
             "n_candidates": self.n_candidates,
             "n_completed_tables": self.n_completed_tables,
             "chain_difference": None if np.isnan(self.chain_difference) else self.chain_difference,
@@ -197,7 +201,9 @@ class EdgeProbabilities:
         )
         return [
             "exact" if self.method == "exact" else sampled,
-            "given one set of bins"
+            "bins drawn with the graphs"
+            if self.has_drawn_bins
+            else "given one set of bins"
             if self.n_bin_sets == 1
             else f"means over {counted(self.n_bin_sets, 'set')} of bins",
             *(

@@ -4,6 +4,9 @@ A step draws the parents of one to four variables from their exact joint distrib
 (Goudie & Mukherjee, "A Gibbs sampler for learning DAGs", JMLR 2016). Of the others, only their descent from the drawn
 variables matters. The parent sets of a variable are therefore summed by the drawn variables from which their
 members descend, and the acyclic graphs over the drawn variables say which sums go together.
+
+Between such steps, covered edges are reversed: those whose ends have the same other parents. Every graph of an
+equivalence class is reached from any other by such reversals (Chickering, UAI 1995).
 """
 
 from __future__ import annotations
@@ -20,7 +23,10 @@ from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.run_state import generator_of, generator_states
 
-__all__ = ["GraphChain", "chain_families"]
+__all__ = ["MARGIN", "GraphChain", "SweepSums", "chain_families"]
+
+MARGIN = 15.0
+"""Nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together."""
 
 # sums of consecutive sweeps that are kept, so that the first quarter can be left out at any time
 _MOST_SUMS = 64
@@ -73,23 +79,93 @@ def chain_families(sets: Sequence[ParentSets]) -> Families:
     acyclic = np.zeros((MOST_DRAWN, max(map(len, graphs)), MOST_DRAWN), np.int64)
     for size, of_size in enumerate(graphs, start=1):
         acyclic[size - 1, : len(of_size), :size] = of_size
+    offsets = np.concatenate(([0], np.cumsum([len(of_child.scores) for of_child in sets]))).astype(np.int64)
+    codes, keys = _keys(members)
+    owners = np.repeat(np.arange(n), np.diff(offsets))
+    positions = np.lexsort((keys, owners))
     return Families(
-        offsets=np.concatenate(([0], np.cumsum([len(of_child.scores) for of_child in sets]))).astype(
-            np.int64
-        ),
+        offsets=offsets,
         members=filled,
         scores=np.concatenate([of_child.scores for of_child in sets]),
         weights=np.concatenate([_weights(of_child.scores) for of_child in sets]),
         partners=_cumulative_partners(sets),
         n_acyclic=np.array([len(of_size) for of_size in graphs], np.int64),
         acyclic=acyclic,
+        codes=codes,
+        keys=keys,
+        sorted_keys=keys[positions],
+        positions=positions,
     )
+
+
+def _keys(members: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return a random number per variable, and the exclusive or of those of every set's members.
+
+    With 64 bits, two of a million sets have the same key with a probability of 3e-8.
+    """
+    codes = np.asarray(np.random.default_rng(0).integers(2**64, size=members.shape[1], dtype=np.uint64))
+    return codes, np.bitwise_xor.reduce(np.where(members, codes, np.uint64(0)), axis=1)
 
 
 def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weights of the sets of one variable, best score first; see `Families`."""
     below = scores[0] - scores
     return np.asarray(np.exp(STEP * np.floor(below / STEP) - below))
+
+
+class SweepSums:
+    """Sums of the probabilities of edges over consecutive sweeps, as many sweeps in each sum but the last.
+
+    Parameters
+    ----------
+    n_variables : int
+    """
+
+    def __init__(self, n_variables: int) -> None:
+        self._n_variables = n_variables
+        self._sums: list[NDArray[np.float64]] = []
+        self._counts: list[int] = []
+        self._sweeps_in_sum = 1
+
+    def state(self) -> State:
+        """Return all sums, for checkpoints."""
+        return {
+            "sums": np.array(self._sums),
+            "counts": list(self._counts),
+            "sweeps_in_sum": self._sweeps_in_sum,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned."""
+        shape = (-1, self._n_variables + 1, self._n_variables)
+        self._sums = list(np.array(state["sums"], np.float64).reshape(shape))
+        self._counts, self._sweeps_in_sum = list(state["counts"]), state["sweeps_in_sum"]
+
+    def opened(self, n_sweeps: int) -> tuple[NDArray[np.float64], int]:
+        """Return the sum to which the next sweeps add, (n_variables + 1, n_variables), and their number.
+
+        The number is at most `n_sweeps` and counts as taken.
+        """
+        if not self._counts or self._counts[-1] == self._sweeps_in_sum:
+            self._open()
+        n_taken = min(n_sweeps, self._sweeps_in_sum - self._counts[-1])
+        self._counts[-1] += n_taken
+        return self._sums[-1], n_taken
+
+    def _open(self) -> None:
+        """Begin another sum; of too many, every two become one."""
+        if len(self._sums) == _MOST_SUMS:
+            self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
+            self._sweeps_in_sum *= 2
+            self._counts = [self._sweeps_in_sum] * len(self._sums)
+        self._sums.append(np.zeros((self._n_variables + 1, self._n_variables)))
+        self._counts.append(0)
+
+    def mean(self) -> NDArray[np.float64]:
+        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
+        first = len(self._sums) // 4
+        total = np.sum(self._sums[first:], axis=0)[: self._n_variables]
+        return np.asarray(total / sum(self._counts[first:]))
 
 
 class GraphChain:
@@ -104,14 +180,25 @@ class GraphChain:
     order : sequence of int
         An order of the variables in which the parents of the start come first.
     generator : numpy Generator
+    sums : SweepSums, optional
+        Sums of former sweeps, to which those of the chain are added.
+
+    Attributes
+    ----------
+    generator : numpy Generator
     """
 
     def __init__(
-        self, families: Families, start: Sequence[int], order: Sequence[int], generator: np.random.Generator
+        self,
+        families: Families,
+        start: Sequence[int],
+        order: Sequence[int],
+        generator: np.random.Generator,
+        sums: SweepSums | None = None,
     ) -> None:
         n = len(order)
         self._families = families
-        self._generator = generator
+        self.generator = generator
         self._graph = Graph(
             chosen=families.offsets[:-1] + np.array(start, np.int64), order=np.array(order, np.int64)
         )
@@ -130,20 +217,25 @@ class GraphChain:
             steps=np.zeros(n + 1, np.int64),
             new_order=np.zeros(n + 1, np.int64),
         )
-        # sums of the probabilities of edges over consecutive sweeps, as many in each but the last
-        self._sums: list[NDArray[np.float64]] = []
-        self._counts: list[int] = []
-        self._sweeps_in_sum = 1
+        self._sums = SweepSums(n) if sums is None else sums
+
+    @property
+    def chosen(self) -> list[int]:
+        """Position of the parent set of every variable, counted among its own sets."""
+        return [int(k) for k in self._graph.chosen - self._families.offsets[:-1]]
+
+    @property
+    def order(self) -> list[int]:
+        """An order of the variables in which parents come first."""
+        return [int(v) for v in self._graph.order]
 
     def state(self) -> State:
         """Return all that further sweeps and the means depend on, for checkpoints."""
         return {
             "chosen": self._graph.chosen.tolist(),
             "order": self._graph.order.tolist(),
-            "generator": generator_states([self._generator]),
-            "sums": np.array(self._sums),
-            "counts": list(self._counts),
-            "sweeps_in_sum": self._sweeps_in_sum,
+            "generator": generator_states([self.generator]),
+            **self._sums.state(),
         }
 
     def restore(self, state: State) -> None:
@@ -155,33 +247,16 @@ class GraphChain:
         if len(chosen) != n or (chosen < firsts[:-1]).any() or (chosen >= firsts[1:]).any():
             raise ValueError(f"wanted a parent set of every variable, got {chosen.tolist()}")
         self._graph.chosen[:], self._graph.order[:] = chosen, order
-        self._generator = generator_of(state["generator"])
-        self._sums = list(np.array(state["sums"], np.float64).reshape(-1, n + 1, n))
-        self._counts, self._sweeps_in_sum = list(state["counts"]), state["sweeps_in_sum"]
+        self.generator = generator_of(state["generator"])
+        self._sums.restore(state)
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Take sweeps of as many steps as there are variables, and add the probabilities of edges given the graphs."""
         while n_sweeps > 0:
-            self._open_sum()
-            n_taken = min(n_sweeps, self._sweeps_in_sum - self._counts[-1])
-            sweep(self._families, self._graph, self._work, self._sums[-1], n_taken, self._generator)
-            self._counts[-1] += n_taken
+            total, n_taken = self._sums.opened(n_sweeps)
+            sweep(self._families, self._graph, self._work, total, n_taken, self.generator)
             n_sweeps -= n_taken
-
-    def _open_sum(self) -> None:
-        """Begin another sum where the last one is complete; of too many, every two become one."""
-        if self._counts and self._counts[-1] < self._sweeps_in_sum:
-            return
-        if len(self._sums) == _MOST_SUMS:
-            self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
-            self._sweeps_in_sum *= 2
-            self._counts = [self._sweeps_in_sum] * len(self._sums)
-        n = len(self._graph.order)
-        self._sums.append(np.zeros((n + 1, n)))
-        self._counts.append(0)
 
     def mean_probabilities(self) -> NDArray[np.float64]:
         """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
-        first = len(self._sums) // 4
-        total = np.sum(self._sums[first:], axis=0)[: len(self._graph.order)]
-        return np.asarray(total / sum(self._counts[first:]))
+        return self._sums.mean()

@@ -11,6 +11,7 @@ import numpy as np
 
 from gomea_bn.certainty.parent_sets import ParentSets, parent_sets
 from gomea_bn.data.table import Table
+from gomea_bn.discretization.base import Cuts
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.recorded_score import recorded_options
@@ -47,6 +48,10 @@ class GraphScores:
         nothing, are left out.
     method_name : str
         Name of the score.
+    knowledge_rules : EdgeRules
+        The rules without regard to numbers of bins; `rules` also forbid edges of variables with a single one.
+    session : RefinementSession or None
+        Codes and shapes of the columns under any bins; None for a score of tables alone.
     """
 
     names: tuple[str, ...]
@@ -55,6 +60,8 @@ class GraphScores:
     rules: EdgeRules
     parents: list[list[int]]
     method_name: str
+    knowledge_rules: EdgeRules
+    session: RefinementSession | None
 
     @classmethod
     def of(
@@ -75,11 +82,10 @@ class GraphScores:
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
         check_integer("max_indegree", max_indegree, 0)
         table = table_for(network, data)
-        scorer = _scorer(network, table, scoring_method, equivalent_sample_size, edge_cost)
+        scorer, session = _scorer(network, table, scoring_method, equivalent_sample_size, edge_cost)
         cardinality = [network.cardinality(name) for name in network.names]
-        rules = _without_constants(
-            edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree), cardinality
-        )
+        knowledge_rules = edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree)
+        rules = _without_constants(knowledge_rules, cardinality)
         _warn_of_curves(network)
         position = {name: v for v, name in enumerate(network.names)}
         parents = [
@@ -88,16 +94,17 @@ class GraphScores:
             else []
             for name in network.names
         ]
-        return cls(network.names, table, scorer, rules, parents, scorer.method.name)
+        return cls(network.names, table, scorer, rules, parents, scorer.method.name, knowledge_rules, session)
 
     @property
     def required_order(self) -> list[int]:
         """An order of the variables in which required parents come before their children."""
         n = len(self.names)
-        required = [[p for p in range(n) if p != v and self._is_required(p, v)] for v in range(n)]
+        required = [[p for p in range(n) if p != v and self.is_required(p, v)] for v in range(n)]
         return list(topological_order(required, self.names))
 
-    def _is_required(self, parent: int, child: int) -> bool:
+    def is_required(self, parent: int, child: int) -> bool:
+        """Return whether every allowed graph has an edge."""
         low, high = min(parent, child), max(parent, child)
         allowed = self.rules.allowed[low, high]
         return not allowed[0] and bool(allowed[1 if parent < child else 2])
@@ -131,7 +138,7 @@ class GraphScores:
         parent that is not required.
         """
         n = len(self.names)
-        required = np.array([[p != v and self._is_required(p, v) for v in range(n)] for p in range(n)])
+        required = np.array([[p != v and self.is_required(p, v) for v in range(n)] for p in range(n)])
         n_required = required.sum(axis=0)
         single = replace(self.rules, max_indegree=int(n_required.max()) + 1)
         stays = required.copy()
@@ -142,11 +149,22 @@ class GraphScores:
                 if stays[:, child].sum() >= most:
                     break
                 stays[members, child] = True
-        allowed = self.rules.allowed.copy()
         first, second = np.triu_indices(n, 1)
-        for code, of_edge in ((1, stays[first, second]), (2, stays[second, first])):
-            allowed[first, second, code] &= of_edge
-        return replace(self, rules=replace(self.rules, allowed=allowed))
+
+        def limited(rules: EdgeRules) -> EdgeRules:
+            allowed = rules.allowed.copy()
+            for code, of_edge in ((1, stays[first, second]), (2, stays[second, first])):
+                allowed[first, second, code] &= of_edge
+            return replace(rules, allowed=allowed)
+
+        return replace(self, rules=limited(self.rules), knowledge_rules=limited(self.knowledge_rules))
+
+    def with_bins(self, cuts: Cuts) -> GraphScores:
+        """Return the scores of graphs over other bins of the continuous variables, under a density score."""
+        assert self.session is not None
+        scorer = FamilyScorer(self.session.scored_variables(cuts), self.scorer.method, self.scorer.rule)
+        cardinality = scorer.rows.cardinality[scorer.view_offset[:-1]].tolist()
+        return replace(self, scorer=scorer, rules=_without_constants(self.knowledge_rules, cardinality))
 
     def parent_sets(self, *, prune: bool, margin: float = 0.0) -> list[ParentSets]:
         """Return the allowed parent sets of every variable; see `parent_sets`."""
@@ -197,8 +215,8 @@ def _scorer(
     name: str | None,
     equivalent_sample_size: float | None,
     edge_cost: float | None,
-) -> FamilyScorer:
-    """Return the scorer of families of a network's variables under its bins."""
+) -> tuple[FamilyScorer, RefinementSession | None]:
+    """Return the scorer of families of a network's variables under its bins, and what scores other bins."""
     metadata = network.metadata
     recorded = metadata.get("scoring_method")
     if name is None:
@@ -213,11 +231,11 @@ def _scorer(
     rule = score_rule(method, table.n_rows, n_variables=table.n_varying, **options)
     if method.density:
         session = RefinementSession(network, table, name, None, None)
-        return FamilyScorer(session.scored_variables(session.network_cuts), method, rule)
+        return FamilyScorer(session.scored_variables(session.network_cuts), method, rule), session
     # scores of tables alone: bins count as levels
     codes = network.discretize(table.to_frame())
     variables = [
         ScoredVariable(column, codes[column].to_numpy().astype(np.int32), network.cardinality(column))
         for column in network.names
     ]
-    return FamilyScorer(variables, method, rule)
+    return FamilyScorer(variables, method, rule), None

@@ -20,6 +20,8 @@ STEP = 300.0
 
 # weights below the largest one of their sum by this number of nats add nothing: thousands of them change it by 1e-5
 _NEGLIGIBLE = 20.0
+# tried reversals per variable and sweep: a few per edge, at a small part of the time of a sweep
+_TRIES = 10
 _STEP_WEIGHT = float(np.exp(-STEP))
 
 
@@ -43,6 +45,14 @@ class Families(NamedTuple):
         Number of acyclic graphs over 1, 2, ... variables.
     acyclic : ndarray of shape (MOST_DRAWN, most_graphs, MOST_DRAWN), int64
         Parents of every variable in each of these graphs, as bits.
+    codes : ndarray of shape (n,), uint64
+        A random number per variable.
+    keys : ndarray of shape (n_sets,), uint64
+        Exclusive or of the numbers of a set's members; different for the sets of one variable.
+    sorted_keys : ndarray of shape (n_sets,), uint64
+        The keys, those of each variable in ascending order.
+    positions : ndarray of shape (n_sets,), int64
+        Positions of the sets that have the sorted keys.
     """
 
     offsets: NDArray[np.int64]
@@ -52,6 +62,10 @@ class Families(NamedTuple):
     partners: NDArray[np.float64]
     n_acyclic: NDArray[np.int64]
     acyclic: NDArray[np.int64]
+    codes: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    sorted_keys: NDArray[np.uint64]
+    positions: NDArray[np.int64]
 
 
 class Graph(NamedTuple):
@@ -276,6 +290,56 @@ def _draw_parents(
 
 
 @kernel
+def _position_of(families: Families, v: int, key: np.uint64) -> int:
+    """Return the position of the parent set of a variable with a key, -1 if the variable has no such set."""
+    low, high = families.offsets[v], families.offsets[v + 1]
+    last = high
+    while low < high:
+        middle = (low + high) // 2
+        if families.sorted_keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < last and families.sorted_keys[low] == key:
+        return int(families.positions[low])
+    return -1
+
+
+@kernel
+def _reverse_covered(
+    families: Families, graph: Graph, n_tries: int, work: WorkSpace, generator: np.random.Generator
+) -> int:
+    """Try to reverse edges u -> v whose ends have the same other parents, which never closes a cycle.
+
+    Each try takes one of the places for parents of all variables, many of which are empty. The reversed edge has one
+    place as well, so that a reversal is proposed as often as the way back.
+    """
+    n, most = len(graph.order), families.members.shape[1]
+    chosen = graph.chosen
+    has_changed = False
+    for _ in range(n_tries):
+        v = random_below(generator, n)
+        u = int(families.members[chosen[v], random_below(generator, most)])
+        if u == n:
+            continue
+        common = families.keys[chosen[u]]
+        if families.keys[chosen[v]] ^ families.codes[u] != common:
+            continue
+        of_v = _position_of(families, v, common)
+        of_u = _position_of(families, u, common ^ families.codes[v])
+        if of_v < 0 or of_u < 0:
+            continue
+        gain = families.scores[of_v] + families.scores[of_u]
+        gain -= families.scores[chosen[v]] + families.scores[chosen[u]]
+        if gain >= 0.0 or generator.random() < np.exp(gain):
+            chosen[v], chosen[u] = of_v, of_u
+            has_changed = True
+    if has_changed:
+        _sort(families, graph, work)
+    return 0
+
+
+@kernel
 def _fill_descents(families: Families, graph: Graph, work: WorkSpace) -> int:
     """Write `work.descends` for a graph."""
     descends = work.descends
@@ -327,7 +391,8 @@ def sweep(
 ) -> int:
     """Take `n_sweeps` times as many steps as there are variables, each time adding the probabilities of edges.
 
-    A step draws the parents of one to four variables at once. Changes `graph`, `work` and `totals` (n + 1, n).
+    A step draws the parents of one to four variables at once. Reversals of covered edges follow, many of which leave
+    the score as it is. Changes `graph`, `work` and `totals` (n + 1, n).
     """
     n = len(graph.order)
     for _ in range(n_sweeps):
@@ -335,5 +400,6 @@ def sweep(
             number = generator.random()
             size = 1 + (number > 0.1) + (number > 0.4) + (number > 0.8)
             _draw_parents(families, graph, min(size, n), work, generator)
+        _reverse_covered(families, graph, _TRIES * n, work, generator)
         _add_probabilities(families, graph, work, totals)
     return 0

@@ -10,7 +10,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.graph_chain import GraphChain, chain_families
+from gomea_bn.certainty.bins_chain import SWEEPS_PER_DRAW, BinsChain, BinsModel
+from gomea_bn.certainty.graph_chain import MARGIN, GraphChain, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
@@ -27,10 +28,10 @@ _FIRST_COMPARISON = 2000
 _SETS_PER_TURN = 1_000_000
 # what a step takes besides the parent sets that it looks at, in sets
 _SETS_PER_STEP = 500
-# nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together
-_MARGIN = 15.0
 # parent sets that chains score: seconds on a thousand rows
 _MOST_SETS = 4_000_000
+# and those that are scored for every draw of the bins: a fourth of a second on a thousand rows
+_MOST_SETS_OF_DRAWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,14 @@ class ChainOptions:
 
 
 def sampled_posterior(
-    graphs: GraphScores, options: ChainOptions, max_seconds: float | None, section: Section
+    graphs: GraphScores,
+    options: ChainOptions,
+    max_seconds: float | None,
+    section: Section,
+    *,
+    draws_bins: bool = False,
 ) -> Posterior:
-    """Return the mean probabilities of edges of several chains over graphs.
+    """Return the mean probabilities of edges of several chains over graphs, or over graphs and bins.
 
     Parameters
     ----------
@@ -95,32 +101,41 @@ def sampled_posterior(
         Time limit of all chains together.
     section : Section
         Section of the chains in a checkpoint.
+    draws_bins : bool
+        Whether chains also draw the bins, under "density-bd" with its Dirichlet prior.
     """
-    n_candidates = _candidates(len(graphs.names), graphs.rules.max_indegree)
+    most_sets = _MOST_SETS_OF_DRAWS if draws_bins else _MOST_SETS
+    n_candidates = _candidates(len(graphs.names), graphs.rules.max_indegree, most_sets)
     if n_candidates is not None:
         warnings.warn(
             GomeaBnWarning(
                 f"Every variable has only its {n_candidates} most likely candidate parents: {len(graphs.names)} "
-                f"variables with at most {graphs.rules.max_indegree} parents have more than {_MOST_SETS:,} parent sets."
+                f"variables with at most {graphs.rules.max_indegree} parents have more than {most_sets:,} parent sets."
             ),
             stacklevel=4,
         )
         graphs = graphs.with_candidates(n_candidates)
     stop = StopFlag(max_seconds)
     generators = np.random.default_rng(options.seed).spawn(options.n_chains)
-    sets = graphs.parent_sets(prune=True, margin=_MARGIN)
-    chains = _chains(graphs, sets, generators)
-    sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
-    n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
+    chains: Sequence[GraphChain | BinsChain]
+    if draws_bins:
+        model = BinsModel.of(graphs)
+        chains = [BinsChain(model, k == 0, generator) for k, generator in enumerate(generators)]
+        n_in_turn = SWEEPS_PER_DRAW
+    else:
+        sets = graphs.parent_sets(prune=True, margin=MARGIN)
+        chains = _chains(graphs, sets, generators)
+        sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
+        n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
     means, n_sweeps = _run_chains(chains, options, n_in_turn, stop, section)
     return Posterior(means, n_sweeps, stop.reason or "end", n_candidates)
 
 
-def _candidates(n: int, max_indegree: int) -> int | None:
+def _candidates(n: int, max_indegree: int, most_sets: int) -> int | None:
     """Return the number of candidate parents per variable that the number of parent sets allows, None for all."""
 
     def too_many(candidates: int) -> bool:
-        return n * sum(comb(candidates, size) for size in range(max_indegree + 1)) > _MOST_SETS
+        return n * sum(comb(candidates, size) for size in range(max_indegree + 1)) > most_sets
 
     most = n - 1
     while most > max_indegree and too_many(most):
@@ -145,7 +160,11 @@ def _chains(
 
 
 def _run_chains(
-    chains: Sequence[GraphChain], options: ChainOptions, n_in_turn: int, stop: StopFlag, section: Section
+    chains: Sequence[GraphChain | BinsChain],
+    options: ChainOptions,
+    n_in_turn: int,
+    stop: StopFlag,
+    section: Section,
 ) -> tuple[NDArray[np.float64], int]:
     """Return the mean probabilities of every chain, (n_chains, n, n), and the number of sweeps."""
     taken, agree, comparison = 0, False, _FIRST_COMPARISON
@@ -186,7 +205,7 @@ def _run_chains(
     return _means(chains), taken
 
 
-def _sweep_all(chains: Sequence[GraphChain], n_sweeps: int, workers: Workers) -> None:
+def _sweep_all(chains: Sequence[GraphChain | BinsChain], n_sweeps: int, workers: Workers) -> None:
     """Let every chain take some sweeps; none of them is left out if the flag is raised."""
 
     def work(_thread: int, block: int) -> None:
@@ -201,5 +220,5 @@ def _sweep_all(chains: Sequence[GraphChain], n_sweeps: int, workers: Workers) ->
     )
 
 
-def _means(chains: Sequence[GraphChain]) -> NDArray[np.float64]:
+def _means(chains: Sequence[GraphChain | BinsChain]) -> NDArray[np.float64]:
     return np.array([chain.mean_probabilities() for chain in chains])

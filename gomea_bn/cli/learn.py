@@ -177,6 +177,13 @@ def learn(
             "--repeat as means over the bins of the repeated networks.",
         ),
     ] = False,
+    drawn_bins: Annotated[
+        bool,
+        typer.Option(
+            "--drawn-bins",
+            help="With --confidence: draw bins together with graphs, so that doubt about cuts counts; for density-bd.",
+        ),
+    ] = False,
     repeat: Annotated[
         int,
         typer.Option(
@@ -248,7 +255,9 @@ def learn(
             verbose=not quiet,
         )
         kept = read_checkpoint(checkpoint, every, resume)
-        further = _Further(confidence=confidence, n_repeats=repeat, checkpoint=kept)
+        if drawn_bins and not confidence:
+            raise GomeaBnError("--drawn-bins applies to --confidence, which is not given.")
+        further = _Further(confidence=confidence, draws_bins=drawn_bins, n_repeats=repeat, checkpoint=kept)
         _learn(learner, data, out, reading, kept, further, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, written_options(cut_points=cut_points, cuts=cuts, tiers=tiers))
@@ -367,6 +376,7 @@ class _Further:
     """
 
     confidence: bool
+    draws_bins: bool
     n_repeats: int
     checkpoint: Checkpoint | None = None
     stability: Stability | None = None
@@ -401,7 +411,9 @@ class _Further:
             if self.confidence:
                 tell("Computing the probabilities of edges (Ctrl-C ends this and keeps the network).")
                 self.probabilities = learner.edge_probabilities(
-                    bins=repeated, random_state=learner.seed_, checkpoint=self._checkpoint(_PROBABILITIES)
+                    bins="drawn" if self.draws_bins else repeated,
+                    random_state=learner.seed_,
+                    checkpoint=self._checkpoint(_PROBABILITIES),
                 )
         except GomeaBnError as error:
             self.problem = error
@@ -434,6 +446,7 @@ class _Further:
             entries["confidence"] = {
                 "method": probabilities.method,
                 "n_bin_sets": probabilities.n_bin_sets,
+                "has_drawn_bins": probabilities.has_drawn_bins,
                 "has_mixed": bool(probabilities.has_mixed),
                 "stopped_by": probabilities.stopped_by,
                 "seconds": probabilities.seconds,

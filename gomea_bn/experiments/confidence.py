@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "area_under_curve", "calibration_error"]
 
-POSTERIOR, POSTERIOR_BINS = "posterior", "posterior-bins"
-METHODS = ("subsample", POSTERIOR_BINS, POSTERIOR, "bootstrap")
+POSTERIOR, POSTERIOR_BINS, POSTERIOR_DRAWN = "posterior", "posterior-bins", "posterior-drawn"
+METHODS = ("subsample", POSTERIOR_BINS, POSTERIOR, POSTERIOR_DRAWN, "bootstrap")
 RANDOM = {"random-8": 8, "random-20": 20}
 """Number of columns of the random networks by variant."""
 MGCD = "mgcd"
@@ -40,6 +40,8 @@ N_MEMBERS = 8
 N_BINS = 10
 MOST_SWEEPS = 1_000
 """Largest number of sweeps of a chain, for networks of more than 15 columns."""
+MOST_DRAWN_SWEEPS = 2_000
+"""Largest number of sweeps of a chain that also draws bins, after every twentieth."""
 MEASURES = ("ECE", "AUC", "Brier")
 
 
@@ -82,7 +84,7 @@ def tasks(plan: Plan) -> list[Task]:
     return [
         task
         for task in plan.tasks("network", "rows", "method")
-        if not (task["network"] in DISCRETE and task["method"] == POSTERIOR_BINS)
+        if not (task["network"] in DISCRETE and task["method"] in (POSTERIOR_BINS, POSTERIOR_DRAWN))
     ]
 
 
@@ -119,6 +121,9 @@ def _confidences(task: Task, frame: pd.DataFrame) -> pd.DataFrame:
     # sweeps end chains, not the clock, so that rows repeat
     sampling: dict[str, Any] = {"random_state": seed, "max_seconds": None, "n_sweeps": MOST_SWEEPS}
     if method == POSTERIOR:
+        return learner.fit(frame).edge_probabilities(**sampling).to_frame()
+    if method == POSTERIOR_DRAWN:
+        sampling |= {"bins": "drawn", "n_sweeps": MOST_DRAWN_SWEEPS}
         return learner.fit(frame).edge_probabilities(**sampling).to_frame()
     ensemble = _ensemble(learner, frame, "subsample" if method == POSTERIOR_BINS else method, task)
     if method == POSTERIOR_BINS:
@@ -205,9 +210,10 @@ NOTE = (
     f"{N_MEMBERS} networks, each learned from a subsample or a bootstrap resample of the rows. The posterior "
     "is that of `edge_probabilities` over the bins of the learned network. posterior-bins is the mean over "
     f"the bins of the {N_MEMBERS} networks from subsamples, each from all rows; discrete tables have one set of "
-    f"bins. Beyond 15 columns posteriors are sampled by four chains of at most {MOST_SWEEPS:,} sweeps. Random networks "
-    f"have uniform values in every bin; those of {MGCD} have 10 to 30 columns and a normal distribution in every "
-    "interval. ECE: mean distance between confidence and share of true pairs in ten bins."
+    f"bins. posterior-drawn draws bins and graphs together, by four chains of at most {MOST_DRAWN_SWEEPS:,} sweeps. "
+    f"Beyond 15 columns the other posteriors are sampled by four chains of at most {MOST_SWEEPS:,} sweeps. "
+    f"Random networks have uniform values in every bin; those of {MGCD} have 10 to 30 columns and a normal "
+    "distribution in every interval. ECE: mean distance between confidence and share of true pairs in ten bins."
 )
 
 

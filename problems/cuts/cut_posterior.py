@@ -32,6 +32,9 @@ class PricedIntervals:
         Cut points whose gaps are always among the candidates.
     n_cells : int
         Largest number of candidate cells, apart from the incumbent's.
+    generator : numpy Generator, optional
+        Draws the candidates: all mid-points with the same probability, apart from the incumbent's. Without it they are
+        on a grid. See Notes.
 
     Attributes
     ----------
@@ -46,6 +49,12 @@ class PricedIntervals:
         Cost of a cut under the score, as a multiple of `log_gaps`.
     log_gaps : float
         ln of the number of mid-points between neighbouring values.
+
+    Notes
+    -----
+    Drawn candidates leave the posterior of the cuts as it is when a chain replaces its cuts, the incumbent, by a draw
+    among them. A cut in the incumbent is a candidate for sure, and one that is not with a probability of q, so that
+    the pair of cuts and candidates has weights with a factor 1/q for every cut. `terms` contain it.
     """
 
     def __init__(
@@ -56,11 +65,16 @@ class PricedIntervals:
         shaped: bool,
         incumbent: NDArray[np.float64] | None = None,
         n_cells: int = N_CELLS,
+        generator: np.random.Generator | None = None,
     ) -> None:
         column = problem.column
-        indices = np.arange(len(column.cuts))
+        indices, share = np.arange(len(column.cuts)), 1.0
         if len(indices) >= n_cells:
-            indices = column.grid(n_cells, by_rank=shaped)
+            if generator is None:
+                indices = column.grid(n_cells, by_rank=shaped)
+            else:
+                share = (n_cells - 1) / len(indices)
+                indices = np.flatnonzero(generator.random(len(indices)) < share)
             if incumbent is not None:
                 indices = np.union1d(indices, column.gaps(incumbent))
         self.candidates = column.cuts[indices]
@@ -69,6 +83,7 @@ class PricedIntervals:
         self.log_gaps = log(max(len(column.cuts), 1))
         self.cut_cost = problem.score.cut_cost
         self.terms = np.array([problem.layer_term(int(k), shaped=shaped) for k in numbers])
+        self.terms -= log(share) * (numbers - 1)
         if problem.score.bayesian:
             self.terms += self.cut_cost * self.log_gaps * (numbers - 1)
         self.terms[: limits.min_bins - 1] = -inf
@@ -94,6 +109,8 @@ class CutPosterior:
     ----------
     bin_probabilities : ndarray of shape (n_layers,), float64
         Probability of every number of bins, from one bin on.
+    log_total : float
+        ln of the sum over all sets of cuts, to whose terms the probabilities are proportional.
 
     Raises
     ------
@@ -110,10 +127,10 @@ class CutPosterior:
         self._terms = power * intervals.terms - cost * np.arange(len(intervals.terms))
         self._forward = self._filtered(self._gains, len(self._terms))
         totals = self._forward[1:, -1] + self._terms
-        self._total = float(log_sum_exp(totals))
-        if self._total == -inf:
+        self.log_total = float(log_sum_exp(totals))
+        if self.log_total == -inf:
             raise GomeaBnError("No cut points are within the limits on bins.")
-        self.bin_probabilities = np.exp(totals - self._total)
+        self.bin_probabilities = np.exp(totals - self.log_total)
 
     def draw(self, n: int, generator: np.random.Generator) -> list[NDArray[np.float64]]:
         """Return `n` sets of cut points, each float64 (k - 1,), ascending."""
@@ -128,7 +145,7 @@ class CutPosterior:
         without[1:-1][is_between] = -inf
         forward = self._filtered(without, len(self._terms))
         none = float(log_sum_exp(forward[1:, -1] + self._terms))
-        return float(np.clip(1.0 - np.exp(none - self._total), 0.0, 1.0))
+        return float(np.clip(1.0 - np.exp(none - self.log_total), 0.0, 1.0))
 
     def places(self, n_bins: int) -> NDArray[np.float64] | None:
         """Return where every cut of a partition into a number of bins lies, or None if there is no such partition.

@@ -2,13 +2,19 @@
 
     python scripts/benchmarks/certainty.py proofs [--networks asia,sachs,child,insurance,alarm] [--rows 1000]
     python scripts/benchmarks/certainty.py search [--networks asia,child,insurance] [--seconds 20] [--seeds 20]
-    python scripts/benchmarks/certainty.py sampled [--rows 1000] [--seeds 2] [--tolerance 0.03]
+    python scripts/benchmarks/certainty.py sampled [--rows 1000] [--tolerance 0.03]
+    python scripts/benchmarks/certainty.py alarm [--rows 1000] [--seeds 3]
+    python scripts/benchmarks/certainty.py bootstrap [--rows 1000] [--resamples 200]
     python scripts/benchmarks/certainty.py large [--networks andes] [--rows 1000] [--seconds 20]
 
 proofs  Published discrete networks (BDeu(1), at most 3 parents): seconds to the proof, and the bound.
 search  How often the learner reaches the proven optimum, and its evaluations and processor seconds until then.
-sampled Sampled probabilities of edges: largest errors on connected parts of 12 columns, for which exact ones are
-        known, and largest differences between seeds on ALARM.
+sampled Sampled probabilities of edges: largest errors, which are total variations, of an edge and of a pair on ten
+        tables of at most 12 columns, for which exact ones are known.
+alarm   Sweeps and seconds of sampled probabilities on ALARM, and their largest differences between seeds.
+bootstrap
+        ALARM: calibration of the frequencies of pairs among networks that pybnesian's hill climbing (extra "peers")
+        learns from bootstrap resamples, the protocol of boot.strength of R's bnlearn, and of posterior probabilities.
 large   Published networks of many columns, BDeu(10), default limits: nats above the generating network, with priced
         parent sets, without them (the search of earlier versions), and of pybnesian's hill climbing (extra "peers").
 """
@@ -28,6 +34,7 @@ from printing import print_table
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.certainty import EdgeProbabilities, certify, edge_probabilities
 from gomea_bn.data.table import read_table
+from gomea_bn.experiments.confidence import area_under_curve, calibration_error
 from gomea_bn.experiments.judge import network_score
 from gomea_bn.experiments.tables import published_network
 from gomea_bn.problems.screening import AUTO_CANDIDATES, UNSCREENED_VARIABLES
@@ -145,29 +152,83 @@ def connected_columns(name: str, frame: pd.DataFrame, n_columns: int, seed: int)
     return frame[[column for column in frame if column in chosen]]
 
 
+# connected parts of 12 columns, by network and seed, and all columns of SACHS
+_TABLES = (*itertools.product(("child", "insurance", "alarm"), range(3)), ("sachs", 0))
+
+
 def sampled(options: argparse.Namespace) -> None:
-    """Print how far sampled probabilities are from exact ones, and from each other."""
+    """Print how far sampled probabilities are from exact ones."""
     rows = []
-    for name, seed in itertools.product(("child", "insurance", "alarm"), range(options.seeds)):
-        frame = connected_columns(name, sample(name, options.rows, seed), 12, seed)
+    for name, seed in _TABLES:
+        frame = sample(name, options.rows, seed)
+        if frame.shape[1] > 12:
+            frame = connected_columns(name, frame, 12, seed)
         exact = probabilities(frame, method="exact")
-        found = probabilities(
+        chains = probabilities(
             frame, method="sampled", random_state=seed, max_seconds=None, tolerance=options.tolerance
         )
-        errors = (np.abs(getattr(found, kind) - getattr(exact, kind)).max() for kind in ("arcs", "adjacent"))
-        rows.append([f"{name}, 12 columns", f"{found.n_sweeps:,}", *(f"{error:.4f}" for error in errors)])
-    frame = sample("alarm", options.rows, 0)
-    results = []
-    for seed in range(options.seeds):
-        began = process_time()
-        results.append(probabilities(frame, random_state=seed, max_seconds=None, n_jobs=-1))
-        seconds = f"{process_time() - began:.1f} s of a core, {results[-1].seconds:.1f} s"
-        rows.append([f"alarm, {seconds}", f"{results[-1].n_sweeps:,}", "", ""])
-    differences = (np.ptp([getattr(r, kind) for r in results], axis=0).max() for kind in ("arcs", "adjacent"))
-    rows.append(["alarm, between seeds", "", *(f"{difference:.4f}" for difference in differences)])
+        errors = (np.abs(getattr(chains, kind) - getattr(exact, kind)).max() for kind in ("arcs", "adjacent"))
+        rows.append(
+            [
+                f"{name}, {frame.shape[1]} columns",
+                f"{chains.n_sweeps:,}",
+                *(f"{error:.4f}" for error in errors),
+            ]
+        )
+        print(*rows[-1], flush=True)
     print_table(
         f"BDeu(1), {options.rows:,} rows, at most 3 parents", ["columns", "sweeps", "edge", "pair"], rows
     )
+
+
+def alarm(options: argparse.Namespace) -> None:
+    """Print how long sampled probabilities on ALARM take, and how far those of several seeds differ."""
+    frame = sample("alarm", options.rows, 0)
+    rows, results = [], []
+    for seed in range(options.seeds):
+        began = process_time()
+        results.append(probabilities(frame, random_state=seed, max_seconds=None, n_jobs=-1))
+        seconds = (f"{process_time() - began:.1f}", f"{results[-1].seconds:.1f}")
+        rows.append([f"seed {seed}", f"{results[-1].n_sweeps:,}", *seconds, "", ""])
+    differences = (np.ptp([getattr(r, kind) for r in results], axis=0).max() for kind in ("arcs", "adjacent"))
+    rows.append(["between seeds", "", "", "", *(f"{difference:.4f}" for difference in differences)])
+    heads = ["ALARM", "sweeps", "CPU s", "wall s", "edge", "pair"]
+    print_table(f"BDeu(1), {options.rows:,} rows, at most 3 parents", heads, rows)
+
+
+def bootstrap(options: argparse.Namespace) -> None:
+    """Print the calibration of bootstrap frequencies of a peer and of posterior probabilities on ALARM."""
+    frame = sample("alarm", options.rows, 0)
+    is_true = np.zeros((frame.shape[1],) * 2, np.bool_)
+    position = {name: v for v, name in enumerate(frame.columns)}
+    for parent, child in published_network("alarm").edges:
+        if parent in position and child in position:
+            is_true[position[parent], position[child]] = is_true[position[child], position[parent]] = True
+    began = process_time()
+    frequencies = np.zeros(is_true.shape)
+    for seed in range(options.resamples):
+        resample = frame.sample(len(frame), replace=True, random_state=seed).reset_index(drop=True)
+        for parent, child in PEERS["pybnesian hill climbing"](resample, "bdeu", EQUIVALENT_SAMPLE_SIZE):
+            frequencies[position[parent], position[child]] += 1 / options.resamples
+    of_peer = process_time() - began
+    began = process_time()
+    posterior = probabilities(frame, random_state=0, max_seconds=None, n_jobs=1)
+    ours = process_time() - began
+    upper = np.triu_indices(len(is_true), 1)
+    truths, rows = is_true[upper], []
+    for label, confidence, seconds in (
+        (f"{options.resamples} bootstrap resamples", frequencies + frequencies.T, of_peer),
+        ("posterior", posterior.adjacent, ours),
+    ):
+        of_pairs = np.clip(confidence[upper], 0, 1)
+        measures = (
+            calibration_error(of_pairs, truths),
+            area_under_curve(of_pairs[truths], of_pairs[~truths]),
+            float(((of_pairs - truths) ** 2).mean()),
+        )
+        rows.append([label, *(f"{measure:.3f}" for measure in measures), f"{seconds:.1f}"])
+    heads = ["pairs of ALARM", "ECE", "AUC", "Brier", "CPU s"]
+    print_table(f"BDeu(1), {options.rows:,} rows", heads, rows)
 
 
 def large(options: argparse.Namespace) -> None:
@@ -211,20 +272,32 @@ def large_run(frame: pd.DataFrame, seconds: float, **changes: Any) -> float:
     return learner.score_
 
 
+PARTS = {
+    "proofs": proofs,
+    "search": search,
+    "sampled": sampled,
+    "alarm": alarm,
+    "bootstrap": bootstrap,
+    "large": large,
+}
+"""Functions that print a table each, by the name of the part."""
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Print one of the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=("proofs", "search", "sampled", "large"))
+    parser.add_argument("part", choices=tuple(PARTS))
     parser.add_argument("--networks", default="asia,sachs,child,insurance,alarm")
     parser.add_argument("--rows", type=int, default=1000, help="Number of rows.")
     parser.add_argument("--limit", type=float, default=60.0, help="Seconds of a proof.")
     parser.add_argument("--seconds", type=float, default=20.0, help="Processor seconds of a search.")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--resamples", type=int, default=200)
     parser.add_argument("--tolerance", type=float, default=0.03, help="Largest difference of chains.")
     options = parser.parse_args(arguments)
-    {"proofs": proofs, "search": search, "sampled": sampled, "large": large}[options.part](options)
+    PARTS[options.part](options)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from gomea_bn import (
     cut_gains,
     read_table,
 )
+from gomea_bn.certainty import bins_chain, sampled_posterior
 from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.cli import options
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
@@ -639,6 +640,21 @@ def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch)
 FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]
 
 
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+def test_learn_draws_bins_with_the_graphs(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 1_000)
+    monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1_000)
+    result = learn(table, *FURTHER, "--confidence", "--drawn-bins", "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    assert "bins drawn with the graphs" in result.stdout
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["confidence"]["has_drawn_bins"]
+    result = learn(table, *FURTHER, "--drawn-bins")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "Error: --drawn-bins applies to --confidence, which is not given.\n",
+    )
+
+
 def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     out = tmp_path / "run"
     result = learn(table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
@@ -657,6 +673,7 @@ def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     assert again.exit_code == 0, again.stderr
     content = json.loads(again.stdout)
     assert content["confidence"]["n_bin_sets"] == 1
+    assert not content["confidence"]["has_drawn_bins"]
     assert "stability" not in content
     assert not (out / "stability.json").exists()
     without = learn(table, *FURTHER, "--out", out)

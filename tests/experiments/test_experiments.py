@@ -52,7 +52,8 @@ def test_every_experiment_is_run_here() -> None:
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_tiny_runs_repeat_and_are_reported(name: str) -> None:
+def test_tiny_runs_repeat_and_are_reported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confidence, "MOST_DRAWN_SWEEPS", 40)
     tested = experiment(name)
     plan = tested.planned(nets=1, evaluations=300, **TINY[name])
     tasks = tested.expand(plan)

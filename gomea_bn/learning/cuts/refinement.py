@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +16,22 @@ from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts, Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, check_number
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    Setting,
+    check_choice,
+    check_integer,
+    check_number,
+)
 from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.learning_problem import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded_edges import EDGE_PROBABILITIES
 from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.smoothing import PseudoCount
@@ -226,9 +236,8 @@ def refine_boundaries(
     metadata = network.metadata
     for name in SCORE_FIELDS:
         metadata.pop(name, None)
-    if after != before:
-        # they are about the former cuts
-        metadata.pop(STABILITY_WORDS, None)
+    if any(not np.array_equal(points, session.network_cuts[v]) for v, points in cuts.items()):
+        _drop_words_on_bins(metadata)
     metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
     metadata["refinement"] = {"method": _name_of(method), "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(
@@ -241,6 +250,19 @@ def refine_boundaries(
         metadata=metadata,
     )
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
+
+
+def _drop_words_on_bins(metadata: dict[str, Any]) -> None:
+    """Take what was said about the former bins out of a network's metadata; a warning names probabilities of edges."""
+    metadata.pop(STABILITY_WORDS, None)
+    if metadata.pop(EDGE_PROBABILITIES, None) is not None:
+        warnings.warn(
+            GomeaBnWarning(
+                "The refined network has no probabilities of edges: those of the network are for its former bins.",
+                ["call edge_probabilities with the refined network"],
+            ),
+            stacklevel=3,
+        )
 
 
 def _name_of(method: str | Discretizer) -> str:

@@ -20,12 +20,13 @@ from wrong_input import untyped
 
 from gomea_bn.cli.app import main
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded_edges import EDGE_PROBABILITIES
 from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
@@ -249,6 +250,20 @@ def test_words_about_former_cuts_do_not_stay() -> None:
     assert first.network.metadata["note"] == "kept"
     unchanged = refine_boundaries(first.network.with_metadata(**{STABILITY_WORDS: ["It stays."]}), frame)
     assert unchanged.network.metadata[STABILITY_WORDS] == ["It stays."]
+
+
+def test_probabilities_over_former_bins_do_not_stay() -> None:
+    truth, frame = example(4, n_rows=200)
+    record = {EDGE_PROBABILITIES: {"pairs": []}}
+    network = quantile_network(truth, read_table(frame)).with_metadata(**record)
+    with pytest.warns(
+        GomeaBnWarning, match="no probabilities of edges: those of the network are for its former"
+    ):
+        refined = refine_boundaries(network, frame).network
+    assert EDGE_PROBABILITIES not in refined.metadata
+    # the same cuts, and no warning
+    unchanged = refine_boundaries(refined.with_metadata(**record), frame).network
+    assert unchanged.metadata[EDGE_PROBABILITIES] == record[EDGE_PROBABILITIES]
 
 
 def test_a_file_is_not_a_network() -> None:

@@ -250,3 +250,20 @@ def test_the_distribution_of_shaped_bins_depends_on_ranks_alone() -> None:
         scaled.candidates.searchsorted(np.exp(step_column()[0])),
     )
     np.testing.assert_allclose(plain.bin_probabilities, scaled.bin_probabilities, rtol=1e-9)
+
+
+def test_draws_among_random_candidates_keep_the_posterior() -> None:
+    example = random_example(1, 24, 7, "uniform")
+    problem, limits = example.problem("density-bd"), CutLimits(1, None, 0.0, 0)
+    generator = np.random.default_rng(1)
+    expected = slow_probabilities(example, "density-bd", limits, shaped=False)
+    counts: Counter[tuple[float, ...]] = Counter()
+    cuts = np.zeros(0)
+    for _ in range(3_000):
+        # two candidates on average, and the cuts themselves
+        intervals = PricedIntervals(
+            problem, limits, shaped=False, incumbent=cuts, n_cells=3, generator=generator
+        )
+        cuts = CutPosterior(intervals).draw(1, generator)[0]
+        counts[tuple(cuts.tolist())] += 1
+    assert sum(abs(counts[of_set] / 3_000 - expected[of_set]) for of_set in expected) / 2 < 0.05
