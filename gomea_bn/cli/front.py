@@ -12,6 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gomea_bn.cli.option_texts import (
+    read_auto,
+    read_candidates,
+    read_checkpoint,
+    read_cut_points,
+    read_jobs,
+    read_kinds,
+    read_knowledge,
+    read_missing,
+    read_pseudo_count,
+    written_options,
+)
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
@@ -42,17 +54,7 @@ from gomea_bn.cli.options import (
     Shape,
     Tier,
     Tiers,
-    read_auto,
-    read_candidates,
-    read_checkpoint,
-    read_cut_points,
-    read_jobs,
-    read_kinds,
-    read_knowledge,
-    read_missing,
-    read_pseudo_count,
     reads_table,
-    written_options,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
 from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gomea_bn.cli.named_networks import NETWORK_HELP, named_network
-from gomea_bn.cli.options import fields_of, reads_table
+from gomea_bn.cli.option_texts import fields_of
+from gomea_bn.cli.options import reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
 from gomea_bn.cli.running import loaded_rows
 from gomea_bn.data.reading import ReadingOptions

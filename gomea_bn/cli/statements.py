@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.options import fields_of
+from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import listed
