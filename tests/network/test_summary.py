@@ -57,8 +57,8 @@ def test_the_summary_writes_dates_and_large_numbers_in_full():
     )
     text = network.summary()
     assert "[19358, 19478] (19478, 20060]" in text
-    assert "the bins end at 2023-01-01, 2023-05-01 and 2024-12-03" in text
-    assert "[0, 54321.4] (54321.4, 54400] (54400, 1234568]" in text or "[0, 54321] (54321, 54400]" in text
+    assert "the bins end at 2023-01-01, 2023-05-01, 2024-12-03" in text
+    assert "[0, 54321.4] (54321.4, 54400] (54400, 1234568]" in text
     assert text.count("the bins end at") == 1
 
 
