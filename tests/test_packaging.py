@@ -137,7 +137,9 @@ def test_the_conda_recipe_is_that_of_the_project():
     }
     host = recipe.split("  host:\n")[1].split("  run:\n")[0]
     assert f"- python {project['requires-python']}" in host
-    assert [line.replace(" ", "") for line in re.findall(r"- (setuptools.*)", host)] == PROJECT["build-system"]["requires"]
+    assert [line.replace(" ", "") for line in re.findall(r"- (setuptools.*)", host)] == PROJECT[
+        "build-system"
+    ]["requires"]
     assert f'version: "{project["version"]}"' in recipe
     assert f'summary: "{project["description"]}"' in recipe
     ((command, function),) = project["scripts"].items()

@@ -184,7 +184,8 @@ def query(
     given: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow."
+            metavar="STATEMENT",
+            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
         ),
     ] = None,
     do: Annotated[

@@ -160,7 +160,7 @@ def front(
         typer.Option(
             "--averaged-misfit",
             help="Add in-sample misfits, of the networks as they are and with averaged families, to front.csv, for the "
-            "networks with files: up to a second or two each, after the search.",
+            "networks with files: up to two seconds each, after the search.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -169,6 +169,8 @@ def front(
     reading: ReadingOptions,
 ) -> None:
     """Find networks that trade fit, simplicity and closeness to an expert's network against each other.
+
+    Example: gomea-bn front data.csv --expert edges.csv --max-seconds 60 --seed 1 --out out/front
 
     Ctrl-C ends the search and keeps the front so far; while files are written it waits for them. Exit codes: 0
     done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before there was a front or its files.

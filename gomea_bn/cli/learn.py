@@ -99,7 +99,7 @@ def learn(
         str,
         typer.Option(
             help="auto: columns may also be sums of smooth curves of their parents, where that scores better than "
-            "their tables, which finds the right edges of smooth columns; none."
+            "tables of bins; none: tables alone."
         ),
     ] = "auto",
     density: Annotated[
@@ -110,7 +110,7 @@ def learn(
         ),
     ] = "bins",
     line: Annotated[
-        str, typer.Option(help="auto: averaged densities use lines where they help; none.")
+        str, typer.Option(help="auto: averaged densities use lines where they help; none: bins alone.")
     ] = "auto",
     cut_cost: Annotated[
         float,
@@ -187,6 +187,8 @@ def learn(
     reading: ReadingOptions,
 ) -> None:
     """Learn a network from DATA and print it.
+
+    Example: gomea-bn learn data.csv --max-seconds 60 --seed 1 --out out/run
 
     DATA may also be a folder or a quoted pattern of Parquet and Arrow files, which need not fit into memory: a search
     on a sample of their rows is followed by improvements over all rows.

@@ -184,7 +184,7 @@ _READING: dict[str, tuple[Any, Any]] = {
             list[str] | None,
             typer.Option(
                 help="'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
-                "the usual ones."
+                "empty cells, NA, NaN, null, ?, - and the like."
             ),
         ],
         None,

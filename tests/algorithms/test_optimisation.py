@@ -255,7 +255,7 @@ def test_problems_without_a_domain_are_told_what_they_need():
     with pytest.raises(GomeaBnError, match=r"WithoutDomain needs alphabet \(.*\) or bounds \(.*\)\.$"):
         optimise(WithoutDomain(), max_evaluations=5)
     WithoutDomain.n_var = 3  # as a problem of pymoo
-    with pytest.raises(GomeaBnError, match="give gomea_bn.pymoo.GOMEA or RVGOMEA to pymoo's minimize"):
+    with pytest.raises(GomeaBnError, match=r"give gomea_bn\.pymoo\.GOMEA or RVGOMEA to pymoo's minimize"):
         optimise(WithoutDomain(), max_evaluations=5)
 
 

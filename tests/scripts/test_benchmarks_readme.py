@@ -14,4 +14,6 @@ def test_the_readme_names_every_module():
     assert set(named) <= modules
     in_first_table = (FOLDER / "README.md").read_text(encoding="utf-8").split("The other modules")[0]
     # libraries run these two in processes of their own
-    assert runnable - {"peers.py", "cuts_elsewhere.py"} == set(re.findall(r"`(\w+\.py)`(?=[,| ])", in_first_table))
+    assert runnable - {"peers.py", "cuts_elsewhere.py"} == set(
+        re.findall(r"`(\w+\.py)`(?=[,| ])", in_first_table)
+    )
