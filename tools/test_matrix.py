@@ -26,6 +26,7 @@ TESTS = (
     "tests/network/test_summary.py",
     "tests/test_public_names.py",
     "tests/test_readme.py",
+    "tests/test_guides.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
 )
 _TOOLS = (
     "pytest>=8.2",
