@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.learn_further import FurtherParts
+from gomea_bn.cli.after_search import AfterSearch
 from gomea_bn.cli.learn_report import averaged_network, report
 from gomea_bn.cli.option_texts import (
     all_cut_points,
@@ -246,8 +246,8 @@ def learn(
             verbose=not quiet,
         )
         kept = read_checkpoint(checkpoint, every, resume)
-        further = FurtherParts(confidence=confidence, n_repeats=repeat, checkpoint=kept)
-        _learn(learner, data, out, reading, kept, further, quiet=quiet, as_json=as_json)
+        after_search = AfterSearch(confidence=confidence, n_repeats=repeat, checkpoint=kept)
+        _learn(learner, data, out, reading, kept, after_search, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, written_options(cut_points=cut_points, cuts=cuts, tiers=tiers))
     except KeyboardInterrupt:
@@ -260,7 +260,7 @@ def _learn(
     out: Path | None,
     reading: ReadingOptions,
     checkpoint: Checkpoint | None,
-    further: FurtherParts,
+    after_search: AfterSearch,
     *,
     quiet: bool,
     as_json: bool,
@@ -278,7 +278,7 @@ def _learn(
     from gomea_bn.runtime.threads import thread_count
 
     check_density(learner.density, learner.line)
-    further.check()
+    after_search.check()
     options = LearningOptions.of(learner)
     if options.scoring_method is not None:
         scoring_method(options.scoring_method)
@@ -291,7 +291,7 @@ def _learn(
     if is_in_pieces(data):
         if reading.given:
             raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
-        if further.confidence or further.n_repeats:
+        if after_search.confidence or after_search.n_repeats:
             raise GomeaBnError(
                 "--confidence and --repeat need a table in one file; leave them out for a folder."
             )
@@ -323,29 +323,31 @@ def _learn(
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
     with printed_warnings():
-        further.compute(learner, tell)
+        after_search.compute(learner, tell)
     with finishing("the report and the files"):
         record = run_record(learner, data, source_sha256, compile_seconds=seconds)
-        problem, written = further.problem, []
-        record |= further.record
-        network, averaged = further.network(learner), averaged_network(learner)
-        if averaged is not None and (further.probabilities is not None or further.stability is not None):
+        problem, written = after_search.problem, []
+        record |= after_search.record
+        network, averaged = after_search.network(learner), averaged_network(learner)
+        if averaged is not None and (
+            after_search.probabilities is not None or after_search.stability is not None
+        ):
             averaged = averaged.with_metadata(**network.metadata)
         try:
             if out is not None:
-                written = write_run_folder(out, network, record, averaged, further.texts())
+                written = write_run_folder(out, network, record, averaged, after_search.texts())
         except GomeaBnError as error:
             problem = error
         if as_json:
             content = {"run": record, "network": json.loads(network.to_json())}
             content |= {
-                name.removesuffix(".json"): json.loads(text) for name, text in further.texts().items()
+                name.removesuffix(".json"): json.loads(text) for name, text in after_search.texts().items()
             }
             if averaged is not None:
                 content["averaged"] = json.loads(averaged.to_json())
             typer.echo(json.dumps(content))
         else:
-            say("\n\n".join([report(learner), *further.reports()]), to_error=False)
+            say("\n\n".join([report(learner), *after_search.reports()]), to_error=False)
         if written:
             tell("Wrote " + ", ".join(map(str, written)) + ".")
         if problem is not None:

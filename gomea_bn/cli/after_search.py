@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = ["FurtherParts"]
+__all__ = ["AfterSearch"]
 
 # folders of checkpoints within that of the search
 _REPEATS, _PROBABILITIES = "repeats", "probabilities"
 
 
 @dataclass
-class FurtherParts:
+class AfterSearch:
     """What `learn` computes after the search: repeated networks, and probabilities of edges.
 
     Ctrl-C ends a part and keeps what is complete. `problem` is the error of a part that could not be computed, which
