@@ -117,7 +117,9 @@ print(package, process_time() - began)
     runs = [called(python, "-c", script, cwd=tmp_path, env=environment).split() for _ in range(4)]
     package, learner = (min(float(run[position]) for run in runs) for position in range(2))
     with capsys.disabled():
-        print(f"\nwheel {wheel.stat().st_size / 1e6:.2f} MB, import {package:.3f} s, learner class {learner:.2f} s")
+        print(
+            f"\nwheel {wheel.stat().st_size / 1e6:.2f} MB, import {package:.3f} s, learner class {learner:.2f} s"
+        )
     assert package <= 0.2
     assert learner <= 1.0
 
