@@ -254,9 +254,12 @@ def test_problems_without_a_domain_are_told_what_they_need():
 
     with pytest.raises(GomeaBnError, match=r"WithoutDomain needs alphabet \(.*\) or bounds \(.*\)\.$"):
         optimise(WithoutDomain(), max_evaluations=5)
-    WithoutDomain.n_var = 3  # as a problem of pymoo
+
+    class OfPymoo(WithoutDomain):
+        n_var = 3
+
     with pytest.raises(GomeaBnError, match=r"give gomea_bn\.pymoo\.GOMEA or RVGOMEA to pymoo's minimize"):
-        optimise(WithoutDomain(), max_evaluations=5)
+        optimise(OfPymoo(), max_evaluations=5)
 
 
 def test_several_objectives_without_their_number_are_told_how_to_say_it():
