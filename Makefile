@@ -8,7 +8,7 @@ EDITABLE := --config-settings editable_mode=compat -e
 WORKERS ?= logical
 MOST_WORKERS ?= 4
 
-.PHONY: demo kernels test test-all test-matrix lint format mutants docs pictures clean
+.PHONY: demo kernels test test-all test-matrix distributions lint format mutants docs pictures clean
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -62,6 +62,10 @@ docs: $(VENV)/.installed-docs
 # the pictures of README and guides; needs Chromium
 pictures: $(VENV)/.installed-dev
 	$(BIN)/python scripts/pictures.py
+
+# wheel and sdist, installed in a clean environment; prints the size of the wheel and the time of its import
+distributions: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m long tests/test_distributions.py
 
 # installs and tests by every Python of the list that this machine has
 test-matrix:

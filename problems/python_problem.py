@@ -58,6 +58,7 @@ class _Exchange(ProblemDefaults):
         full_form = "(objectives, violation, terms)" if has_terms else "(objectives, violation)"
         n_objectives = self.n_objectives
         plain = "a number" if n_objectives == 1 else f"a list or array of {n_objectives} objectives"
+        advice = " Several objectives need the attribute n_objectives." if n_objectives == 1 else ""
 
         def store(answer: Any) -> None:
             parts: Any = answer if isinstance(answer, tuple) else (answer, 0.0)
@@ -65,7 +66,7 @@ class _Exchange(ProblemDefaults):
             fits = shape == (n_objectives,) or (shape == () and n_objectives == 1)
             if len(parts) != 2 + has_terms or not fits:
                 also = "" if has_terms else f"{plain} or "
-                raise GomeaBnError(f"evaluate must return {also}{full_form}, got {answer!r}.")
+                raise GomeaBnError(f"evaluate must return {also}{full_form}, got {answer!r:.200}.{advice}")
             try:
                 objectives[:] = parts[0]
                 violation[0] = parts[1]
@@ -279,4 +280,12 @@ def as_compiled(problem: Any) -> Any:
     """
     if hasattr(problem, "kernel_data"):
         return with_defaults(problem) if hasattr(problem, "alphabet") else with_real_defaults(problem)
-    return RealPythonProblem(problem) if hasattr(problem, "bounds") else PythonProblem(problem)
+    if hasattr(problem, "bounds"):
+        return RealPythonProblem(problem)
+    if not hasattr(problem, "alphabet"):
+        name = type(problem).__name__
+        ours = f"{name} needs alphabet (numbers of values) or bounds (of real variables)."
+        # pymoo's problems
+        theirs = f" For {name}, give gomea_bn.pymoo.GOMEA or RVGOMEA to pymoo's minimize."
+        raise GomeaBnError(ours if not hasattr(problem, "n_var") else ours + theirs)
+    return PythonProblem(problem)

@@ -102,6 +102,28 @@ print(learner.network_.names)
     assert command.startswith("gomea-bn ")
 
 
+def test_the_import_is_quick(wheel, python, tmp_path, capsys):
+    called(python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel)
+    script = """
+from time import process_time
+began = process_time()
+import gomea_bn
+package = process_time() - began
+from gomea_bn import BayesNetLearner
+print(package, process_time() - began)
+"""
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": sysconfig.get_path("purelib")}
+    # the first run compiles bytecode
+    runs = [called(python, "-c", script, cwd=tmp_path, env=environment).split() for _ in range(4)]
+    package, learner = (min(float(run[position]) for run in runs) for position in range(2))
+    with capsys.disabled():
+        print(
+            f"\nwheel {wheel.stat().st_size / 1e6:.2f} MB, import {package:.3f} s, learner class {learner:.2f} s"
+        )
+    assert package <= 0.2
+    assert learner <= 1.0
+
+
 def test_types_of_an_editable_installation_are_seen(tree, python, tmp_path):
     called(
         python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",

@@ -125,6 +125,29 @@ def test_the_version_is_the_same_everywhere():
     assert PROJECT["project"]["version"] == package.__version__
 
 
+def test_the_conda_recipe_is_that_of_the_project():
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    project = PROJECT["project"]
+    run = recipe.split("  run:\n")[1].split("\n\n")[0]
+    required = {line.strip().removeprefix("- ").replace(" ", "") for line in run.splitlines()}
+    # the part of matplotlib that needs no window
+    assert {line.replace("matplotlib-base", "matplotlib") for line in required} == {
+        f"python{project['requires-python']}",
+        *project["dependencies"],
+    }
+    host = recipe.split("  host:\n")[1].split("  run:\n")[0]
+    assert f"- python {project['requires-python']}" in host
+    assert [line.replace(" ", "") for line in re.findall(r"- (setuptools.*)", host)] == PROJECT[
+        "build-system"
+    ]["requires"]
+    assert f'version: "{project["version"]}"' in recipe
+    assert f'summary: "{project["description"]}"' in recipe
+    ((command, function),) = project["scripts"].items()
+    assert f"- {command} = {function}" in recipe
+    for module in re.findall(r"- (gomea_bn\S*)", recipe.split("imports:\n")[1].split("- script")[0]):
+        assert module in SETUPTOOLS["packages"]
+
+
 def test_every_dependency_has_its_reason():
     reasons = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
     requirements = list(PROJECT["project"]["dependencies"])

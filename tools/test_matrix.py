@@ -25,7 +25,9 @@ TESTS = (
     "tests/network/test_graph.py",
     "tests/network/test_summary.py",
     "tests/test_public_names.py",
+    "tests/cli/test_plain_help.py",
     "tests/test_readme.py",
+    "tests/test_guides.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
 )
 _TOOLS = (
     "pytest>=8.2",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.named_networks import files_of, named_network
-from gomea_bn.cli.options import AsJson, Data, fields_of, reads_table
+from gomea_bn.cli.option_texts import fields_of
+from gomea_bn.cli.options import AsJson, Data, reads_table
 from gomea_bn.cli.output import (
     INTERRUPTED,
     UNUSABLE_DATA,
@@ -183,7 +184,8 @@ def query(
     given: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow."
+            metavar="STATEMENT",
+            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
         ),
     ] = None,
     do: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from io import TextIOWrapper
@@ -137,23 +137,27 @@ def _before_commands(
         typer.echo(context.get_help())
 
 
-for _command in (
-    learn,
-    discretize,
-    front,
-    review,
-    export,
-    accept,
-    compare,
-    bench,
-    show,
-    refine,
-    certify,
-    fit,
-    predict,
-    impute,
-    info,
-    warm_up,
-):
-    main.command(cls=PlainCommand)(with_value_names(_command))
-main.command(cls=StatementCommand)(with_value_names(query))
+# in the order of a user's work; a line must fit into 80 columns next to the name
+_SUMMARIES: dict[Callable[..., None], str] = {
+    learn: "Learn a network from a table.",
+    show: "Print a network, or what its graph says about variables.",
+    query: "Ask a network: what is likely, given what is known?",
+    predict: "Predict a column for every row of a table.",
+    impute: "Fill the missing cells of a table.",
+    certify: "Prove that no graph with the same bins scores better.",
+    front: "Find networks that trade fit, simplicity and an expert.",
+    review: "Write an offline page of a network or a front.",
+    accept: "Write the network that somebody chose on the page.",
+    compare: "Say in words how two networks differ.",
+    export: "Write a network in another format, or a front's table.",
+    fit: "Count the tables of a graph and bins of your own.",
+    discretize: "Cut the continuous columns of a table into bins.",
+    refine: "Move the cuts of a network, and keep its graph.",
+    bench: "Run a published experiment again.",
+    info: "Print versions, cores and the folder of compiled kernels.",
+    warm_up: "Compile all kernels, for images and clusters.",
+}
+for _command, _summary in _SUMMARIES.items():
+    main.command(cls=StatementCommand if _command is query else PlainCommand, short_help=_summary)(
+        with_value_names(_command)
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.named_networks import files_of, named_network
+from gomea_bn.cli.option_texts import read_kinds, read_missing
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
@@ -17,8 +18,6 @@ from gomea_bn.cli.options import (
     Kind,
     MaxLevels,
     Missing,
-    read_kinds,
-    read_missing,
     reads_table,
 )
 from gomea_bn.cli.output import (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.named_networks import ending_of, files_of, named_network
+from gomea_bn.cli.option_texts import all_cut_points, read_kinds, read_missing, read_pseudo_count
 from gomea_bn.cli.options import (
     CutPoints,
     Data,
@@ -17,10 +18,6 @@ from gomea_bn.cli.options import (
     LearnerMissing,
     MaxLevels,
     Shape,
-    all_cut_points,
-    read_kinds,
-    read_missing,
-    read_pseudo_count,
     reads_table,
 )
 from gomea_bn.cli.output import (

@@ -12,6 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gomea_bn.cli.option_texts import (
+    read_auto,
+    read_candidates,
+    read_checkpoint,
+    read_cut_points,
+    read_jobs,
+    read_kinds,
+    read_knowledge,
+    read_missing,
+    read_pseudo_count,
+    written_options,
+)
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
     AsJson,
@@ -42,17 +54,7 @@ from gomea_bn.cli.options import (
     Shape,
     Tier,
     Tiers,
-    read_auto,
-    read_candidates,
-    read_checkpoint,
-    read_cut_points,
-    read_jobs,
-    read_kinds,
-    read_knowledge,
-    read_missing,
-    read_pseudo_count,
     reads_table,
-    written_options,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
 from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data
@@ -158,7 +160,7 @@ def front(
         typer.Option(
             "--averaged-misfit",
             help="Add in-sample misfits, of the networks as they are and with averaged families, to front.csv, for the "
-            "networks with files: up to a second or two each, after the search.",
+            "networks with files: up to two seconds each, after the search.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -167,6 +169,8 @@ def front(
     reading: ReadingOptions,
 ) -> None:
     """Find networks that trade fit, simplicity and closeness to an expert's network against each other.
+
+    Example: gomea-bn front data.csv --expert edges.csv --max-seconds 60 --seed 1 --out out/front
 
     Ctrl-C ends the search and keeps the front so far; while files are written it waits for them. Exit codes: 0
     done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before there was a front or its files.

@@ -1,26 +1,18 @@
-"""Options of the commands: those that several commands share, and how their texts are read."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-import csv
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from math import inf, isfinite
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from gomea_bn.cli.output import WRONG_USE, fail, say
-from gomea_bn.data.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, Option
-from gomea_bn.runtime.text_files import file_text, prefixed_errors
-
-if TYPE_CHECKING:
-    from gomea_bn.network.smoothing import PseudoCount
-    from gomea_bn.problems.knowledge import ExpertKnowledge
-    from gomea_bn.runtime.checkpoints import Checkpoint
+from gomea_bn.cli.option_texts import read_reading
+from gomea_bn.cli.output import WRONG_USE, fail
+from gomea_bn.errors import GomeaBnError
 
 __all__ = [
     "KIND_OVERRIDE",
@@ -54,23 +46,7 @@ __all__ = [
     "Shape",
     "Tier",
     "Tiers",
-    "all_cut_points",
-    "fields_of",
-    "read_auto",
-    "read_candidates",
-    "read_checkpoint",
-    "read_cut_points",
-    "read_edges",
-    "read_jobs",
-    "read_kinds",
-    "read_knowledge",
-    "read_missing",
-    "read_penalty",
-    "read_pseudo_count",
-    "read_tiers",
     "reads_table",
-    "renamed",
-    "written_options",
 ]
 
 Data = Annotated[
@@ -208,7 +184,7 @@ _READING: dict[str, tuple[Any, Any]] = {
             list[str] | None,
             typer.Option(
                 help="'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
-                "the usual ones."
+                "empty cells, NA, NaN, null, ?, - and the like."
             ),
         ],
         None,
@@ -250,33 +226,6 @@ _READING: dict[str, tuple[Any, Any]] = {
 KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
 """How a user of a command replaces the kind of a column that the rule decides."""
 
-T = TypeVar("T")
-
-
-def renamed(current: str, value: T, former: str, former_value: T | None, default: T) -> T:
-    """Return the value of an option that may be given under its former name, which is then announced.
-
-    Parameters
-    ----------
-    current, former : str
-        Names, for example "--jobs" and "--threads".
-    value, former_value : object
-        Values under these names; a former value of None was not given.
-    default : object
-        Default of `value`.
-
-    Raises
-    ------
-    GomeaBnError
-        If both names are used.
-    """
-    if former_value is None:
-        return value
-    if value != default:
-        raise GomeaBnError(f"{former} is the former name of {current}; give only {current}.")
-    say(f"Warning: {former} is now called {current}; the former name works until the next version.")
-    return former_value
-
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options for reading tables; the command gets them as one argument, `reading`.
@@ -306,214 +255,3 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return with_options
-
-
-def read_reading(given: dict[str, Any]) -> ReadingOptions:
-    """Return the options for reading tables that the options of these names state."""
-    options = dict(given)
-    if options["na_values"] is not None:
-        fields = [field for text in options["na_values"] for field in fields_of("--na-values", text)]
-        options["na_values"] = [field for field in fields if field]
-    for name in ("columns", "drop"):
-        if options[name] is not None:
-            options[name] = [field for text in options[name] for field in _names(f"--{name}", text)]
-    return ReadingOptions.of(**options)
-
-
-def read_missing(text: str, choices: Sequence[str] = ("error", "drop")) -> str:
-    """Return the treatment of missing values, one of the choices."""
-    if text not in choices:
-        raise GomeaBnError(f"--missing must be {' or '.join(choices)}, got {text!r}.")
-    return text
-
-
-def read_kinds(texts: Iterable[str]) -> dict[str, str]:
-    """Return the kinds in "name=continuous" and "name=discrete"; the last "=" separates name and kind."""
-    kinds: dict[str, str] = {}
-    for text in texts:
-        name, kind = _assignment("--kind", text, "name=continuous or name=discrete")
-        if kind not in ("continuous", "discrete"):
-            raise GomeaBnError(f"--kind: '{name}' must be continuous or discrete, got {kind!r}.")
-        if name in kinds:
-            raise GomeaBnError(f"--kind names '{name}' twice; give one kind per column.")
-        kinds[name] = kind
-    return kinds
-
-
-def read_cut_points(texts: Iterable[str]) -> dict[str, list[float]]:
-    """Return the cuts in "name=1,2.5,4"; "name=" stands for one bin without cuts."""
-    cut_points: dict[str, list[float]] = {}
-    for text in texts:
-        name, numbers = _assignment("--cut-points", text, "name=18,40,65")
-        if name in cut_points:
-            raise GomeaBnError(f"--cut-points names '{name}' twice; give all its cuts at once.")
-        try:
-            cut_points[name] = [float(number) for number in numbers.split(",")] if numbers else []
-        except ValueError:
-            raise GomeaBnError(
-                f"--cut-points of '{name}' must be numbers separated by commas, got {numbers!r}."
-            ) from None
-    return cut_points
-
-
-def all_cut_points(texts: Iterable[str], file: Path | None) -> dict[str, list[float]]:
-    """Return the cuts in repeated "name=1,2.5,4" texts and in a file of cut points."""
-    in_texts = read_cut_points(texts)
-    if file is None:
-        return in_texts
-    from gomea_bn.discretization.cut_files import read_cut_file
-
-    in_file = read_cut_file(file)
-    for name in in_texts:
-        if name in in_file:
-            raise GomeaBnError(f"--cut-points and --cuts both name '{name}'; give its cuts once.")
-    return {**in_file, **in_texts}
-
-
-def read_edges(option: str, texts: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the (parent, child) pairs in "a,b" or "a->b"; names with commas are quoted as in CSV."""
-    edges = []
-    for text in texts:
-        fields = fields_of(option, text)
-        if len(fields) == 1:
-            fields = [field.strip() for field in fields[0].split("->")]
-        if len(fields) != 2 or not all(fields):
-            raise GomeaBnError(f"{option} must be parent,child or parent->child, got {text!r}.")
-        edges.append((fields[0], fields[1]))
-    return edges
-
-
-def read_tiers(texts: Iterable[str], file: Path | None) -> list[list[str]]:
-    """Return the tiers, earliest first, in repeated "a,b" texts or in a file with one such line per tier."""
-    if file is None:
-        return [_names("--tier", text) for text in texts]
-    if list(texts):
-        raise GomeaBnError("Give --tier or --tiers, not both.")
-    with prefixed_errors("--tiers"):
-        lines = file_text(file, "a list of tiers").splitlines()
-    tiers = [_names("--tiers", line) for line in lines if line.strip()]
-    if not tiers:
-        raise GomeaBnError(
-            f"--tiers: file '{file}' names no column; write one tier per line, its names separated by commas."
-        )
-    return tiers
-
-
-def read_knowledge(
-    *,
-    require: Iterable[str] | None,
-    forbid: Iterable[str] | None,
-    tier: Iterable[str] | None,
-    tiers: Path | None,
-    max_table_cells: int,
-) -> ExpertKnowledge:
-    """Return the rules on edges that the options of these names state."""
-    from gomea_bn.problems.knowledge import ExpertKnowledge
-
-    temporal_order = read_tiers(tier or (), tiers)
-    if len(temporal_order) == 1:
-        option = "--tiers" if tiers is not None else "--tier"
-        say(f"Warning: {option}: one tier alone rules out no edge; name at least two, earliest first.")
-    return ExpertKnowledge(
-        required_edges=read_edges("--require", require or ()),
-        forbidden_edges=read_edges("--forbid", forbid or ()),
-        temporal_order=temporal_order,
-        max_table_cells=max_table_cells,
-    )
-
-
-def written_options(
-    *, cut_points: Iterable[str] | None, tiers: Path | None, cuts: Path | None = None
-) -> dict[str, str]:
-    """Return the options that hold the user's cuts and tiers, by their names in Python; see `spelling`."""
-    by_file = "--cut-points or --cuts" if cut_points else "--cuts"
-    return {
-        "cut_points": by_file if cuts is not None else "--cut-points",
-        "temporal_order": "--tiers" if tiers is not None else "--tier",
-    }
-
-
-def read_jobs(jobs: int, threads: int | None) -> int:
-    """Return the number of threads that --jobs, or its former name --threads, stands for; 0 is all cores."""
-    from gomea_bn.runtime.threads import thread_count
-
-    return thread_count(renamed("--jobs", jobs, "--threads", threads, 0) or -1)
-
-
-def read_auto(option: str, text: str) -> int | str:
-    """Return a number, or "auto"; other text becomes an error that names the option."""
-    if text == "auto":
-        return text
-    if not text.isdecimal():
-        raise GomeaBnError(f"{option} must be auto or an integer of at least 0, got {text!r}.")
-    return int(text)
-
-
-def read_candidates(text: str) -> int | str | None:
-    """Return a number of candidates, "auto", or None for "all"."""
-    if text in ("auto", "all"):
-        return None if text == "all" else text
-    if not text.isdecimal() or int(text) < 1:
-        raise GomeaBnError(f"--max-candidates must be auto, all or an integer of at least 1, got {text!r}.")
-    return int(text)
-
-
-def read_penalty(text: str) -> str | float:
-    """Return a number of nats, or any other text as it is."""
-    try:
-        penalty = float(text)
-    except ValueError:
-        return text
-    if not isfinite(penalty):
-        raise GomeaBnError(f"--penalty must be bic, literal, aic or a finite number of nats, got {text!r}.")
-    return penalty
-
-
-def read_pseudo_count(text: str) -> PseudoCount:
-    """Return a number of rows, or "auto"."""
-    if text == "auto":
-        return "auto"
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < inf:
-        raise GomeaBnError(f"--pseudo-count must be auto or a finite number of at least 0, got {text!r}.")
-    return number
-
-
-def _assignment(option: str, text: str, form: str) -> tuple[str, str]:
-    name, equals, value = text.rpartition("=")
-    if not equals or not name.strip():
-        raise GomeaBnError(f"{option} must be {form}, got {text!r}.")
-    return name.strip(), value.strip()
-
-
-def _names(option: str, text: str) -> list[str]:
-    names = fields_of(option, text)
-    if not all(names):
-        raise GomeaBnError(f"{option} must be column names separated by commas, got {text!r}.")
-    return names
-
-
-def fields_of(option: str, text: str) -> list[str]:
-    """Return the fields of a text that are separated by commas, and may be quoted as in CSV."""
-    try:
-        rows = list(csv.reader([text], skipinitialspace=True, strict=False))
-    except csv.Error as error:
-        raise GomeaBnError(f"{option}: {text!r} cannot be read ({error}).") from error
-    return [field.strip() for field in rows[0]] if rows else [""]
-
-
-def read_checkpoint(folder: Path | None, every: float | None, resume: bool) -> Checkpoint | None:
-    """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
-    from gomea_bn.runtime.checkpoints import Checkpoint
-
-    if folder is None:
-        for name, is_given in (("resume", resume), ("every", every is not None)):
-            if is_given:
-                raise GomeaBnError([Option(name), " needs the folder of ", Option("checkpoint"), "."])
-        return None
-    checkpoint = Checkpoint(folder, resume=resume) if every is None else Checkpoint(folder, every, resume)
-    checkpoint.check()
-    return checkpoint

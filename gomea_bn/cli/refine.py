@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
-from gomea_bn.cli.options import (
-    Data,
-    FormerMinWidth,
-    MaxSeconds,
-    read_auto,
-    read_penalty,
-    reads_table,
-    renamed,
-)
+from gomea_bn.cli.option_texts import read_auto, read_penalty, renamed
+from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, reads_table
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,

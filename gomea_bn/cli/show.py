@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gomea_bn.cli.named_networks import NETWORK_HELP, named_network
-from gomea_bn.cli.options import fields_of, reads_table
+from gomea_bn.cli.option_texts import fields_of
+from gomea_bn.cli.options import reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
 from gomea_bn.cli.running import loaded_rows
 from gomea_bn.data.reading import ReadingOptions
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["show"]
 
-_Name = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Print these variables instead of the network.")
-]
 _Pair = tuple[str, str]
 
 
@@ -41,11 +39,16 @@ def show(
             "an expert's edges."
         ),
     ] = None,
-    parents: _Name = None,
-    children: _Name = None,
-    ancestors: _Name = None,
-    descendants: _Name = None,
-    markov_blanket: _Name = None,
+    parents: Annotated[str | None, typer.Option(help="Print the parents of this variable.")] = None,
+    children: Annotated[str | None, typer.Option(help="Print the children of this variable.")] = None,
+    ancestors: Annotated[str | None, typer.Option(help="Print the ancestors of this variable.")] = None,
+    descendants: Annotated[str | None, typer.Option(help="Print the descendants of this variable.")] = None,
+    markov_blanket: Annotated[
+        str | None,
+        typer.Option(
+            help="Print the parents, the children and the other parents of children of this variable."
+        ),
+    ] = None,
     d_separated: Annotated[
         _Pair | None,
         typer.Option(help="A B: whether the graph implies that A and B are independent, given --given."),
@@ -66,6 +69,8 @@ def show(
     reading: ReadingOptions,
 ) -> None:
     """Print a saved network: its variables, their bins or levels, and its edges; or answers about its graph.
+
+    Example: gomea-bn show out/run --why smoker cough --data data.csv
 
     Exit codes: 0 done, 2 wrong use, 3 network or data unusable.
     """

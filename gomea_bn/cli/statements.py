@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.options import fields_of
+from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.data.columns import Level, same_as_text
+from gomea_bn.data.dates import as_numbers, source_name
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import listed
 
@@ -67,11 +68,14 @@ def read_values(option: str, texts: Iterable[str], network: DiscretizedBayesNet)
 def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, str, str]:
     """Return the variable, the operator "=" or "in", and the rest of a statement."""
     bare = text.strip()
+    # a column of dates may be named as in its file, without the unit
+    spellings = {source_name(name): name for name in network.names} | {name: name for name in network.names}
     # the longest name first, since names may hold operators
-    for name in sorted(network.names, key=len, reverse=True):
-        rest = bare.removeprefix(name.strip())
+    for written in sorted(spellings, key=len, reverse=True):
+        rest = bare.removeprefix(written.strip())
         if rest == bare:
             continue
+        name = spellings[written]
         value = rest.lstrip()
         if value.startswith("=") and value[1:].strip():
             return name, "=", value[1:].strip()
@@ -87,7 +91,7 @@ def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, s
         raise GomeaBnError(f"{option} must be {_FORMS}, got {text!r:.120}.")
     raise GomeaBnError(
         f"{option} must be {_FORMS}, got {text!r:.120}: unknown variable {candidate!r:.80}."
-        f"{nearest(candidate, network.names)}"
+        f"{nearest(candidate, spellings)}"
     )
 
 
@@ -108,13 +112,29 @@ def _value(option: str, name: str, text: str, network: DiscretizedBayesNet) -> L
 
 
 def _number(option: str, name: str, text: str) -> float:
+    """Return the number that a text stands for; of a column of dates, the text may also be a date."""
     try:
         number = float(text)
     except ValueError:
-        number = float("nan")
-    if not isfinite(number):
-        raise GomeaBnError(f"{option}: '{name}' is continuous and needs a number, got {text!r:.80}.")
-    return number
+        number = _date_number(name, text)
+    if isfinite(number):
+        return number
+    has_dates = source_name(name) != name
+    wanted = "a number, or a date such as 2024-12-31" if has_dates else "a number"
+    advice = " Write decimals with a point." if "," in text else ""
+    raise GomeaBnError(f"{option}: '{name}' is continuous and needs {wanted}, got {text!r:.80}.{advice}")
+
+
+def _date_number(name: str, text: str) -> float:
+    """Return a date or a time of day in the unit in which a column counts, NaN for any other text or column."""
+    if source_name(name) == name:
+        return nan
+    import pandas as pd
+
+    numbers = as_numbers(pd.Series([text], dtype="string"), name)
+    if numbers is None or not name.endswith(f" [{numbers[1]}]"):
+        return nan
+    return float(numbers[0].iloc[0])
 
 
 def _interval(

@@ -16,7 +16,7 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["UNITS", "as_numbers", "from_numbers", "source_name", "with_dates"]
+__all__ = ["DAYS", "UNITS", "as_numbers", "from_numbers", "source_name", "with_dates"]
 
 DAYS, SECONDS, HOURS = "days since 1970-01-01", "seconds", "hours"
 UNITS = (DAYS, SECONDS, HOURS)

@@ -189,8 +189,13 @@ def draw_in_bins(
 
 
 def edge_texts(edges: Sequence[float], fewest: int = 4) -> list[str]:
-    """Return increasing numbers as text, with the fewest digits (at least `fewest`) that keep them apart."""
-    for digits in range(fewest, 17):
+    """Return increasing numbers as text, with the fewest digits (at least `fewest`) that keep them apart.
+
+    Numbers below 10^7 keep the digits before the decimal point, so that days, prices and populations can be read.
+    """
+    largest = max(map(abs, edges), default=0.0)
+    whole_digits = len(f"{largest:.0f}") if largest < 1e7 else 0
+    for digits in range(max(fewest, whole_digits), 17):
         texts = [f"{edge:.{digits}g}" for edge in edges]
         if all(float(low) < float(high) for low, high in pairwise(texts)):
             return texts

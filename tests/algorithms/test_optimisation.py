@@ -245,6 +245,28 @@ def test_mistakes_are_named(changes, options, message):
         optimise(problem, random_state=1, **options)
 
 
+def test_problems_without_a_domain_are_told_what_they_need():
+    class WithoutDomain:
+        n_variables = 3
+
+        def evaluate(self, x):
+            return 0.0
+
+    with pytest.raises(GomeaBnError, match=r"WithoutDomain needs alphabet \(.*\) or bounds \(.*\)\.$"):
+        optimise(WithoutDomain(), max_evaluations=5)
+
+    class OfPymoo(WithoutDomain):
+        n_var = 3
+
+    with pytest.raises(GomeaBnError, match=r"give gomea_bn\.pymoo\.GOMEA or RVGOMEA to pymoo's minimize"):
+        optimise(OfPymoo(), max_evaluations=5)
+
+
+def test_several_objectives_without_their_number_are_told_how_to_say_it():
+    with pytest.raises(GomeaBnError, match="Several objectives need the attribute n_objectives"):
+        optimise(Broken(np.array([1.0, 2.0])), random_state=1, max_evaluations=5)
+
+
 def test_threads_are_counted_as_in_the_learners():
     results = [
         optimise(compiled_trap(8), n_jobs=n_jobs, random_state=1, max_evaluations=500)

@@ -176,6 +176,27 @@ def test_statements_find_names_with_operators_and_typed_levels():
         read_statements("--given", ["a=0.5", "a=0.6"], network)
 
 
+def test_statements_take_dates_and_say_how_numbers_are_written():
+    visit, weight = "visit [days since 1970-01-01]", "weight (kg)"
+    network = DiscretizedBayesNet(
+        [visit, weight],
+        [],
+        cut_points={visit: [], weight: []},
+        support={visit: (19_000.0, 20_000.0), weight: (40.0, 120.0)},
+        levels={},
+        tables={visit: [1.0], weight: [1.0]},
+    )
+    stated = read_statements("--given", ["visit in 2023-05-01..01.06.2023"], network)
+    assert stated == {visit: (19_478.0, 19_509.0)}
+    assert read_statements("--given", [f"{visit}=19478"], network) == {visit: 19_478.0}
+    with pytest.raises(GomeaBnError, match=r"needs a number, or a date such as 2024-12-31, got 'May'"):
+        read_statements("--given", ["visit=May"], network)
+    with pytest.raises(GomeaBnError, match=r"needs a number, got '70,5'. Write decimals with a point."):
+        read_statements("--given", ["weight (kg)=70,5"], network)
+    with pytest.raises(GomeaBnError, match=r"unknown variable 'visits'. Did you mean 'visit'"):
+        read_statements("--given", ["visits=70"], network)
+
+
 def test_wrong_use_is_refused_before_anything_is_written(files):
     predict, impute = ("predict", "net.json", "gaps.csv"), ("impute", "net.json", "gaps.csv")
     assert "unknown variable 'e'" in refused(2, *predict, "--target", "e")

@@ -28,7 +28,7 @@ from gomea_bn import (
 )
 from gomea_bn.certainty import bins_chain, sampled_posterior
 from gomea_bn.cli import learn as _cli_learn
-from gomea_bn.cli import options
+from gomea_bn.cli import option_texts
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.formats.bif_reader import read_bif
@@ -47,7 +47,7 @@ def test_the_defaults_are_the_learners():
     learner = BayesNetLearner().get_params()
     names = set(defaults) & set(learner)
     assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
-    assert options.read_pseudo_count(defaults["pseudo_count"]) == learner["pseudo_count"]
+    assert option_texts.read_pseudo_count(defaults["pseudo_count"]) == learner["pseudo_count"]
     for name in names - {"cut_points", "pseudo_count"}:
         assert defaults[name] == learner[name], name
     assert defaults["ess"] == learner["equivalent_sample_size"]
@@ -424,36 +424,36 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
 
 
 def test_options_are_read_from_words():
-    assert options.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
-    assert options.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
-    assert options.read_edges("--require", ["a,b", "a -> b", '"a,b",c', '"p->q",r']) == [
+    assert option_texts.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
+    assert option_texts.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
+    assert option_texts.read_edges("--require", ["a,b", "a -> b", '"a,b",c', '"p->q",r']) == [
         ("a", "b"), ("a", "b"), ("a,b", "c"), ("p->q", "r"),
     ]  # fmt: skip
-    assert options.read_tiers(['a,"b,c"', "d"], None) == [["a", "b,c"], ["d"]]
-    assert options.read_penalty("2") == 2.0
-    assert options.read_penalty("literal") == "literal"
+    assert option_texts.read_tiers(['a,"b,c"', "d"], None) == [["a", "b,c"], ["d"]]
+    assert option_texts.read_penalty("2") == 2.0
+    assert option_texts.read_penalty("literal") == "literal"
     for bad in ("", "->b", "a->", "a->b->c", ",", "a,"):
         with pytest.raises(GomeaBnError, match="--forbid"):
-            options.read_edges("--forbid", [bad])
+            option_texts.read_edges("--forbid", [bad])
 
 
 def test_tiers_come_from_one_place(tmp_path):
     file = tmp_path / "tiers.txt"
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(GomeaBnError, match="not UTF-8"):
-        options.read_tiers([], file)
+        option_texts.read_tiers([], file)
     file.write_text("\n\n")
     with pytest.raises(GomeaBnError, match="names no column"):
-        options.read_tiers([], file)
+        option_texts.read_tiers([], file)
     with pytest.raises(GomeaBnError, match="not both"):
-        options.read_tiers(["a"], file)
+        option_texts.read_tiers(["a"], file)
 
 
 def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
     rules: dict[str, Any] = {"require": (), "forbid": (), "tiers": None, "max_table_cells": 100}
-    options.read_knowledge(tier=["a,b", "c"], **rules)
+    option_texts.read_knowledge(tier=["a,b", "c"], **rules)
     assert capsys.readouterr().err == ""
-    options.read_knowledge(tier=["a,b"], **rules)
+    option_texts.read_knowledge(tier=["a,b"], **rules)
     assert "--tier: one tier alone rules out no edge; name at least two" in capsys.readouterr().err
 
 

@@ -32,3 +32,11 @@ def test_values_are_named_by_what_they_are():
     text = " ".join(ok("learn", "--help").stdout.split())
     for words in ("--max-seconds NUMBER", "--max-bins NUMBER|auto", "--out PATH"):
         assert words in text
+
+
+def test_the_list_of_commands_has_whole_sentences(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = ok("--help").stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed[:3]] == ["learn", "show", "query"]
+    assert len(listed) == len(COMMANDS)
+    assert all(line.endswith((".", "?")) and not line.endswith("...") for line in listed)

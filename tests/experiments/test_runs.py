@@ -429,3 +429,10 @@ def test_the_script_is_the_command(capsys) -> None:
         reproduce.main(["list"])
     assert ended.value.code == 0
     assert "table1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("library", ["locket", "distributed"])
+def test_an_absent_library_is_named_before_anything_is_compiled(library, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(GomeaBnError, match=r"pip install \"gomea-bn\[experiments\]\""):
+        ResultFolder(tmp_path / "own").check({})

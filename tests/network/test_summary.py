@@ -45,6 +45,23 @@ def test_the_summary_names_shapes_and_points():
     assert "shape of its column inside\n" in without_points
 
 
+def test_the_summary_writes_dates_and_large_numbers_in_full():
+    visit = "visit [days since 1970-01-01]"
+    network = DiscretizedBayesNet(
+        [visit, "income"],
+        [],
+        cut_points={visit: [19_478.0], "income": [54_321.4, 54_400.0]},
+        support={visit: (19_358.0, 20_060.0), "income": (0.0, 1_234_567.8)},
+        levels={},
+        tables={visit: [0.5, 0.5], "income": [0.5, 0.25, 0.25]},
+    )
+    text = network.summary()
+    assert "[19358, 19478] (19478, 20060]" in text
+    assert "the bins end at 2023-01-01, 2023-05-01, 2024-12-03" in text
+    assert "[0, 54321.4] (54321.4, 54400] (54400, 1234568]" in text
+    assert text.count("the bins end at") == 1
+
+
 def test_the_summary_names_the_gains_of_cuts():
     network = rain_and_height()
     text = network.summary({"height": np.array([12.34, -0.04])})

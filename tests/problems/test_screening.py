@@ -31,7 +31,7 @@ from typer.testing import CliRunner
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, ParetoBayesNetLearner
 from gomea_bn.cli.app import main
-from gomea_bn.cli.options import read_candidates
+from gomea_bn.cli.option_texts import read_candidates
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learning_problem import LearningOptions, learning_problem

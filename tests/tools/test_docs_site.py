@@ -65,7 +65,7 @@ def test_every_page_is_in_the_navigation(pages):
     navigation = (
         (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2].partition("not_in_nav")[0]
     )
-    listed = re.findall(r"- ([\w/]+\.md)$", navigation, flags=re.MULTILINE)
+    listed = re.findall(r"- (?:\w+: )?([\w/]+\.md)$", navigation, flags=re.MULTILINE)
     assert len(listed) == len(set(listed))
     assert set(listed) == {path for path in pages if not path.startswith("results/")}
 

@@ -287,6 +287,7 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
     folders of the experiments.
     """
     counts: dict[str, Counter[str]] = {}
+    topics: dict[str, str] = {}
     misses: list[tuple[str, ...]] = []
     sections = []
     for name in names:
@@ -306,13 +307,15 @@ def write_summary(folder: Path, names: Sequence[str], path: Path) -> None:
         claims = _verdicts(folder / name)
         if claims:
             counts[name] = Counter(claim["verdict"] for claim in claims)
+            # "## Topic: `command`"
+            topics[name] = setting.lstrip().partition("\n")[0].removeprefix("## ").partition(": `")[0]
         misses += _misses(name, [claim for claim in claims if claim["verdict"] == NOT_REPRODUCED])
     total = sum(counts.values(), Counter[str]())
     lines = [
-        (name, *(str(count[each]) if count[each] else "-" for each in _VERDICTS))
+        (name, *(str(count[each]) if count[each] else "-" for each in _VERDICTS), topics.get(name, ""))
         for name, count in {**counts, "all": total}.items()
     ]
-    glance = [_markdown_table(Sheet("At a glance", ("experiment", *_VERDICTS), tuple(lines)))]
+    glance = [_markdown_table(Sheet("At a glance", ("experiment", *_VERDICTS, "topic"), tuple(lines)))]
     if total:
         picture = folder / "verdicts.png"
         write_bytes(picture, _draw_verdicts(counts))

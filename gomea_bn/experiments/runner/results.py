@@ -14,11 +14,20 @@ from typing import Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.experiments.runner.experiment import Row, Task, plain, task_key
 from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.cluster import distributed
 
 __all__ = ["ResultFolder", "failed"]
 
 _DESCRIPTION, _ROWS, _TABLE, _TASKS = "description.json", "rows.jsonl", "rows.csv", "tasks"
 _ASIDE, _LOCK = "set_aside.jsonl", ".lock"
+
+
+def _locket() -> Any:
+    """Return the module `locket`; raises `GomeaBnError` if it is not installed."""
+    try:
+        return import_module("locket")
+    except ImportError:
+        raise GomeaBnError('Experiments need locket: pip install "gomea-bn[experiments]".') from None
 
 
 class ResultFolder:
@@ -44,8 +53,11 @@ class ResultFolder:
         Raises
         ------
         GomeaBnError
-            If there are results and `resume` is not set, or another description and `accept_changes` is not.
+            If there are results and `resume` is not set, or another description and `accept_changes` is not; or if a
+            library that runs need is not installed.
         """
+        _locket()
+        distributed()
         former = self.description()
         if former is None:
             if self.path.exists() and (not self.path.is_dir() or any(map(_is_result, self.path.iterdir()))):
@@ -79,10 +91,7 @@ class ResultFolder:
         GomeaBnError
             If another process has the folder.
         """
-        try:
-            locket = import_module("locket")
-        except ImportError:
-            raise GomeaBnError('Experiments need locket: pip install "gomea-bn[experiments]".') from None
+        locket = _locket()
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with locket.lock_file(str(self.path / _LOCK), timeout=0):

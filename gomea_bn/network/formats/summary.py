@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gomea_bn.data.dates import DAYS, from_numbers
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.averaged.network import CUT_INTERVAL
 from gomea_bn.network.equivalence import equivalence_class
@@ -12,7 +15,6 @@ from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from gomea_bn.network.averaged.network import AveragedBayesNet
@@ -67,7 +69,7 @@ def to_text(
         labels = network.bin_labels(name)
         shown = " ".join(labels[:_SHOWN_BINS]) + (" …" if len(labels) > _SHOWN_BINS else "")
         lines.append(f"{shown_names[name]:<{width}}  {counted(len(labels), unit):>9}  {shown}")
-        details = [_inside(network, name)] if name in network.cut_points else []
+        details = [_dates(network, name), _inside(network, name)] if name in network.cut_points else []
         if cut_gains is not None and name in cut_gains:
             details.append(_gains(network, name, cut_gains[name]))
         if averaged is not None and name in network.cut_points:
@@ -89,6 +91,16 @@ def to_text(
             mark = " (reversible)" if (parent, child) in reversible else ""
             lines.append(f"  {shown_names[parent]} → {shown_names[child]}{mark}")
     return "\n".join(lines)
+
+
+def _dates(network: NetworkLike, name: str) -> str:
+    """Return the ends of the bins of a column of dates as dates, "" for other columns."""
+    if not name.endswith(f" [{DAYS}]"):
+        return ""
+    low, high = network.support[name]
+    ends = from_numbers(np.array([low, *network.cut_points[name].tolist(), high]), name)
+    texts = [f"{end:%Y-%m-%d}" for end in ends[: _SHOWN_BINS + 1]]
+    return f"the bins end at {listed(texts)}{' …' if len(ends) > len(texts) else ''}"
 
 
 def _inside(network: NetworkLike, name: str) -> str:

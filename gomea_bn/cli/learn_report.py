@@ -1,0 +1,99 @@
+"""What the command `learn` prints: the network, its score, why the search ended, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from gomea_bn.texts import counted, listed, shown_name
+
+if TYPE_CHECKING:
+    from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.averaged.network import AveragedBayesNet
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+__all__ = ["averaged_network", "report"]
+
+
+def report(learner: BayesNetLearner) -> str:
+    """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
+    import numpy as np
+
+    from gomea_bn.learning.cuts.cut_gains import cut_gains
+    from gomea_bn.learning.options import why_unrepeatable
+    from gomea_bn.network.inference.completion import completed_table
+
+    timed = learner.stopped_by_ in ("max_seconds", "interrupt")
+    unrepeatable = why_unrepeatable(learner)
+    again = f"--seed {learner.seed_}"
+    if timed:
+        again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
+    method = learner.network_.metadata["scoring_method"]
+    averaged = averaged_network(learner)
+    rows = learner.table_
+    if averaged is not None:
+        # averages cannot sum missing cells out
+        rows = completed_table(learner.network_, rows, np.random.default_rng(learner.seed_))
+    density = (learner.network_ if averaged is None else averaged).score(rows.to_frame())
+    n_pairs = learner.table_.n_varying * (learner.table_.n_varying - 1) // 2
+    screened = (
+        f"The search considered {learner.n_candidate_pairs_:,} of {n_pairs:,} pairs of columns; "
+        "--max-candidates all takes all of them.\n"
+        if learner.n_candidate_pairs_ < n_pairs
+        else ""
+    )
+    gains = cut_gains(learner.network_, learner.table_)
+    summary = learner.network_.summary(gains) if averaged is None else averaged.summary(gains)
+    of_rows = "these data" if "all_rows" not in learner.network_.metadata else "the sample"
+    return (
+        f"{summary}\n\n"
+        f"{_all_rows(learner.network_)}"
+        f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
+        f"Mean log density per row of {of_rows}, in the data's units{_of_points(learner.network_)}: "
+        f"{density:.4f} nats.\n"
+        f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
+        f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
+        f"{learner.time_to_best_:.2f} s.\n"
+        f"{screened}"
+        + (
+            f"{unrepeatable}, so another run may give another network."
+            if unrepeatable
+            else f"The same data and options with {again} give this network again."
+        )
+    )
+
+
+def _all_rows(network: DiscretizedBayesNet) -> str:
+    """Return what all rows of a table in pieces have added to the network of a sample, "" for a table in memory."""
+    record = network.metadata.get("all_rows")
+    if record is None:
+        return ""
+    kinds = Counter(move["kind"] for move in record["moves"])
+    edges = sum(kinds[kind] for kind in ("add", "remove", "replace", "reverse"))
+    if record["tables_of"] == "sample":
+        return (
+            f"Interrupted before all {record['n_rows']:,} rows were counted: this is the network of a sample of "
+            f"{record['sample_rows']:,} rows, with its tables.\n"
+        )
+    ended = (
+        "No single edge and no other cuts of a column would raise the score over all rows."
+        if record["stopped_by"] != "interrupt"
+        else "Ctrl-C ended the improvement over all rows early."
+    )
+    return (
+        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the files, "
+        f"{counted(record['passes'], 'pass', 'passes')} over their cells, {record['seconds']:.1f} s. They changed "
+        f"{counted(edges, 'edge')} of the network that the search found on {record['sample_rows']:,} rows, and moved "
+        f"the cuts of columns {counted(kinds['cuts'], 'time')}. {ended}\n"
+    )
+
+
+def averaged_network(learner: BayesNetLearner) -> AveragedBayesNet | None:
+    """Return the averaged network of a learner, None if it should make none or Ctrl-C interrupted the averaging."""
+    return getattr(learner, "averaged_", None)
+
+
+def _of_points(network: DiscretizedBayesNet) -> str:
+    """Return a note for a density to which point masses contribute probabilities, "" without any."""
+    names = [shown_name(name) for name, shape in network.shapes.items() if shape.points]
+    return f" (point masses of {listed(names, 5)} count with their probability)" if names else ""
