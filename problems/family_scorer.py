@@ -33,6 +33,7 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 from gomea_bn.runtime.run_state import fill, generator_states, generators_of
+from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads
 
 __all__ = [
@@ -423,7 +424,8 @@ class FamilyScorer:
         n_views = int(self.view_offset[-1])
         keys = self._keys.integers(1, 2**63, size=(2, n_views), dtype=np.int64).astype(np.uint64)
         rows = RowData(
-            codes=np.zeros((n_views, n_rows), np.uint8),
+            # most policies enter later or never
+            codes=zeros_by_pages((n_views, n_rows), np.uint8),
             cardinality=np.zeros(n_views, np.int64),
             constant=np.zeros(n_views),
             own_cost=np.zeros(n_views),
