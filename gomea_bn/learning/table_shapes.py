@@ -44,7 +44,7 @@ def _is_tall(column: Column) -> bool:
 def table_shapes(table: Table, *, is_coarse: bool = False) -> dict[str, ColumnShape]:
     """Return the fitted shape of every continuous column of a table, by name.
 
-    A coarse fit takes a thirtieth of the time for the columns that have cells. It is the usual one for others.
+    A coarse fit takes a third of the time for the columns that have cells. It is the usual one for others.
     """
     of_table = _shapes.setdefault(table, {})
     if is_coarse not in of_table:

@@ -2,7 +2,8 @@
 
 The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
 weights maximise the likelihood of the rows when each row is left out. Bandwidths and bins have a least width, the
-resolution of the column, which bounds what repeated values can gain.
+resolution of the column, which bounds what repeated values can gain. So many rows that they were gathered into cells
+need no kernels: the density joins their shares between knots.
 """
 
 from __future__ import annotations
@@ -164,7 +165,8 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
     Expectation maximisation finds the weights. The log likelihood before charges is at most that of the shape.
 
-    With more than 50,000 rows the rows of a cell, of at most about a thousandth of them, count at its median.
+    With more than 50,000 rows the density joins the shares of the rows between knots by lines. The rows of a cell, of
+    at most about a thousandth of them, count at its median.
     """
     checked = _checked(values)
     if len(checked) > TALL_TABLE and point_values is None:
@@ -181,7 +183,8 @@ def fit_shape_of_cells(
 ) -> ColumnShape:
     """Return the shape of a column of finite values, float64 (n_rows,), from its cells.
 
-    A coarse fit takes about a thirtieth of the time: its density joins the shares of the rows between knots by lines.
+    The density joins the shares of the rows between knots, which takes a tenth of the time of a mixture. A coarse fit
+    takes a third of that, since the cuts of a histogram are not among its knots.
     """
     middles, counts = cells.middles.copy(), cells.counts
     middles[0], middles[-1] = cells.low, cells.high
@@ -191,7 +194,7 @@ def fit_shape_of_cells(
         is_point = repeated_values(distinct, counts)
         return _fitted(distinct, counts, is_point, resolution(distinct[~is_point], counts[~is_point]))
     least = _resolution_of_cells(values, cells, is_point)
-    return _fitted(middles, counts, is_point, least, is_coarse=is_coarse)
+    return _fitted(middles, counts, is_point, least, of_cells=True, is_coarse=is_coarse)
 
 
 def _fitted(
@@ -200,23 +203,29 @@ def _fitted(
     is_point: NDArray[np.bool_],
     least: float,
     *,
+    of_cells: bool = False,
     is_coarse: bool = False,
 ) -> ColumnShape:
-    """Return the shape of ascending values with counts, some of which are point masses, given the resolution."""
+    """Return the shape of ascending values with counts, some of which are point masses, given the resolution.
+
+    The other options are those of `fit_shape_of_cells`.
+    """
     low, high = float(all_distinct[0]), float(all_distinct[-1])
     distinct, counts = all_distinct[~is_point], all_counts[~is_point]
     span = high - low
     # on [0, 1]
     scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)
-    histogram = None if is_coarse else _histogram(scaled, counts, width)
-    fixed = np.empty(0) if histogram is None else histogram[0]
-    edges = _edges(_knots(scaled, counts, fixed, width), low, high)
+    histogram_cuts, histogram_cost = (np.empty(0), 0.0) if is_coarse else _histogram(scaled, counts, width)
+    edges = _edges(_knots(scaled, counts, histogram_cuts, width), low, high)
     # where floats are coarse the edges are not exactly at the knots
     knots = (edges - low) / span
-    if histogram is None:
+    if of_cells:
         heights, masses, of_rows, charge = _joined_shares(scaled, counts, knots)
+        charge += histogram_cost
     else:
-        heights, masses, of_rows, charge = _mixture(scaled, counts, width, knots, *histogram)
+        heights, masses, of_rows, charge = _mixture(
+            scaled, counts, width, knots, histogram_cuts, histogram_cost
+        )
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
     # lines between distant knots would hold more than the mixture does in the tails
     # widths of edges, since knots lose digits next to the middle of a wide range
