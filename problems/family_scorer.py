@@ -90,6 +90,11 @@ class ScoredVariable:
         return ~np.isnan(self.values)
 
     @property
+    def n_observed(self) -> int:
+        """Number of values that are not missing."""
+        return int(np.count_nonzero(self.is_observed)) if self.cells is None else self.cells.n_rows
+
+    @property
     def has_free_cuts(self) -> bool:
         """Return whether the column is continuous and no user has fixed its cuts."""
         return bool(self.policies) and all(policy.chosen for policy in self.policies)
@@ -246,7 +251,7 @@ class _CodedColumn:
         values = np.asarray(variable.values, np.float64)
         self._ranks: _Ranks | _TallColumn
         if variable.cells is None:
-            self._ranks = _Ranks(values, int(variable.is_observed.sum()))
+            self._ranks = _Ranks(values, variable.n_observed)
         else:
             self._ranks = _TallColumn(values, variable.cells)
         n_observed = self._ranks.n_rows
@@ -387,7 +392,7 @@ class FamilyScorer:
         if rule.kind not in MISFIT_KINDS:
             self.constant_score = float(
                 sum(
-                    v.shape.constant_score * (len(v.values) / v.is_observed.sum())
+                    v.shape.constant_score * (len(v.values) / v.n_observed)
                     for v in self.variables
                     if v.shape is not None
                 )
@@ -442,7 +447,7 @@ class FamilyScorer:
     def _fill(self, rows: RowData, v: int) -> None:
         """Fill the views of a variable under its first policies."""
         variable, first = self.variables[v], int(self.view_offset[v])
-        rows.has_missing[first : self.view_offset[v + 1]] = not variable.is_observed.all()
+        rows.has_missing[first : self.view_offset[v + 1]] = variable.n_observed < len(variable.values)
         if variable.n_levels:
             rows.codes[first] = variable.values
             rows.cardinality[first] = variable.n_levels

@@ -344,7 +344,10 @@ def _read_columns(
         refuse_gaps(gaps)
     if missing == "keep":
         refuse_infinite(gaps, series)
-    incomplete = np.logical_or.reduce(list(gaps.values()))
+    incomplete = np.zeros(len(frame), np.bool_)
+    for is_gap in gaps.values():
+        if is_gap.any():
+            incomplete |= is_gap
     dropped = np.flatnonzero(incomplete) if missing == "drop" else np.empty(0, np.int64)
     _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
 

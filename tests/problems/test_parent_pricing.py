@@ -347,12 +347,12 @@ def test_ranks_find_a_switch_between_two_parents():
         ScoredVariable(f"v{i}", c.astype(np.int32), 4 if i < 3 else 2) for i, c in enumerate(columns)
     ]
     problem = make_problem(variables)
-    ranks = screening.Screening(problem.scorer).conditional_ranks()
+    ranks, _ = screening.Screening(problem.scorer).conditional_ranks()
     assert sorted(np.argsort(ranks[0])[:3].tolist()) == [1, 2, 3]
     assert ranks[0, 3] == 0
     assert ranks[0, 0] == len(columns)
     # the switch alone says nothing of the child
-    assert screening.Screening(problem.scorer).conditional_ranks(1)[0, 3] > 0
+    assert screening.Screening(problem.scorer).conditional_ranks(1)[0][0, 3] > 0
     pairs = screening.ranked_pairs(problem.scorer, problem.edge_rules)
     assert pairs[0, 3]
     assert (pairs == pairs.T).all()
