@@ -53,6 +53,8 @@ _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 _MAX_CELLS = 2**62
 # powers of 2 above it are normal floats
 _LEAST_EXPONENT = -1000
+# constants have this number of binary digits for the nats of a row, about nine decimal ones
+_BITS_OF_CONSTANT = 30
 
 
 @dataclass(frozen=True)
@@ -276,15 +278,25 @@ class _CodedColumn:
         edges = np.concatenate(([self._ranks.low], policy.cut_points, [self._ranks.high]))
         constants: dict[bool, float] = {}
         if True in self._measures:
-            constants[True] = self._shaped(policy, counts)
+            constants[True] = self._rounded(self._shaped(policy, counts))
         if False in self._measures and not (constants and self._is_too_narrow(edges, ends)):
             # without shapes learners repeat the results of versions that had none
-            constants[False] = -_log_width_sum(counts, edges, of_earlier_versions=self._shape is None)
+            constants[False] = self._rounded(
+                -_log_width_sum(counts, edges, of_earlier_versions=self._shape is None)
+            )
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
         if len(constants) == 2 and self._rule.kind in _LEAVES_OUT:
             shaped = self._scores_better_shaped(counts, constants[False])
         return float(constants[shaped] - cost) * self.weight, float(cost) * self.weight, shaped
+
+    def _rounded(self, constant: float) -> float:
+        """Return the constant of a column with a shape without digits that depend on the units of the column."""
+        if self._shape is None:
+            return constant
+        # a power of 2, so that nothing else is rounded
+        step = 2.0 ** (self._ranks.n_rows.bit_length() - _BITS_OF_CONSTANT)
+        return round(constant / step) * step
 
     def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
         """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""

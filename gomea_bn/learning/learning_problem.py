@@ -466,7 +466,9 @@ def scored_variables(
             is_priced = options.discretizer == OPTIMAL
             most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
             numbers = _TALL_FIRST_BINS if is_priced and of_column is not None else None
-            policies = policy_library(column.observed, options.family, most, of_column, numbers)
+            policies = policy_library(
+                column.observed, options.family, most, of_column, numbers, joins_values=shape is not None
+            )
             if is_priced:
                 policies = _within_limits(policies, column.observed, (low, high), options)
             if proposed and column.name in proposed:

@@ -28,6 +28,8 @@ __all__ = [
 
 # rows of float64 that stay in the cache of a core while they are compared with all cuts
 _ROWS_IN_CACHE = 1 << 16
+# differences of this share of a range are rounding
+_ROUNDING = 1e-9
 # codes are bytes
 MAX_CARDINALITY = 255
 
@@ -157,6 +159,18 @@ def _equal_width(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
     return equal_width_cuts(np.array([column.low, column.high]), n_bins)
 
 
+def _joined_to_values(cuts: NDArray[np.float64], column: _Gaps) -> NDArray[np.float64]:
+    """Return the cuts, of which those that differ from an inner value by rounding are that value."""
+    values = column.after[:-1]
+    if not len(values):
+        return cuts
+    right = np.clip(np.searchsorted(values, cuts), 0, len(values) - 1)
+    left = np.maximum(right - 1, 0)
+    nearest = np.where(cuts - values[left] <= values[right] - cuts, values[left], values[right])
+    least = _ROUNDING * (column.high - column.low)
+    return np.unique(np.where(np.abs(cuts - nearest) <= least, nearest, cuts))
+
+
 # cuts from the gaps of a column and the number of bins
 _CUTS_OF_FAMILY: dict[str, Callable[[_Gaps, int], NDArray[np.float64]]] = {
     "equal-frequency": _equal_frequency,
@@ -172,6 +186,8 @@ def policy_library(
     max_bins: int,
     cells: QuantileCells | None = None,
     numbers_of_bins: Iterable[int] | None = None,
+    *,
+    joins_values: bool = False,
 ) -> tuple[Policy, ...]:
     """Return the distinct policies of one variable with 2 to `max_bins` bins, fewest bins first.
 
@@ -186,12 +202,17 @@ def policy_library(
         Cells of the values, between which the cuts then lie.
     numbers_of_bins : iterable of int, optional
         The only numbers of bins; those above `max_bins` are left out. By default all.
+    joins_values : bool
+        Whether a cut that differs from a value by rounding is that value, so that the bins are the same in all units.
     """
     cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
     gaps = _raw_gaps(values) if cells is None else _gaps_of_cells(cells)
     numbers = range(2, max_bins + 1) if numbers_of_bins is None else numbers_of_bins
-    distinct_cuts = {tuple(cut(gaps, k)): None for k in numbers if k <= max_bins}
+    cuts_of_numbers = [cut(gaps, k) for k in numbers if k <= max_bins]
+    if joins_values:
+        cuts_of_numbers = [_joined_to_values(cuts, gaps) for cuts in cuts_of_numbers]
+    distinct_cuts = {tuple(cuts): None for cuts in cuts_of_numbers}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 
 
