@@ -85,7 +85,7 @@ from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Callback, FrontHistoryEntry, Limits, Result
-from gomea_bn.runtime.threads import thread_count
+from gomea_bn.runtime.threads import in_background, thread_count
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -311,6 +311,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         began += compile_front_kernels(n_columns=len(table.names))
         seconds = began + preparation_seconds(limits) - perf_counter()
         options = options_of_run(given, table, seconds, section)
+        hashed = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
             single = self._single(
                 table, options, limits, began, seed, n_threads, callback, section.part("single network")
@@ -341,7 +342,7 @@ class ParetoBayesNetLearner(LearnerParameters):
         self._keep_search(table, problem.n_edge_genes, result, seed)
         if options != given:
             self.statistics_["preparation_cut_short"] = 1
-        digest = table_digest(table)
+        digest = hashed.result()
         shared = {"seed": seed, "n_eval": result.n_eval, "data_sha256": digest}
         structures = [
             (_edges(problem, table, x), learned_cut_points(problem, x), learned_shapes(problem, x))
