@@ -203,14 +203,15 @@ def policy_library(
     numbers_of_bins : iterable of int, optional
         The only numbers of bins; those above `max_bins` are left out. By default all.
     joins_values : bool
-        Whether a cut that differs from a value by rounding is that value, so that the bins are the same in all units.
+        Whether a cut of equal width that differs from a value by rounding is that value, so that the bins are the same
+        in all units.
     """
     cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
     gaps = _raw_gaps(values) if cells is None else _gaps_of_cells(cells)
     numbers = range(2, max_bins + 1) if numbers_of_bins is None else numbers_of_bins
     cuts_of_numbers = [cut(gaps, k) for k in numbers if k <= max_bins]
-    if joins_values:
+    if joins_values and family == "equal-width":
         cuts_of_numbers = [_joined_to_values(cuts, gaps) for cuts in cuts_of_numbers]
     distinct_cuts = {tuple(cuts): None for cuts in cuts_of_numbers}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
