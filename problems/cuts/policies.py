@@ -22,6 +22,7 @@ __all__ = [
     "equal_width_cuts",
     "fill_bin_codes",
     "fixed_policy",
+    "joined_to_values",
     "midpoint",
     "policy_library",
 ]
@@ -159,16 +160,16 @@ def _equal_width(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
     return equal_width_cuts(np.array([column.low, column.high]), n_bins)
 
 
-def _joined_to_values(cuts: NDArray[np.float64], column: _Gaps) -> NDArray[np.float64]:
-    """Return the cuts, of which those that differ from an inner value by rounding are that value."""
-    values = column.after[:-1]
+def joined_to_values(
+    numbers: NDArray[np.float64], values: NDArray[np.float64], least: float
+) -> NDArray[np.float64]:
+    """Return numbers, of which those at most `least` away from one of the ascending values are the nearest value."""
     if not len(values):
-        return cuts
-    right = np.clip(np.searchsorted(values, cuts), 0, len(values) - 1)
+        return numbers
+    right = np.clip(np.searchsorted(values, numbers), 0, len(values) - 1)
     left = np.maximum(right - 1, 0)
-    nearest = np.where(cuts - values[left] <= values[right] - cuts, values[left], values[right])
-    least = _ROUNDING * (column.high - column.low)
-    return np.unique(np.where(np.abs(cuts - nearest) <= least, nearest, cuts))
+    nearest = np.where(numbers - values[left] <= values[right] - numbers, values[left], values[right])
+    return np.where(np.abs(numbers - nearest) <= least, nearest, numbers)
 
 
 # cuts from the gaps of a column and the number of bins
@@ -212,7 +213,8 @@ def policy_library(
     numbers = range(2, max_bins + 1) if numbers_of_bins is None else numbers_of_bins
     cuts_of_numbers = [cut(gaps, k) for k in numbers if k <= max_bins]
     if joins_values and family == "equal-width":
-        cuts_of_numbers = [_joined_to_values(cuts, gaps) for cuts in cuts_of_numbers]
+        least = _ROUNDING * (gaps.high - gaps.low)
+        cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]
     distinct_cuts = {tuple(cuts): None for cuts in cuts_of_numbers}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 

@@ -21,6 +21,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -52,6 +53,8 @@ _MOST_HISTOGRAM_ROWS = 5_000
 _MOST_HISTOGRAM_BINS = 24
 _N_ITERATIONS = 100
 _SQUARES = 16
+# differences of this share of a range are rounding
+_ROUNDING = 1e-12
 # largest numbers of centres of a kernel density, of values that choose its bandwidth, and that choose weights
 _MOST_CENTRES = 512
 _MOST_JUDGED = 256
@@ -216,7 +219,7 @@ def _fitted(
     # on [0, 1]
     scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)
     histogram_cuts, histogram_cost = (np.empty(0), 0.0) if is_coarse else _histogram(scaled, counts, width)
-    edges = _edges(_knots(scaled, counts, histogram_cuts, width), low, high)
+    edges = _edges(_knots(scaled, counts, histogram_cuts, width), all_distinct)
     # where floats are coarse the edges are not exactly at the knots
     knots = (edges - low) / span
     if of_cells:
@@ -284,9 +287,15 @@ def _is_among(distinct: NDArray[np.float64], point_values: ArrayLike) -> NDArray
     return is_point
 
 
-def _edges(knots: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
-    """Return the knots in the units of the data, float64 (n_pieces + 1,), without those that rounding makes equal."""
-    inner = np.unique(low + knots[1:-1] * (high - low))
+def _edges(knots: NDArray[np.float64], distinct: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the knots in the units of ascending values, float64 (n_pieces + 1,), without equal ones.
+
+    A knot that is a value but for rounding is that value: the piece in which the value lies is then the same in all
+    units.
+    """
+    low, high = distinct[0], distinct[-1]
+    inner = low + knots[1:-1] * (high - low)
+    inner = np.unique(joined_to_values(inner, distinct, _ROUNDING * (high - low)))
     return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
 
 
