@@ -55,6 +55,7 @@ _N_ITERATIONS = 100
 _SQUARES = 16
 # differences of this share of a range are rounding
 _ROUNDING = 1e-12
+_ROUNDING_OF_DISTANCES = 1e-9
 # largest numbers of centres of a kernel density, of values that choose its bandwidth, and that choose weights
 _MOST_CENTRES = 512
 _MOST_JUDGED = 256
@@ -567,8 +568,10 @@ def _knots(
     further = np.sort(np.concatenate((np.arange(1, n_even + 1) / (n_even + 1), quantiles)))
     knots = fixed.tolist()
     last = -np.inf
+    # distances of rounded values are often equal to it but for rounding
+    least = (1 - _ROUNDING_OF_DISTANCES) * width / 4
     for knot, distance in zip(further.tolist(), np.abs(further[:, None] - fixed).min(axis=1).tolist()):
-        if min(distance, knot - last) >= width / 4:
+        if min(distance, knot - last) >= least:
             knots.append(knot)
             last = knot
     return np.sort(knots)
