@@ -97,7 +97,7 @@ def candidate_pairs(
         return None
     required, possible = _ruled_pairs(rules)
     is_candidate = required.copy()
-    screening = Screening(scorer, _QUICK_VISITS if is_quick else _MAX_VISITS)
+    screening = Screening(scorer, is_quick=is_quick)
     rankings = [screening.pairwise()]
     if not is_quick:
         rankings.append(screening.conditional(rules.max_indegree))
@@ -171,13 +171,14 @@ class Screening:
     ----------
     scorer : FamilyScorer
         Rows and policy libraries.
-    most_visits : float
-        Families times rows of all pairs, above which rows are sampled.
+    is_quick : bool
+        Whether the sample is at most a quarter of the usual one.
     """
 
-    def __init__(self, scorer: FamilyScorer, most_visits: float = _MAX_VISITS) -> None:
+    def __init__(self, scorer: FamilyScorer, *, is_quick: bool = False) -> None:
         self.n_variables = n = len(scorer.variables)
         n_families = 2.0 * n**2 * len(_BINS) ** 2
+        most_visits = _QUICK_VISITS if is_quick else _MAX_VISITS
         n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, most_visits / n_families)))
         rows = scorer.rows._replace(curves=no_curves())
         # (number of levels, N): by level the view of every variable; levels of discrete columns are the same
