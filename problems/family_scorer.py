@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, fill_bin_codes
@@ -452,8 +453,8 @@ class FamilyScorer:
             has_missing=np.zeros(n_views, np.bool_),
             observed=np.zeros((n_views, 0), np.uint64),
         )
-        is_tall = any(variable.cells is not None for variable in self.variables)
-        in_threads(lambda v: self._fill(rows, v), range(len(self.variables)), n_threads=-1 if is_tall else 1)
+        n_threads = -1 if n_rows > ROWS_WORTH_THREADS else 1
+        in_threads(lambda v: self._fill(rows, v), range(len(self.variables)), n_threads=n_threads)
         return rows
 
     def _fill(self, rows: RowData, v: int) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "FEW_ROWS",
     "LARGEST_EXACT",
     "MISSING_CODE",
+    "ROWS_WORTH_THREADS",
     "TALL_TABLE",
     "Column",
     "Level",
@@ -51,6 +52,9 @@ MISSING_CODE = -1
 
 TALL_TABLE = 50_000
 """Number of rows beyond which shapes, first cuts and curves come from quantile cells."""
+
+ROWS_WORTH_THREADS = 300_000
+"""Number of rows beyond which columns are prepared in threads; on fewer, threads wait for the interpreter."""
 
 FEW_ROWS = 100
 """Rows of a column that are looked at before all of them."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import LARGEST_EXACT, MISSING_CODE, TALL_TABLE, Column, is_missing
+from gomea_bn.data.columns import LARGEST_EXACT, MISSING_CODE, ROWS_WORTH_THREADS, Column, is_missing
 from gomea_bn.errors import GomeaBnError, Setting, row_list
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted
@@ -22,11 +22,11 @@ __all__ = ["gap_lines", "gaps_of", "refuse_gaps", "refuse_infinite", "with_missi
 
 def gaps_of(series: Sequence[pd.Series[Any]], storages: Sequence[str]) -> list[NDArray[np.bool_]]:
     """Return which values of every column are missing or infinite, bool (n_rows,)."""
-    is_tall = len(series) > 0 and len(series[0]) > TALL_TABLE
+    has_threads = len(series) > 0 and len(series[0]) > ROWS_WORTH_THREADS
     return in_threads(
         lambda column: is_missing(*column),
         zip(series, storages, strict=True),
-        n_threads=-1 if is_tall else 1,
+        n_threads=-1 if has_threads else 1,
     )
 
 

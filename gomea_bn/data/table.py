@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MISSING_CODE, TALL_TABLE, Column, column_positions, storage
+from gomea_bn.data.columns import MISSING_CODE, ROWS_WORTH_THREADS, Column, column_positions, storage
 from gomea_bn.data.dates import with_dates
 from gomea_bn.data.doubts import doubts_about
 from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing, without_rows
@@ -360,7 +360,7 @@ def _read_columns(
         column = decided_column(observed, name, stored, kinds.get(name), max_levels)
         return with_missing(column, gaps[name]) if missing == "keep" else column
 
-    columns = in_threads(column_at, range(len(names)), n_threads=-1 if len(frame) > TALL_TABLE else 1)
+    columns = in_threads(column_at, range(len(names)), n_threads=-1 if len(frame) > ROWS_WORTH_THREADS else 1)
     return tuple(columns), tuple(dropped.tolist())
 
 

@@ -38,7 +38,7 @@ def test_a_search_has_the_seconds_that_are_left():
 def test_threads_fit_the_same_shapes(monkeypatch):
     rng = np.random.default_rng(4)
     table = read_table({"a": rng.normal(size=200), "b": rng.gamma(2, size=200), "c": ["x", "y"] * 100})
-    monkeypatch.setattr(of_tables, "_ROWS_WORTH_THREADS", 1)
+    monkeypatch.setattr(of_tables, "ROWS_WORTH_THREADS", 1)
     shapes = of_tables.table_shapes(table)
     assert list(shapes) == ["a", "b"]
     for column in table.columns[:2]:
