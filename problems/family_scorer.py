@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, fill_bin_codes
@@ -33,6 +34,7 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 from gomea_bn.runtime.run_state import fill, generator_states, generators_of
+from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads
 
 __all__ = [
@@ -52,6 +54,8 @@ _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 _MAX_CELLS = 2**62
 # powers of 2 above it are normal floats
 _LEAST_EXPONENT = -1000
+# constants have this number of binary digits for the nats of a row, about nine decimal ones
+_BITS_OF_CONSTANT = 30
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,11 @@ class ScoredVariable:
         if self.n_levels:
             return np.asarray(self.values.astype(np.uint8) != MISSING)
         return ~np.isnan(self.values)
+
+    @property
+    def n_observed(self) -> int:
+        """Number of values that are not missing."""
+        return int(np.count_nonzero(self.is_observed)) if self.cells is None else self.cells.n_rows
 
     @property
     def has_free_cuts(self) -> bool:
@@ -245,7 +254,7 @@ class _CodedColumn:
         values = np.asarray(variable.values, np.float64)
         self._ranks: _Ranks | _TallColumn
         if variable.cells is None:
-            self._ranks = _Ranks(values, int(variable.is_observed.sum()))
+            self._ranks = _Ranks(values, variable.n_observed)
         else:
             self._ranks = _TallColumn(values, variable.cells)
         n_observed = self._ranks.n_rows
@@ -270,15 +279,25 @@ class _CodedColumn:
         edges = np.concatenate(([self._ranks.low], policy.cut_points, [self._ranks.high]))
         constants: dict[bool, float] = {}
         if True in self._measures:
-            constants[True] = self._shaped(policy, counts)
+            constants[True] = self._rounded(self._shaped(policy, counts))
         if False in self._measures and not (constants and self._is_too_narrow(edges, ends)):
             # without shapes learners repeat the results of versions that had none
-            constants[False] = -_log_width_sum(counts, edges, of_earlier_versions=self._shape is None)
+            constants[False] = self._rounded(
+                -_log_width_sum(counts, edges, of_earlier_versions=self._shape is None)
+            )
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
         if len(constants) == 2 and self._rule.kind in _LEAVES_OUT:
             shaped = self._scores_better_shaped(counts, constants[False])
         return float(constants[shaped] - cost) * self.weight, float(cost) * self.weight, shaped
+
+    def _rounded(self, constant: float) -> float:
+        """Return the constant of a column with a shape without digits that depend on the units of the column."""
+        if self._shape is None:
+            return constant
+        # a power of 2, so that nothing else is rounded
+        step = 2.0 ** (self._ranks.n_rows.bit_length() - _BITS_OF_CONSTANT)
+        return round(constant / step) * step
 
     def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
         """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
@@ -386,7 +405,7 @@ class FamilyScorer:
         if rule.kind not in MISFIT_KINDS:
             self.constant_score = float(
                 sum(
-                    v.shape.constant_score * (len(v.values) / v.is_observed.sum())
+                    v.shape.constant_score * (len(v.values) / v.n_observed)
                     for v in self.variables
                     if v.shape is not None
                 )
@@ -423,7 +442,8 @@ class FamilyScorer:
         n_views = int(self.view_offset[-1])
         keys = self._keys.integers(1, 2**63, size=(2, n_views), dtype=np.int64).astype(np.uint64)
         rows = RowData(
-            codes=np.zeros((n_views, n_rows), np.uint8),
+            # most policies enter later or never
+            codes=zeros_by_pages((n_views, n_rows), np.uint8),
             cardinality=np.zeros(n_views, np.int64),
             constant=np.zeros(n_views),
             own_cost=np.zeros(n_views),
@@ -433,14 +453,14 @@ class FamilyScorer:
             has_missing=np.zeros(n_views, np.bool_),
             observed=np.zeros((n_views, 0), np.uint64),
         )
-        is_tall = any(variable.cells is not None for variable in self.variables)
-        in_threads(lambda v: self._fill(rows, v), range(len(self.variables)), n_threads=-1 if is_tall else 1)
+        n_threads = -1 if n_rows > ROWS_WORTH_THREADS else 1
+        in_threads(lambda v: self._fill(rows, v), range(len(self.variables)), n_threads=n_threads)
         return rows
 
     def _fill(self, rows: RowData, v: int) -> None:
         """Fill the views of a variable under its first policies."""
         variable, first = self.variables[v], int(self.view_offset[v])
-        rows.has_missing[first : self.view_offset[v + 1]] = not variable.is_observed.all()
+        rows.has_missing[first : self.view_offset[v + 1]] = variable.n_observed < len(variable.values)
         if variable.n_levels:
             rows.codes[first] = variable.values
             rows.cardinality[first] = variable.n_levels

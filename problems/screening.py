@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, Option, is_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, is_integer
 from gomea_bn.problems.curves import no_curves
 from gomea_bn.problems.family_scorer import FamilyScorer, new_scratch
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.thread_caches import new_cache
+from gomea_bn.texts import counted, listed
 
 __all__ = [
     "AUTO_CANDIDATES",
@@ -27,6 +32,9 @@ UNSCREENED_VARIABLES = 100
 AUTO_CANDIDATES = 10
 """Number of partners per variable, from either ranking, that "auto" keeps for more variables."""
 
+# sets of other parents, with the gain of each
+_Sets = dict[tuple[int, ...], float]
+
 # numbers of bins at which continuous columns are compared
 _BINS = (3, 6)
 _MOST_PARENTS = 4
@@ -36,6 +44,7 @@ _KEPT_SETS = 6
 _MOST_RANKED = 5
 # families times rows, about a nanosecond each; with more, a sample of the rows is compared
 _MAX_VISITS = 4e9
+_QUICK_VISITS = 1e9
 _FEWEST_ROWS = 1000
 # any fixed number: candidates must be the same in every run on a table
 _ROW_SEED = 20240219
@@ -74,7 +83,7 @@ def candidate_pairs(
         `Screening.pairwise` or by `Screening.conditional`. None: no limit. "auto": no limit up to
         `UNSCREENED_VARIABLES`, otherwise `AUTO_CANDIDATES`.
     is_quick : bool
-        Whether `Screening.pairwise` decides alone, which takes about a quarter of the time.
+        Whether `Screening.pairwise` decides alone, on fewer rows, which takes about a sixteenth of the time.
 
     Notes
     -----
@@ -88,7 +97,7 @@ def candidate_pairs(
         return None
     required, possible = _ruled_pairs(rules)
     is_candidate = required.copy()
-    screening = Screening(scorer)
+    screening = Screening(scorer, is_quick=is_quick)
     rankings = [screening.pairwise()]
     if not is_quick:
         rankings.append(screening.conditional(rules.max_indegree))
@@ -100,15 +109,47 @@ def candidate_pairs(
     return np.asarray((is_candidate | is_candidate.T) & possible)
 
 
-def ranked_pairs(scorer: FamilyScorer, rules: EdgeRules) -> NDArray[np.bool_]:
+def ranked_pairs(
+    scorer: FamilyScorer, rules: EdgeRules, is_late: Callable[[], bool] = lambda: False
+) -> NDArray[np.bool_]:
     """Return pairs by `Screening.conditional_ranks`, a symmetric bool matrix of shape (N, N).
 
     Among tables of many discrete columns that determine each other, it finds parents that `candidate_pairs` leaves out,
     in about three times the time. Rules count as in `candidate_pairs`.
+
+    Parameters
+    ----------
+    scorer : FamilyScorer
+    rules : EdgeRules
+    is_late : callable
+        Whether no time is left, asked before every column. A warning then names columns whose partners were ranked
+        without other parents, or were left out.
     """
     required, possible = _ruled_pairs(rules)
-    is_candidate = Screening(scorer).conditional_ranks(rules.max_indegree) < _MOST_RANKED
+    ranks, n_ranked = Screening(scorer).conditional_ranks(rules.max_indegree, is_late)
+    if n_ranked[-1] < len(ranks):
+        names = [variable.name for variable in scorer.variables]
+        _warn_of_unranked(names[n_ranked[0] :], names[n_ranked[-1] :])
+    is_candidate = ranks < _MOST_RANKED
     return np.asarray((required | is_candidate | is_candidate.T) & possible)
+
+
+def _warn_of_unranked(without_pairs: Sequence[str], without_sets: Sequence[str]) -> None:
+    """Warn that partners of some columns were not ranked, and those of others only without other parents."""
+    parts = [f"The partners of {_columns(without_sets)} were ranked without other parents."]
+    if without_pairs:
+        parts.append(f"Those of {_columns(without_pairs)} were not ranked.")
+    warnings.warn(
+        GomeaBnWarning(
+            f"The time limit is short for ranking the pairs of columns. {' '.join(parts)}",
+            [Setting("max_seconds")],
+        ),
+        stacklevel=5,
+    )
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"{counted(len(names), 'column')} ({listed(list(map(repr, names)), 5)})"
 
 
 def _ruled_pairs(rules: EdgeRules) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -130,12 +171,15 @@ class Screening:
     ----------
     scorer : FamilyScorer
         Rows and policy libraries.
+    is_quick : bool
+        Whether the sample is at most a quarter of the usual one.
     """
 
-    def __init__(self, scorer: FamilyScorer) -> None:
+    def __init__(self, scorer: FamilyScorer, *, is_quick: bool = False) -> None:
         self.n_variables = n = len(scorer.variables)
         n_families = 2.0 * n**2 * len(_BINS) ** 2
-        n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, _MAX_VISITS / n_families)))
+        most_visits = _QUICK_VISITS if is_quick else _MAX_VISITS
+        n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, most_visits / n_families)))
         rows = scorer.rows._replace(curves=no_curves())
         # (number of levels, N): by level the view of every variable; levels of discrete columns are the same
         self._views = np.unique([_nearest_views(scorer, bins) for bins in _BINS], axis=0)
@@ -196,32 +240,57 @@ class Screening:
                     parents.append(int(others[best]))
         return strengths
 
-    def conditional_ranks(self, max_indegree: int = _MOST_PARENTS) -> NDArray[np.int64]:
-        """Return the best rank of one more parent given others, shape (N, N): row child, column parent; 0 is first.
+    def conditional_ranks(
+        self, max_indegree: int = _MOST_PARENTS, is_late: Callable[[], bool] = lambda: False
+    ) -> tuple[NDArray[np.int64], list[int]]:
+        """Return the best rank of one more parent given others, and how many columns were ranked as children.
 
         Parents are ranked by strength given each of the best few sets of none, one and two other parents. A switch
         between two parents is independent of the child unless both of them are given, and its rank is low before.
+
+        Parameters
+        ----------
+        max_indegree : int
+        is_late : callable
+            Whether no time is left, asked before every child. All children are ranked without other parents first.
+
+        Returns
+        -------
+        ranks : ndarray of shape (N, N), int64
+            Row child, column parent; 0 is first, N stands for pairs that were not ranked.
+        n_ranked : list of int
+            Number of children that were ranked without other parents, and with all sets of them.
         """
         n = self.n_variables
         ranks = np.full((n, n), n)
-        for views in self._views:
-            for child in range(n):
-                sets: dict[tuple[int, ...], float] = {(): 0.0}
-                for size in range(min(_MOST_GIVEN, max_indegree - 1) + 1):
-                    larger: dict[tuple[int, ...], float] = {}
-                    for parents, gain in sets.items():
-                        others = np.setdiff1d(np.arange(n), [child, *parents])
-                        given = views[np.array(parents, np.int64)]
-                        compared, gains = self._strengths(views[child], given, views[others])
-                        strongest = others[np.argsort(-compared, kind="stable")]
-                        ranks[child, strongest] = np.minimum(
-                            ranks[child, strongest], np.arange(len(strongest))
-                        )
-                        for k in np.argsort(-gains, kind="stable")[:_KEPT_SETS].tolist():
-                            if gains[k] > 0 and size < _MOST_GIVEN:
-                                larger[tuple(sorted((*parents, int(others[k]))))] = gain + float(gains[k])
-                    sets = dict(sorted(larger.items(), key=lambda item: -item[1])[:_KEPT_SETS])
-        return ranks
+        children = range(n)
+        levels = range(len(self._views))
+        sets: list[list[_Sets]] = [[{(): 0.0} for _ in levels] for _ in children]
+        n_ranked = []
+        for sizes in (range(1), range(1, min(_MOST_GIVEN, max_indegree - 1) + 1)):
+            for child in children:
+                if sizes and is_late():
+                    children = range(child)
+                    break
+                for size, level in itertools.product(sizes, levels):
+                    larger = self._rank(ranks[child], child, sets[child][level], self._views[level])
+                    sets[child][level] = larger if size < _MOST_GIVEN else {}
+            n_ranked.append(len(children))
+        return ranks, n_ranked
+
+    def _rank(self, ranks: NDArray[np.int64], child: int, sets: _Sets, views: NDArray[np.int64]) -> _Sets:
+        """Lower the ranks of one more parent given each of some sets, int64 (N,), and return the best larger sets."""
+        larger: _Sets = {}
+        for parents, gain in sets.items():
+            others = np.setdiff1d(np.arange(self.n_variables), [child, *parents])
+            given = views[np.array(parents, np.int64)]
+            compared, gains = self._strengths(views[child], given, views[others])
+            strongest = others[np.argsort(-compared, kind="stable")]
+            ranks[strongest] = np.minimum(ranks[strongest], np.arange(len(strongest)))
+            for k in np.argsort(-gains, kind="stable")[:_KEPT_SETS].tolist():
+                if gains[k] > 0:
+                    larger[tuple(sorted((*parents, int(others[k]))))] = gain + float(gains[k])
+        return dict(sorted(larger.items(), key=lambda item: -item[1])[:_KEPT_SETS])
 
     def _strengths(
         self, child: np.int64, parents: NDArray[np.int64], others: NDArray[np.int64]

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EMPTY_LEVEL",
+    "FEW_ROWS",
     "LARGEST_EXACT",
     "MISSING_CODE",
+    "ROWS_WORTH_THREADS",
     "TALL_TABLE",
     "Column",
     "Level",
@@ -28,6 +30,7 @@ __all__ = [
     "code_of_number",
     "column_positions",
     "encode_levels",
+    "extremes",
     "has_gaps",
     "is_missing",
     "level_values",
@@ -50,7 +53,11 @@ MISSING_CODE = -1
 TALL_TABLE = 50_000
 """Number of rows beyond which shapes, first cuts and curves come from quantile cells."""
 
-_FEW_ROWS = 100
+ROWS_WORTH_THREADS = 300_000
+"""Number of rows beyond which columns are prepared in threads; on fewer, threads wait for the interpreter."""
+
+FEW_ROWS = 100
+"""Rows of a column that are looked at before all of them."""
 
 _REFUSED = {
     "complex": "use its real part or its modulus",
@@ -122,9 +129,7 @@ class Column:
         """Whether all values that are not missing are the same; such a column gets no edges."""
         observed = self.observed
         # most columns vary among their first rows
-        return all(
-            bool((part == observed[:1]).all()) for part in (observed[:_FEW_ROWS], observed[_FEW_ROWS:])
-        )
+        return all(bool((part == observed[:1]).all()) for part in (observed[:FEW_ROWS], observed[FEW_ROWS:]))
 
 
 def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:
@@ -253,7 +258,10 @@ def _refusal(name: str, reason: str, got: str) -> GomeaBnError:
 def is_missing(series: pd.Series[Any], stored: str) -> NDArray[np.bool_]:
     """Return which values are missing or infinite, bool (n_rows,); `stored` is from `storage`."""
     if stored == "float" and isinstance(series.dtype, np.dtype) and series.dtype.kind == "f":
-        return np.asarray(~np.isfinite(series.to_numpy()))
+        values = series.to_numpy()
+        if np.isfinite(extremes(values)).all():
+            return np.zeros(len(values), np.bool_)
+        return np.asarray(~np.isfinite(values))
     missing = series.isna().to_numpy(dtype=bool).copy()
     if stored == "float":
         missing |= ~np.isfinite(_as_float(series))
@@ -270,8 +278,19 @@ def has_gaps(frame: pd.DataFrame, names: Sequence[str]) -> bool:
     return bool(frame.iloc[:, [positions[name] for name in names]].isna().to_numpy().any())
 
 
+def extremes(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the smallest and the largest value, both finite only if all values are; (0, 0) for no values.
+
+    NaN is the smallest and the largest value, where there is one.
+    """
+    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+
+
 def _as_float(series: pd.Series[Any]) -> NDArray[np.float64]:
-    """Return a new float64 array; missing values are NaN, whole numbers beyond float64 infinite."""
+    """Return a new float64 array without negative zeros; missing values are NaN, numbers beyond float64 infinite."""
+    # a negative zero would be printed as -0
+    if series.dtype == np.float64:
+        return np.asarray(series.to_numpy() + 0.0, np.float64)
     try:
         values = _dense(series).to_numpy(dtype=np.float64, na_value=np.nan)
     except OverflowError:
@@ -279,7 +298,7 @@ def _as_float(series: pd.Series[Any]) -> NDArray[np.float64]:
             [np.nan if gap else _one_float(value) for value, gap in zip(series, series.isna(), strict=True)],
             dtype=np.float64,
         )
-    return np.array(values, dtype=np.float64)
+    return np.asarray(values, np.float64) + 0.0
 
 
 def _one_float(value: Any) -> float:
@@ -319,7 +338,7 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
         return numeric_values(plain, name, allow_missing=allow_missing)
     if stored == "text":
         missing = series.isna().to_numpy(dtype=bool)
-        values = np.array(pd.to_numeric(series.astype(object), errors="coerce"), dtype=np.float64)
+        values = np.asarray(pd.to_numeric(series.astype(object), errors="coerce"), np.float64) + 0.0
         wrong = np.flatnonzero(np.isnan(values) & ~missing)
         if wrong.size:
             raise GomeaBnError(
@@ -328,16 +347,16 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
             )
     else:
         values = _as_float(series)
-    is_wrong = np.isinf(values) if allow_missing else ~np.isfinite(values)
-    if is_wrong.any():
-        wrong = np.flatnonzero(is_wrong)
+    if not np.isfinite(extremes(values)).all():
+        wrong = np.flatnonzero(np.isinf(values) if allow_missing else ~np.isfinite(values))
+    else:
+        wrong = np.empty(0, np.int64)
+    if wrong.size:
         refused = "infinite value" if allow_missing else "missing or infinite value"
         raise GomeaBnError(
             f"Column '{name}' has {counted(wrong.size, refused)} in {row_list(wrong)}.",
             ["fill or drop them"],
         )
-    # a negative zero would be printed as -0
-    values += 0.0
     return values
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import LARGEST_EXACT, MISSING_CODE, Column, is_missing
+from gomea_bn.data.columns import LARGEST_EXACT, MISSING_CODE, ROWS_WORTH_THREADS, Column, is_missing
 from gomea_bn.errors import GomeaBnError, Setting, row_list
+from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ __all__ = ["gap_lines", "gaps_of", "refuse_gaps", "refuse_infinite", "with_missi
 
 def gaps_of(series: Sequence[pd.Series[Any]], storages: Sequence[str]) -> list[NDArray[np.bool_]]:
     """Return which values of every column are missing or infinite, bool (n_rows,)."""
-    return [is_missing(values, stored) for values, stored in zip(series, storages)]
+    has_threads = len(series) > 0 and len(series[0]) > ROWS_WORTH_THREADS
+    return in_threads(
+        lambda column: is_missing(*column),
+        zip(series, storages, strict=True),
+        n_threads=-1 if has_threads else 1,
+    )
 
 
 def refuse_gaps(gaps: Mapping[str, NDArray[np.bool_]]) -> None:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import EMPTY_LEVEL, LARGEST_EXACT, Column, Level, level_values, numeric_values
+from gomea_bn.data.columns import (
+    EMPTY_LEVEL,
+    FEW_ROWS,
+    LARGEST_EXACT,
+    Column,
+    Level,
+    extremes,
+    level_values,
+    numeric_values,
+)
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.texts import listed
 
@@ -65,7 +74,8 @@ def _has_order(series: pd.Series[Any]) -> bool:
 
 def _is_constant(series: pd.Series[Any]) -> bool:
     first = series.iloc[0]
-    return bool((series == first).all())
+    # most columns vary among their first rows
+    return all(bool((part == first).all()) for part in (series.iloc[:FEW_ROWS], series.iloc[FEW_ROWS:]))
 
 
 def _constant_column(series: pd.Series[Any], name: str, max_levels: int) -> Column:
@@ -111,18 +121,14 @@ def _numbers_in_text(series: pd.Series[Any]) -> str:
 
 def _check_numbers(values: NDArray[np.float64], series: pd.Series[Any], name: str, stored: str) -> None:
     """Raise for numbers that float64 cannot distinguish, and for a range that float64 cannot hold."""
-    with np.errstate(over="ignore"):
-        spread = values.max() - values.min()
-    if not np.isfinite(spread):
+    low, high = extremes(values)
+    # Python's floats overflow without a warning
+    if not np.isfinite(high - low):
         raise GomeaBnError(
-            f"Column '{name}' ranges from {values.min():g} to {values.max():g}, too wide for float64.",
+            f"Column '{name}' ranges from {low:g} to {high:g}, too wide for float64.",
             ["rescale it"],
         )
-    if (
-        stored == "integer"
-        and np.abs(values).max() > LARGEST_EXACT
-        and np.unique(values).size < series.nunique()
-    ):
+    if stored == "integer" and max(-low, high) > LARGEST_EXACT and np.unique(values).size < series.nunique():
         raise GomeaBnError(
             f"Column '{name}' has integers beyond 2**53 that float64 cannot distinguish.",
             ["subtract an offset", "drop the column if it is an identifier"],

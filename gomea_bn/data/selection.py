@@ -144,6 +144,8 @@ def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
     """
     from pandas.api import types
 
+    if types.is_float_dtype(series.dtype):
+        return None
     values = series.dropna()
     n_values = len(values)
     least = 1 if not name else FEW_VALUES
@@ -173,8 +175,10 @@ def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:
     """Return why a column of more than `max_levels` different texts is free text, or None if it is not."""
     from pandas.api import types
 
+    if not is_text_like(series):
+        return None
     values = series.dropna()
-    if not is_text_like(series) or types.infer_dtype(values, skipna=True) != "string":
+    if types.infer_dtype(values, skipna=True) != "string":
         return None
     distinct = values.unique()
     if len(distinct) <= max_levels or numbers_in(list(distinct)):

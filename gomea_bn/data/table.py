@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MISSING_CODE, Column, column_positions, storage
+from gomea_bn.data.columns import MISSING_CODE, ROWS_WORTH_THREADS, Column, column_positions, storage
 from gomea_bn.data.dates import with_dates
 from gomea_bn.data.doubts import doubts_about
 from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing, without_rows
@@ -20,6 +20,7 @@ from gomea_bn.data.loading import Loaded, load
 from gomea_bn.data.reading import Note, ReadingOptions
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
+from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
@@ -343,18 +344,23 @@ def _read_columns(
         refuse_gaps(gaps)
     if missing == "keep":
         refuse_infinite(gaps, series)
-    incomplete = np.logical_or.reduce(list(gaps.values()))
+    incomplete = np.zeros(len(frame), np.bool_)
+    for is_gap in gaps.values():
+        if is_gap.any():
+            incomplete |= is_gap
     dropped = np.flatnonzero(incomplete) if missing == "drop" else np.empty(0, np.int64)
     _check_row_count(len(frame) - dropped.size, min_rows, dropped.size)
-    columns = []
-    for values, name, stored in zip(series, names, storages):
+
+    def column_at(position: int) -> Column:
+        name = names[position]
         if name in empty:
-            columns.append(empty_column(name, len(frame) - dropped.size))
-            continue
+            return empty_column(name, len(frame) - dropped.size)
         excluded = incomplete if missing == "drop" else gaps[name]
-        observed, stored = without_rows(values, stored, excluded)
+        observed, stored = without_rows(series[position], storages[position], excluded)
         column = decided_column(observed, name, stored, kinds.get(name), max_levels)
-        columns.append(with_missing(column, gaps[name]) if missing == "keep" else column)
+        return with_missing(column, gaps[name]) if missing == "keep" else column
+
+    columns = in_threads(column_at, range(len(names)), n_threads=-1 if len(frame) > ROWS_WORTH_THREADS else 1)
     return tuple(columns), tuple(dropped.tolist())
 
 

@@ -241,12 +241,14 @@ class BayesNetEnsemble(Parameters):
     def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return ln of the mean of the densities of the networks for every row, float64 (n_rows,).
 
-        See `DiscretizedBayesNet.log_density`.
+        See `DiscretizedBayesNet.log_density`, which sums missing cells out; densities of averaged networks need
+        complete rows.
 
         Raises
         ------
         GomeaBnError
-            For missing columns, missing or infinite values, and undeclared levels; the message names column and rows.
+            For missing columns, infinite values, undeclared levels, and for missing cells if ``density="averaged"``;
+            the message names the columns.
         """
         from scipy.special import logsumexp
 

@@ -16,9 +16,9 @@ from gomea_bn.runtime.threads import thread_count
 __all__ = ["options_of_run", "options_within"]
 
 # seconds on one core: of a value for cells and codes, and for curves; of a column for its shape
-_OF_VALUE = 1.2e-7
-_OF_CURVES = 1.2e-7
-_OF_SHAPE = 0.025
+_OF_VALUE = 6e-8
+_OF_CURVES = 8e-8
+_OF_SHAPE = 0.004
 # of a pair of columns for the choice of candidates
 _OF_PAIR = 3e-5
 

@@ -52,7 +52,7 @@ from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.limits import HistoryEntry, Result
-from gomea_bn.runtime.threads import thread_count
+from gomea_bn.runtime.threads import in_background, thread_count
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -327,6 +327,7 @@ class BayesNetLearner(LearnerParameters):
         limits = limits_after_preparation(limits, perf_counter() - began)
         constant_score = problem.scorer.constant_score
         effort = 0.0
+        digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as live_callback:
             settings = SearchSettings(
                 self.algorithm or GOMEA(),
@@ -346,7 +347,7 @@ class BayesNetLearner(LearnerParameters):
                 result = with_completions(problem, table, options, result, settings.part("completions"))
                 learned, result = with_tables(problem, result, effort, settings.part("tables"))
                 section.close()
-                self._keep(table, problem, learned, reported(result, constant_score), seed)
+                self._keep(table, problem, learned, reported(result, constant_score), seed, digest.result())
                 if is_cut_short:
                     self.statistics_["preparation_cut_short"] = 1
         self._warn_of_many_probabilities(table.n_rows)
@@ -372,7 +373,13 @@ class BayesNetLearner(LearnerParameters):
         return self
 
     def _keep(
-        self, table: Table, problem: StructureProblem, learned: LearnedNetwork, result: Result, seed: int
+        self,
+        table: Table,
+        problem: StructureProblem,
+        learned: LearnedNetwork,
+        result: Result,
+        seed: int,
+        digest: str,
     ) -> None:
         """Set the fitted attributes."""
         cuts = learned.cuts
@@ -399,7 +406,7 @@ class BayesNetLearner(LearnerParameters):
                 "n_eval": result.n_eval,
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(self.cut_points or ()),
-                "data_sha256": table_digest(table),
+                "data_sha256": digest,
                 "shape": self.shape,
                 **learned.record,
                 **score_record(method, problem.scorer.rule, self.penalty),

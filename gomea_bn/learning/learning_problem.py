@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.columns import TALL_TABLE, extremes
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
@@ -230,7 +230,7 @@ def learning_problem(
         Pairs of variables that the search may join, from an earlier problem for the same table; by default
         `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
     deadline : float
-        Time of `perf_counter` after which no further first cuts of a tall table are made.
+        Time of `perf_counter` after which a large table gets no further first cuts or ranks of pairs; see `is_late`.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def learning_problem(
     is_discrete = all(v.n_levels for v in variables)
     if pairs is None:
         if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
-            pairs = _pairs_of_discrete(table, scorer, rules)
+            pairs = _pairs_of_discrete(table, scorer, rules, deadline)
         else:
             pairs = searched_pairs(table, scorer, rules, options.max_candidates, is_quick=options.is_hasty)
     return StructureProblem(
@@ -271,13 +271,15 @@ def learning_problem(
     )
 
 
-def _pairs_of_discrete(table: Table, scorer: FamilyScorer, rules: EdgeRules) -> NDArray[np.bool_] | None:
+def _pairs_of_discrete(
+    table: Table, scorer: FamilyScorer, rules: EdgeRules, deadline: float
+) -> NDArray[np.bool_] | None:
     """Return the pairs of many discrete columns: screened ones, and those that local searches over all pairs join.
 
     Tables that are too large for these searches get pairs of parents that matter only together.
     """
-    if len(scorer.variables) ** 2 * scorer.n_rows > _MOST_CLIMBED_CELLS:
-        return _varying_pairs(table, ranked_pairs(scorer, rules))
+    if _ranks_pairs(table):
+        return _varying_pairs(table, ranked_pairs(scorer, rules, partial(is_late, table, deadline)))
     pairs = searched_pairs(table, scorer, rules, "auto")
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
     joined = pairs_of_climbs(scorer, rules, _N_CLIMBS, generator)
@@ -285,9 +287,19 @@ def _pairs_of_discrete(table: Table, scorer: FamilyScorer, rules: EdgeRules) -> 
 
 
 def is_late(table: Table, deadline: float) -> bool:
-    """Return whether a time of `perf_counter` has passed after which no further first cuts of a table are made."""
-    # a run on fewer rows must be repeated by its evaluations
-    return table.n_rows > TALL_TABLE and perf_counter() > deadline
+    """Return whether a time of `perf_counter` has passed after which the preparation of a large table is cut short.
+
+    Large are tall tables, which then get no further first cuts, and those whose pairs are ranked, which then get no
+    further ranks. A run on other tables must be repeated by its evaluations.
+    """
+    return (table.n_rows > TALL_TABLE or _ranks_pairs(table)) and perf_counter() > deadline
+
+
+def _ranks_pairs(table: Table) -> bool:
+    """Return whether "auto" ranks the pairs of a discrete table, which is too large for local searches."""
+    n = len(table.columns)
+    is_large = n > UNSCREENED_VARIABLES and n**2 * table.n_rows > _MOST_CLIMBED_CELLS
+    return is_large and not any(column.is_continuous for column in table.columns)
 
 
 def _first_cuts(
@@ -439,25 +451,26 @@ def scored_variables(
                     ["merge rare levels"],
                 )
             variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
-        elif not np.isfinite(np.ptp(column.observed)):
+            continue
+        of_column = cells.get(column.name)
+        low, high = extremes(column.observed) if of_column is None else (of_column.low, of_column.high)
+        if not np.isfinite(high - low):
             raise GomeaBnError(
-                f"Column {column.name!r} ranges from {column.observed.min():g} to {column.observed.max():g}, too wide "
-                "for float64.",
+                f"Column {column.name!r} ranges from {low:g} to {high:g}, too wide for float64.",
                 ["rescale it"],
             )
-        elif column.name in fixed:
+        if column.name in fixed:
             policy = fixed_policy(column.name, column.observed, fixed[column.name])
-            variables.append(
-                ScoredVariable(column.name, column.values, 0, (policy,), shape, cells.get(column.name))
-            )
+            variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape, of_column))
         else:
             is_priced = options.discretizer == OPTIMAL
             most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
-            of_column = cells.get(column.name)
             numbers = _TALL_FIRST_BINS if is_priced and of_column is not None else None
-            policies = policy_library(column.observed, options.family, most, of_column, numbers)
+            policies = policy_library(
+                column.observed, options.family, most, of_column, numbers, joins_values=shape is not None
+            )
             if is_priced:
-                policies = _within_limits(policies, column.observed, options)
+                policies = _within_limits(policies, column.observed, (low, high), options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
             variables.append(ScoredVariable(column.name, column.values, 0, policies, shape, of_column))
@@ -504,7 +517,10 @@ def merged_library(policies: Iterable[Policy], proposed: Iterable[NDArray[np.flo
 
 
 def _within_limits(
-    policies: Iterable[Policy], values: NDArray[np.float64], options: LearningOptions
+    policies: Iterable[Policy],
+    values: NDArray[np.float64],
+    support: tuple[float, float],
+    options: LearningOptions,
 ) -> tuple[Policy, ...]:
     """Return the policies with bins that are too narrow or hold too few rows for pricing merged into a neighbour."""
     if options.shape == "marginal":
@@ -512,7 +528,6 @@ def _within_limits(
         return merged_library(
             (), [with_full_bins(p.cut_points, values, options.min_bin_count) for p in policies]
         )
-    support = float(values.min()), float(values.max())
     wide = [with_wide_bins(policy.cut_points, support, options.min_width) for policy in policies]
     return merged_library((), [with_full_bins(cuts, values, options.min_bin_count) for cuts in wide])
 

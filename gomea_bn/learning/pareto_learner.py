@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_table
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import check_objectives
@@ -42,7 +42,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.warm_up import compile_front_kernels
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.limits import FrontHistoryEntry
-from gomea_bn.runtime.threads import thread_count
+from gomea_bn.runtime.threads import in_background, thread_count
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ class ParetoBayesNetLearner(FrontParameters):
         began += compile_front_kernels(n_columns=len(table.names))
         seconds = began + preparation_seconds(limits) - perf_counter()
         options = options_of_run(given, table, seconds, section)
+        digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
             searched = FrontSearch(
                 learner=self,
@@ -234,7 +235,7 @@ class ParetoBayesNetLearner(FrontParameters):
                 f"{searched.result.n_eval:,} evaluations.",
                 [Setting("max_complexity"), "raise the limits of the search"],
             )
-        self._keep_front(table, searched, objectives, seed, is_cut_short=options != given)
+        self._keep_front(table, searched, objectives, seed, digest.result(), is_cut_short=options != given)
         return self
 
     def _keep_front(
@@ -243,6 +244,7 @@ class ParetoBayesNetLearner(FrontParameters):
         searched: SearchedFront,
         objectives: Sequence[str | OwnObjective],
         seed: int,
+        digest: str,
         *,
         is_cut_short: bool,
     ) -> None:
@@ -263,12 +265,11 @@ class ParetoBayesNetLearner(FrontParameters):
                 ),
                 stacklevel=3,
             )
-        record = front_record(self, searched, objectives)
         self.front_ = Front(
             [STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives],
             result.F,
-            FrontNetworks.of(self, searched, record["data_sha256"]),
+            FrontNetworks.of(self, searched, digest),
             table=table,
             expert=searched.expert,
-            record=record,
+            record=front_record(self, searched, objectives, digest),
         )

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gomea_bn.data.columns import TALL_TABLE, Column
+from gomea_bn.data.columns import ROWS_WORTH_THREADS, TALL_TABLE, Column
 from gomea_bn.data.table import Table
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -14,9 +14,6 @@ from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
 from gomea_bn.runtime.threads import in_threads
 
 __all__ = ["share_point_masses", "table_cells", "table_shapes"]
-
-# on fewer rows threads wait for each other
-_ROWS_WORTH_THREADS = 50_000
 
 _cells: WeakKeyDictionary[Table, dict[str, QuantileCells]] = WeakKeyDictionary()
 # by table, and by whether the fit is coarse
@@ -32,9 +29,15 @@ def table_cells(table: Table) -> dict[str, QuantileCells]:
         return {}
     if table not in _cells:
         tall = [column for column in table.columns if column.is_continuous and _is_tall(column)]
-        cells = in_threads(lambda column: quantile_cells(np.sort(column.observed)), tall)
+        cells = in_threads(
+            lambda column: quantile_cells(np.sort(column.observed)), tall, n_threads=_threads_of(table)
+        )
         _cells[table] = dict(zip((column.name for column in tall), cells, strict=True))
     return _cells[table]
+
+
+def _threads_of(table: Table) -> int:
+    return -1 if table.n_rows > ROWS_WORTH_THREADS else 1
 
 
 def _is_tall(column: Column) -> bool:
@@ -56,7 +59,7 @@ def table_shapes(table: Table, *, is_coarse: bool = False) -> dict[str, ColumnSh
                 return fit_shape_of_cells(column.observed, cells[column.name], is_coarse=is_coarse)
             return fit_shape(column.observed)
 
-        shapes = in_threads(fitted, continuous, n_threads=-1 if table.n_rows >= _ROWS_WORTH_THREADS else 1)
+        shapes = in_threads(fitted, continuous, n_threads=_threads_of(table))
         of_table[is_coarse] = dict(zip((column.name for column in continuous), shapes, strict=True))
     return of_table[is_coarse]
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import (
     MISSING_CODE,
+    ROWS_WORTH_THREADS,
     TALL_TABLE,
     Level,
     column_positions,
@@ -246,7 +247,7 @@ class DiscretizedBayesNet(Questions, Exports):
         edges = list(edges)
         curve_edges = list(curve_edges)
         parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
-        n_threads = -1 if table.n_rows > TALL_TABLE else 1
+        n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
 
         def codes_of(name: str) -> NDArray[Any]:
             values = columns[name].values

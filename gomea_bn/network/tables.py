@@ -27,6 +27,8 @@ __all__ = [
 
 # one gigabyte of float64
 _MOST_CELLS = 2**27
+# rows whose int64 positions stay in the cache of a core
+_ROWS_IN_CACHE = 1 << 16
 # NumPy allows 64 axes
 _MOST_AXES = 63
 
@@ -144,10 +146,34 @@ def _family_counts(
             f"The table of '{name}' with {counted(len(parents), 'parent')} would have {counted(n_cells, 'cell')}; the "
             f"limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
         )
+    if weights is None:
+        return _rows_of_cells(codes, parents, child, cards, n_cells).reshape(shape).astype(np.float64)
     is_complete = np.logical_and.reduce([codes[member] >= 0 for member in (*parents, child)])
     index = family_index(codes, parents, child, cards)[is_complete]
-    of_rows = None if weights is None else weights[is_complete]
-    return np.bincount(index, of_rows, minlength=n_cells).reshape(shape).astype(np.float64)
+    return np.bincount(index, weights[is_complete], minlength=n_cells).reshape(shape).astype(np.float64)
+
+
+def _rows_of_cells(
+    codes: Sequence[NDArray[np.int32]],
+    parents: Sequence[int],
+    child: int,
+    cards: Sequence[int],
+    n_cells: int,
+) -> NDArray[np.int64]:
+    """Return the number of complete rows per cell of the child's flattened table, int64 (n_cells,)."""
+    members = [codes[member] for member in (*parents, child)]
+    of_members = [cards[member] for member in (*parents, child)]
+    last = len(members) - 1
+    counts = np.zeros(n_cells, np.int64)
+    # blocks of rows stay in the cache of a core; a large table is not filled more often than needed
+    n_block = max(_ROWS_IN_CACHE, n_cells)
+    for start in range(0, len(members[last]), n_block):
+        block = [member[start : start + n_block] for member in members]
+        index = family_index(block, range(last), last, of_members)
+        if any(member.min() < 0 for member in block):
+            index = index[np.logical_and.reduce([member >= 0 for member in block])]
+        counts += np.bincount(index, minlength=n_cells)
+    return counts
 
 
 def _evenly_smoothed(

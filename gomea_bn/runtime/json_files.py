@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -91,8 +92,15 @@ def load_json(text: str, where: str) -> Any:
     """Return the value of JSON text; raises `GomeaBnError` for other text, NaN, infinities and duplicate keys."""
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise GomeaBnError(f"{where} is not JSON: {error}.") from error
+    except RecursionError as error:
+        raise GomeaBnError(
+            f"{where} is not JSON that can be read: its values are nested too deeply."
+        ) from error
+    except ValueError as error:
+        # Python's words advise to change a setting of Python
+        is_long = "integer string conversion" in str(error)
+        reason = f"an integer has more than {sys.get_int_max_str_digits():,} digits" if is_long else error
+        raise GomeaBnError(f"{where} is not JSON: {reason}.") from error
 
 
 def has_format(path: str | os.PathLike[str], form: str) -> bool:

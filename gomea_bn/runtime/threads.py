@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter
 from types import TracebackType
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.runtime.interrupts import noting_interrupts
 
-__all__ = ["StopFlag", "Workers", "in_threads", "one_blas_thread", "thread_count"]
+__all__ = ["StopFlag", "Workers", "in_background", "in_threads", "one_blas_thread", "thread_count"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -162,6 +162,15 @@ def in_threads(function: Callable[[T], R], items: Iterable[T], *, n_threads: int
     finally:
         # Ctrl-C waits for the items in work alone
         pool.shutdown(cancel_futures=True)
+
+
+def in_background(function: Callable[[T], R], item: T) -> Future[R]:
+    """Return the future of a call in a thread of its own; its `result` waits, and raises the error of the call."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="gomea-bn")
+    future = pool.submit(function, item)
+    # the thread ends after the call
+    pool.shutdown(wait=False)
+    return future
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

@@ -22,12 +22,15 @@ __all__ = [
     "equal_width_cuts",
     "fill_bin_codes",
     "fixed_policy",
+    "joined_to_values",
     "midpoint",
     "policy_library",
 ]
 
 # rows of float64 that stay in the cache of a core while they are compared with all cuts
 _ROWS_IN_CACHE = 1 << 16
+# differences of this share of a range are rounding
+_ROUNDING = 1e-9
 # codes are bytes
 MAX_CARDINALITY = 255
 
@@ -157,6 +160,18 @@ def _equal_width(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
     return equal_width_cuts(np.array([column.low, column.high]), n_bins)
 
 
+def joined_to_values(
+    numbers: NDArray[np.float64], values: NDArray[np.float64], least: float
+) -> NDArray[np.float64]:
+    """Return numbers, of which those at most `least` away from one of the ascending values are the nearest value."""
+    if not len(values):
+        return numbers
+    right = np.clip(np.searchsorted(values, numbers), 0, len(values) - 1)
+    left = np.maximum(right - 1, 0)
+    nearest = np.where(numbers - values[left] <= values[right] - numbers, values[left], values[right])
+    return np.where(np.abs(numbers - nearest) <= least, nearest, numbers)
+
+
 # cuts from the gaps of a column and the number of bins
 _CUTS_OF_FAMILY: dict[str, Callable[[_Gaps, int], NDArray[np.float64]]] = {
     "equal-frequency": _equal_frequency,
@@ -172,6 +187,8 @@ def policy_library(
     max_bins: int,
     cells: QuantileCells | None = None,
     numbers_of_bins: Iterable[int] | None = None,
+    *,
+    joins_values: bool = False,
 ) -> tuple[Policy, ...]:
     """Return the distinct policies of one variable with 2 to `max_bins` bins, fewest bins first.
 
@@ -186,12 +203,19 @@ def policy_library(
         Cells of the values, between which the cuts then lie.
     numbers_of_bins : iterable of int, optional
         The only numbers of bins; those above `max_bins` are left out. By default all.
+    joins_values : bool
+        Whether a cut of equal width that differs from a value by rounding is that value, so that the bins are the same
+        in all units.
     """
     cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
     gaps = _raw_gaps(values) if cells is None else _gaps_of_cells(cells)
     numbers = range(2, max_bins + 1) if numbers_of_bins is None else numbers_of_bins
-    distinct_cuts = {tuple(cut(gaps, k)): None for k in numbers if k <= max_bins}
+    cuts_of_numbers = [cut(gaps, k) for k in numbers if k <= max_bins]
+    if joins_values and family == "equal-width":
+        least = _ROUNDING * (gaps.high - gaps.low)
+        cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]
+    distinct_cuts = {tuple(cuts): None for cuts in cuts_of_numbers}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 
 

@@ -2,7 +2,8 @@
 
 The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
 weights maximise the likelihood of the rows when each row is left out. Bandwidths and bins have a least width, the
-resolution of the column, which bounds what repeated values can gain.
+resolution of the column, which bounds what repeated values can gain. So many rows that they were gathered into cells
+need no kernels: the density joins their shares between knots.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -51,32 +53,16 @@ _MOST_HISTOGRAM_ROWS = 5_000
 _MOST_HISTOGRAM_BINS = 24
 _N_ITERATIONS = 100
 _SQUARES = 16
+# differences of this share of a range are rounding
+_ROUNDING = 1e-12
+_ROUNDING_OF_DISTANCES = 1e-9
+# largest numbers of centres of a kernel density, of values that choose its bandwidth, and that choose weights
+_MOST_CENTRES = 512
+_MOST_JUDGED = 256
+_MOST_WEIGHED = 2_000
 _MOST_TAIL_KNOTS = 6
 # a component of a smaller weight has no parameters
 _LEAST_WEIGHT = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class _Detail:
-    """Numbers of values that a fit looks at.
-
-    Attributes
-    ----------
-    groups : int
-        Largest number of centres of a kernel density.
-    judged : int
-        About the largest number of values by which a bandwidth is chosen.
-    weighed : int
-        About the largest number of values by which the weights of the mixture are chosen.
-    """
-
-    groups: int
-    judged: int
-    weighed: int
-
-
-_FINE = _Detail(groups=512, judged=256, weighed=2_000)
-_COARSE = _Detail(groups=128, judged=128, weighed=400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +169,8 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
     Expectation maximisation finds the weights. The log likelihood before charges is at most that of the shape.
 
-    With more than 50,000 rows the rows of a cell, of at most about a thousandth of them, count at its median.
+    With more than 50,000 rows the density joins the shares of the rows between knots by lines. The rows of a cell, of
+    at most about a thousandth of them, count at its median.
     """
     checked = _checked(values)
     if len(checked) > TALL_TABLE and point_values is None:
@@ -200,7 +187,8 @@ def fit_shape_of_cells(
 ) -> ColumnShape:
     """Return the shape of a column of finite values, float64 (n_rows,), from its cells.
 
-    A coarse fit takes about a third of the time, since it looks at fewer values.
+    The density joins the shares of the rows between knots, which takes a tenth of the time of a mixture. A coarse fit
+    takes a third of that, since the cuts of a histogram are not among its knots.
     """
     middles, counts = cells.middles.copy(), cells.counts
     middles[0], middles[-1] = cells.low, cells.high
@@ -210,7 +198,7 @@ def fit_shape_of_cells(
         is_point = repeated_values(distinct, counts)
         return _fitted(distinct, counts, is_point, resolution(distinct[~is_point], counts[~is_point]))
     least = _resolution_of_cells(values, cells, is_point)
-    return _fitted(middles, counts, is_point, least, _COARSE if is_coarse else _FINE)
+    return _fitted(middles, counts, is_point, least, of_cells=True, is_coarse=is_coarse)
 
 
 def _fitted(
@@ -218,29 +206,30 @@ def _fitted(
     all_counts: NDArray[np.int64],
     is_point: NDArray[np.bool_],
     least: float,
-    detail: _Detail = _FINE,
+    *,
+    of_cells: bool = False,
+    is_coarse: bool = False,
 ) -> ColumnShape:
-    """Return the shape of ascending values with counts, some of which are point masses, given the resolution."""
+    """Return the shape of ascending values with counts, some of which are point masses, given the resolution.
+
+    The other options are those of `fit_shape_of_cells`.
+    """
     low, high = float(all_distinct[0]), float(all_distinct[-1])
     distinct, counts = all_distinct[~is_point], all_counts[~is_point]
     span = high - low
     # on [0, 1]
     scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)
-    histogram_cuts, histogram_cost = _histogram(scaled, counts, width)
-    edges = _edges(_knots(scaled, counts, histogram_cuts, width), low, high)
+    histogram_cuts, histogram_cost = (np.empty(0), 0.0) if is_coarse else _histogram(scaled, counts, width)
+    edges = _edges(_knots(scaled, counts, histogram_cuts, width), all_distinct)
     # where floats are coarse the edges are not exactly at the knots
     knots = (edges - low) / span
-    components = [
-        _uniform(scaled, knots),
-        _kernel(scaled, counts, width, knots, detail=detail),
-        _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
-    ]
-    centre, spread = _quartiles(scaled, counts)
-    if spread > _LEAST_SPREAD:
-        components.append(_kernel(scaled, counts, width, knots, (centre, spread), detail))
-    weights, of_mixture, charge = _best_mixture(components, counts, detail.weighed)
-    heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
-    masses = weights @ np.array([component.masses for component in components])
+    if of_cells:
+        heights, masses, of_rows, charge = _joined_shares(scaled, counts, knots)
+        charge += histogram_cost
+    else:
+        heights, masses, of_rows, charge = _mixture(
+            scaled, counts, width, knots, histogram_cuts, histogram_cost
+        )
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
     # lines between distant knots would hold more than the mixture does in the tails
     # widths of edges, since knots lose digits next to the middle of a wide range
@@ -252,7 +241,7 @@ def _fitted(
     shape = Shape(edges, heights[0], heights[1], points)
     # groups of rows make long tails look denser than the pieces of the shape are
     of_shape = float(counts @ shape.log_scaled_density(distinct))
-    log_likelihood = min(of_mixture + n_smooth * log(n_smooth / n_rows), of_shape) - charge
+    log_likelihood = min(of_rows + n_smooth * log(n_smooth / n_rows), of_shape) - charge
     log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
     return ColumnShape(shape, log_likelihood, least)
 
@@ -299,20 +288,80 @@ def _is_among(distinct: NDArray[np.float64], point_values: ArrayLike) -> NDArray
     return is_point
 
 
-def _edges(knots: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
-    """Return the knots in the units of the data, float64 (n_pieces + 1,), without those that rounding makes equal."""
-    inner = np.unique(low + knots[1:-1] * (high - low))
+def _edges(knots: NDArray[np.float64], distinct: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the knots in the units of ascending values, float64 (n_pieces + 1,), without equal ones.
+
+    A knot that is a value but for rounding is that value: the piece in which the value lies is then the same in all
+    units.
+    """
+    low, high = distinct[0], distinct[-1]
+    inner = low + knots[1:-1] * (high - low)
+    inner = np.unique(joined_to_values(inner, distinct, _ROUNDING * (high - low)))
     return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
 
 
+def _joined_shares(
+    scaled: NDArray[np.float64], counts: NDArray[np.int64], knots: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+    """Return what `_mixture` returns, for the shares of the rows between the knots, joined by lines or by steps.
+
+    The more likely of lines and steps is taken. Every share but one is a parameter.
+    """
+    n_rows = counts.sum()
+    below = np.interp(knots, scaled, np.cumsum(counts) - counts / 2)
+    below[0], below[-1] = 0.0, n_rows
+    widths = np.diff(knots)
+    masses = (1 - _LEAST_UNIFORM) * np.diff(below) / n_rows + _LEAST_UNIFORM * widths
+    steps = masses / widths
+    # at a knot, the line between the middles of its pieces
+    inner = (steps[:-1] * widths[1:] + steps[1:] * widths[:-1]) / (widths[:-1] + widths[1:])
+    ends = [max(2 * steps[0] - inner[0], steps[0] / 2), max(2 * steps[-1] - inner[-1], steps[-1] / 2)]
+    at_knots = np.concatenate((ends[:1], inner, ends[1:])) if len(inner) else np.repeat(steps, 2)
+    lines = np.stack((at_knots[:-1], at_knots[1:]))
+    lines *= 2 * steps / lines.sum(axis=0)
+    piece = np.clip(np.searchsorted(knots, scaled, side="right") - 1, 0, len(steps) - 1)
+    shares = (scaled - knots[piece]) / widths[piece]
+    of_steps = float(counts @ np.log(steps[piece]))
+    of_lines = float(counts @ np.log((1 - shares) * lines[0, piece] + shares * lines[1, piece]))
+    charge = PARAMETER_PRICE * (len(steps) - 1)
+    if of_steps > of_lines:
+        return np.stack((steps, steps)), masses, of_steps, charge
+    return lines, masses, of_lines, charge
+
+
+def _mixture(
+    scaled: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    width: float,
+    knots: NDArray[np.float64],
+    histogram_cuts: NDArray[np.float64],
+    histogram_cost: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+    """Return the mixture of densities at both ends of every piece, its mass in every piece, and two numbers of nats.
+
+    The numbers are the log likelihood of the rows and what the fit is charged. Values, width and knots are scaled to
+    [0, 1].
+    """
+    components = [
+        _uniform(scaled, knots),
+        _kernel(scaled, counts, width, knots),
+        _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
+    ]
+    centre, spread = _quartiles(scaled, counts)
+    if spread > _LEAST_SPREAD:
+        components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
+    weights, of_rows, charge = _best_mixture(components, counts)
+    heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
+    masses = weights @ np.array([component.masses for component in components])
+    return heights, masses, of_rows, charge
+
+
 def _best_mixture(
-    components: Sequence[_Component], counts: NDArray[np.int64], most_weighed: int
+    components: Sequence[_Component], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return what `_mixed` returns, for all components or for those that cost nothing, whichever is better."""
     costs = np.array([component.cost for component in components])
-    mixtures = [
-        _mixed(components, counts, taking_part, most_weighed) for taking_part in (costs == 0, costs >= 0)
-    ]
+    mixtures = [_mixed(components, counts, taking_part) for taking_part in (costs == 0, costs >= 0)]
     return max(mixtures, key=lambda mixture: mixture[1] - mixture[2])
 
 
@@ -320,7 +369,6 @@ def _mixed(
     components: Sequence[_Component],
     counts: NDArray[np.int64],
     takes_part: NDArray[np.bool_],
-    most_weighed: int = _FINE.weighed,
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the weights of greatest left-out likelihood, the first at least 1/100, and two numbers of nats.
 
@@ -336,7 +384,7 @@ def _mixed(
     charged = densities * np.exp(-charges / n_rows)[:, None]
     weights = takes_part / takes_part.sum()
     # some of very many values are enough for the weights
-    step = -(-len(counts) // most_weighed)
+    step = -(-len(counts) // _MOST_WEIGHED)
     some, rows = charged[:, ::step], counts[::step]
     for _ in range(_N_ITERATIONS):
         shares = some * weights[:, None]
@@ -402,7 +450,6 @@ def _kernel(
     least: float,
     knots: NDArray[np.float64],
     scale: tuple[float, float] | None = None,
-    detail: _Detail = _FINE,
 ) -> _Component:
     """Return the kernel density of the best bandwidth, on the given scale (centre, spread) if there is one.
 
@@ -415,12 +462,12 @@ def _kernel(
         at_knots, slope_at_knots = _stretched(knots, scale)
         least /= scale[1]
     low, high = at_knots[0], at_knots[-1]
-    sources, rows, group = _groups(places, counts, detail.groups)
+    sources, rows, group = _groups(places, counts, _MOST_CENTRES)
     n_rows, n_sources = rows.sum(), len(sources)
     mirrored = np.concatenate((sources, 2 * low - sources, 2 * high - sources))
     weights = np.tile(rows, 3).astype(np.float64)
     # actual values, not the means of groups: several rows at one place would look like a peak
-    judged = np.arange(0, len(places), -(-len(places) // detail.judged))
+    judged = np.arange(0, len(places), -(-len(places) // _MOST_JUDGED))
     judged_rows = np.add.reduceat(counts, judged)
     itself, own_group = np.arange(len(judged)), group[judged]
     largest = max((high - low) / 2, least)
@@ -521,8 +568,10 @@ def _knots(
     further = np.sort(np.concatenate((np.arange(1, n_even + 1) / (n_even + 1), quantiles)))
     knots = fixed.tolist()
     last = -np.inf
+    # distances of rounded values are often equal to it but for rounding
+    least = (1 - _ROUNDING_OF_DISTANCES) * width / 4
     for knot, distance in zip(further.tolist(), np.abs(further[:, None] - fixed).min(axis=1).tolist()):
-        if min(distance, knot - last) >= width / 4:
+        if min(distance, knot - last) >= least:
             knots.append(knot)
             last = knot
     return np.sort(knots)

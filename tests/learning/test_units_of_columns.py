@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
+from gomea_bn.problems.cuts.policies import bin_codes, policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.family_scorer import _log_width_sum
 
@@ -75,6 +76,47 @@ def test_columns_times_powers_of_two_give_the_same_network(discretizer, seed, ex
         assert (first.network_.cut_points[name] * factor).tolist() == second.network_.cut_points[
             name
         ].tolist()
+
+
+@pytest.mark.parametrize("discretizer", ["equal-frequency", "equal-width"])
+@pytest.mark.parametrize("seed", range(2))
+def test_other_units_leave_networks_of_other_cuts_to_the_last_bit(discretizer, seed):
+    frame = chain(seed)
+    other = frame * np.array([1.8, 0.01, 3.0, 25.4, 0.5]) + np.array([32.0, 1.0, 0.0, -7.0, 2.0])
+    first, second = learned(frame, discretizer), learned(other, discretizer)
+    assert first.score_ == second.score_
+    assert first.network_.edges == second.network_.edges
+    assert bins(first, frame) == bins(second, other)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4, 5])
+def test_other_units_leave_shapes_but_for_rounding(seed):
+    frame = chain(seed)
+    for name, factor, offset in zip(
+        frame, [1.8, 0.01, 3.0, 25.4, 0.5], [32.0, 1.0, 0.0, -7.0, 2.0], strict=True
+    ):
+        values = frame[name].to_numpy()
+        first, second = fit_shape(values), fit_shape(values * factor + offset)
+        assert first.log_likelihood == pytest.approx(second.log_likelihood, abs=1e-6)
+        assert len(first.shape.edges) == len(second.shape.edges)
+
+
+def test_a_cut_that_is_a_value_but_for_rounding_is_that_value():
+    values = np.arange(1, 12) / 10
+    inches = values * 2.54
+    for column in (values, inches):
+        for policy in policy_library(column, "equal-width", 8, joins_values=True):
+            cuts = policy.cut_points
+            nearest = np.abs(cuts[:, None] - column).min(axis=1)
+            assert ((nearest == 0) | (nearest > 1e-6)).all()
+    bins_of = [
+        [
+            bin_codes(column, p.cut_points).tolist()
+            for p in policy_library(column, "equal-width", 8, joins_values=True)
+        ]
+        for column in (values, inches)
+    ]
+    assert bins_of[0] == bins_of[1]
 
 
 def test_fronts_of_columns_times_powers_of_two_are_equal():

@@ -338,6 +338,29 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     assert 0 < problem.pairs.sum() < 30
 
 
+def test_late_ranks_name_the_columns_without_partners():
+    table = read_table(discrete_frame(1, 6, 300))
+    problem = learning_problem(table, LearningOptions(scoring_method="bdeu"))
+    names = [variable.name for variable in problem.scorer.variables]
+
+    def ranked(n_calls):
+        answers = iter([False] * n_calls)
+        return screening.ranked_pairs(problem.scorer, problem.edge_rules, lambda: next(answers, True))
+
+    whole = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    assert (ranked(12) == whole).all()
+    with pytest.warns(GomeaBnWarning) as warned:
+        without_sets = ranked(9)
+    assert f"The partners of 3 columns ({', '.join(map(repr, names[3:]))}) were ranked without" in str(
+        warned[0].message
+    )
+    assert "not ranked." not in str(warned[0].message)
+    assert without_sets.any(axis=1).all()
+    with pytest.warns(GomeaBnWarning, match="Those of 2 columns .* were not ranked"):
+        first = ranked(4)
+    assert not first[4:, 4:].any()
+
+
 def test_ranks_find_a_switch_between_two_parents():
     rng = np.random.default_rng(5)
     first, second, switch = rng.integers(0, 4, 1_500), rng.integers(0, 4, 1_500), rng.integers(0, 2, 1_500)
@@ -347,12 +370,12 @@ def test_ranks_find_a_switch_between_two_parents():
         ScoredVariable(f"v{i}", c.astype(np.int32), 4 if i < 3 else 2) for i, c in enumerate(columns)
     ]
     problem = make_problem(variables)
-    ranks = screening.Screening(problem.scorer).conditional_ranks()
+    ranks, _ = screening.Screening(problem.scorer).conditional_ranks()
     assert sorted(np.argsort(ranks[0])[:3].tolist()) == [1, 2, 3]
     assert ranks[0, 3] == 0
     assert ranks[0, 0] == len(columns)
     # the switch alone says nothing of the child
-    assert screening.Screening(problem.scorer).conditional_ranks(1)[0, 3] > 0
+    assert screening.Screening(problem.scorer).conditional_ranks(1)[0][0, 3] > 0
     pairs = screening.ranked_pairs(problem.scorer, problem.edge_rules)
     assert pairs[0, 3]
     assert (pairs == pairs.T).all()

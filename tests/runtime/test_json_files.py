@@ -7,7 +7,7 @@ import pytest
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.json_files import check_fields, field_of, read_json
+from gomea_bn.runtime.json_files import check_fields, field_of, load_json, read_json
 from gomea_bn.runtime.text_files import SIZE_VARIABLE, file_text, unpacked
 
 TEXT = '{"format": "gomea-bn network", "format_version": 1, "é": 2}'
@@ -147,3 +147,15 @@ def test_fields_are_checked_by_name_and_type():
         check_fields(entry, "x", ["a"], ["bb"])
     with pytest.raises(GomeaBnError, match=r"^x lacks the field 'c'"):
         check_fields(entry, "x", ["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" * 100_000, "its values are nested too deeply"),
+        ("9" * 5000, "an integer has more than 4,300 digits"),
+    ],
+)
+def test_json_beyond_the_limits_of_python_is_named(text, words):
+    with pytest.raises(GomeaBnError, match=words):
+        load_json(text, "The text")

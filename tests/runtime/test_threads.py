@@ -2,7 +2,7 @@
 
 import pytest
 
-from gomea_bn.runtime.threads import StopFlag, Workers
+from gomea_bn.runtime.threads import StopFlag, Workers, in_background
 
 
 def test_the_first_reason_to_stop_stays():
@@ -35,3 +35,9 @@ def test_every_block_is_run_once(inline):
     with Workers(3, StopFlag(None)) as workers:
         workers.run(lambda _thread, block: blocks.append(block), 20, n_threads=3, inline=inline, n_certain=0)
     assert sorted(blocks) == list(range(20))
+
+
+def test_a_call_in_the_background_gives_its_result_or_its_error():
+    assert in_background(sorted, [3, 1, 2]).result() == [1, 2, 3]
+    with pytest.raises(TypeError):
+        in_background(sorted, 5).result()

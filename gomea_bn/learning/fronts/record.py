@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.data.table import Table, table_digest
+from gomea_bn.data.table import Table
 from gomea_bn.learning.fronts.options import FrontParameters, OwnObjective
 from gomea_bn.learning.fronts.search import SearchedFront
 from gomea_bn.learning.fronts.search_space import named_edges
@@ -61,9 +61,12 @@ class FrontNetworks:
 
 
 def front_record(
-    learner: FrontParameters, searched: SearchedFront, objectives: Sequence[str | OwnObjective]
+    learner: FrontParameters,
+    searched: SearchedFront,
+    objectives: Sequence[str | OwnObjective],
+    digest: str,
 ) -> dict[str, Any]:
-    """Return the record of a fitted learner's run, in plain values."""
+    """Return the record of a fitted learner's run over a table with a digest, in plain values."""
     from gomea_bn.runtime.environment import environment
 
     algorithm = learner.algorithm or MOGOMEA()
@@ -71,7 +74,7 @@ def front_record(
     plain = (str, int, float, bool, type(None))
     record = {
         "seed": learner.seed_,
-        "data_sha256": table_digest(learner.table_),
+        "data_sha256": digest,
         "n_rows": learner.table_.n_rows,
         "dropped_rows": list(learner.table_.dropped_rows),
         "columns": column_summary(learner.table_),

@@ -17,6 +17,7 @@ from gomea_bn.network.inference.evidence import Reader, is_unknown, refuse_state
 from gomea_bn.network.value_kinds import level_column
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.log_sums import log_sum_exp
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
     from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["estimated_query", "joint_log_densities", "predict", "predict_proba", "refuse"]
+__all__ = ["estimated_query", "joint_log_densities", "predict", "predict_proba", "refuse", "refuse_gaps"]
+
+# what answers in place of an averaged network
+_ADVICE = (
+    "ask its attribute network, which answers by its tables",
+    "query(..., method='sampling') estimates distributions over bins and levels",
+    "BayesNetRegressor predicts one number",
+)
 
 
 def estimated_query(
@@ -210,13 +218,21 @@ def joint_log_densities(
     return np.asarray(np.sum(list(terms.values()), axis=0)).reshape(len(frame), len(values))
 
 
-def refuse(what: str) -> NoReturn:
+def refuse(what: str, advice: Sequence[str] = _ADVICE) -> NoReturn:
     """Raise that an averaged network does not know something, and what does."""
     raise GomeaBnError(
         f"An averaged network has no {what}: averages over sets of cuts and lines have no exact inference.",
+        list(advice),
+    )
+
+
+def refuse_gaps(names: Sequence[str]) -> NoReturn:
+    """Raise that an averaged network has no densities of rows in which some columns have missing cells."""
+    refuse(
+        f"densities of rows with missing cells, as in {listed(map(repr, names), 5)}",
         [
-            "ask its attribute network, which answers by its tables",
-            "query(..., method='sampling') estimates distributions over bins and levels",
-            "BayesNetRegressor predicts one number",
+            "ask its attribute network, which sums missing cells out by its tables",
+            "fill the cells",
+            "drop the rows",
         ],
     )

@@ -28,7 +28,6 @@ from gomea_bn.network.value_kinds import VALUES, level_column, own_name, own_val
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.log_sums import log_sum_exp
-from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -286,10 +285,9 @@ class AveragedBayesNet(AveragedExports):
         """
         with_gaps = [name for name in self.names if has_gaps(frame, [name])]
         if with_gaps:
-            from gomea_bn.network.averaged.answers import refuse
+            from gomea_bn.network.averaged.answers import refuse_gaps
 
-            where = listed(map(repr, with_gaps), 5)
-            refuse(f"densities of rows with missing cells, as in {where}")
+            refuse_gaps(with_gaps)
         total = np.zeros(len(frame), dtype=np.float64)
         for term in self.log_density_terms(frame).values():
             total += term
