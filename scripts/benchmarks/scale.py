@@ -266,7 +266,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--networks", default="hailfinder,hepar2,win95pts,andes", help="published networks of screening"
     )
     parser.add_argument("--sample-rows", type=int, default=1_000, help="number of rows of screening")
-    parser.add_argument("--without-peer", action="store_true", help="leave the peer out of learn and screening")
+    parser.add_argument(
+        "--without-peer", action="store_true", help="leave the peer out of learn and screening"
+    )
     options = parser.parse_args(arguments)
     for part in PARTS if options.part == "all" else [options.part]:
         PARTS[part](options)
