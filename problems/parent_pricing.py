@@ -157,7 +157,7 @@ class ParentLibraries:
     def _enlarged(
         self, v: int, parents: Parents, candidates: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the candidates that a parent set may take up, the larger sets, int64 (n, size + 1), and their scores."""
+        """Return the candidates that may join a parent set, the larger sets, int64 (n, size + 1), and their scores."""
         cells = float(self._cardinality[[v, *parents]].prod())
         others = np.setdiff1d(candidates, parents, assume_unique=True)
         others = others[cells * self._cardinality[others] <= self.rules.max_table_cells]
@@ -168,10 +168,10 @@ class ParentLibraries:
         return others, larger, self._scores(v, larger) if len(others) else np.empty(0)
 
     def widen(self, sets: Sequence[Parents]) -> bool:
-        """Join pairs outside `pairs` whose edge would raise the score of a graph, but for cycles; returns whether any is.
+        """Add pairs to `pairs` whose edge would raise the score of a graph, cycles aside; returns whether any does.
 
-        Every variable may take up one more parent, or one in place of another. Of each of these neighbours of its
-        parent set the best few partners join it.
+        Every variable may get one more parent, or another one in place of one. For each of these changes the best few
+        parents are added.
 
         Parameters
         ----------
@@ -451,9 +451,9 @@ def widened_pairs(
 ) -> WidenedPairs:
     """Return some pairs and those that they lack around the graph of a local search, in a few rounds.
 
-    A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and in
-    place of each of its parents. A ranking of pairs before any search takes the first of many variables that tell the
-    same, whereas those that are left gain little here.
+    A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
+    in place of each of its parents. A ranking before any search is filled by variables that tell the same; given one of
+    them as a parent, the others gain little.
 
     Parameters
     ----------

@@ -171,8 +171,7 @@ class StagedSearch:
 
     @property
     def _has_required_edges(self) -> bool:
-        lacks = self.problem.edge_rules.allowed[:, :, 0]
-        return not bool(lacks[np.triu_indices(len(lacks), 1)].all())
+        return bool(_required_edges(self.problem))
 
     def _stage_cuts(self, turn: int) -> Cuts:
         """Return the cuts of the next stage over graphs: the best network's, or first cuts if these are more.
@@ -211,12 +210,12 @@ class StagedSearch:
         Parameters
         ----------
         starts : sequence of _Network
-            The first one is where the climbs begin; without any it is a graph without edges.
+            The first one is where the climbs begin; without any it is a graph of required edges alone.
         """
         problem, limits = self.problem, self.settings.limits
-        nowhere = [0] * problem.n_nodes
-        without_edges = _Network([], problem.cuts(problem.genotype([], nowhere)))
-        self.best = starts[0] if starts else without_edges
+        required = _required_edges(problem)
+        plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
+        self.best = starts[0] if starts else plain
         self.objective = self._objective(self.best)
         n_evaluations, turn_of_gain = 0.0, 0
         for turn in range(_MOST_CLIMBS):
@@ -359,8 +358,8 @@ def searched(
 ) -> tuple[Result, float]:
     """Return the result of the search that suits a problem, in stages if its cuts are priced, and its effort.
 
-    The effort is that of `StagedSearch`, 0 for a search without stages. `start` is that of `StagedSearch.run`, by default
-    the graph from which the search of the problem begins.
+    The effort is that of `StagedSearch`, 0 for a search without stages. `start` is that of `StagedSearch.run`, by
+    default the graph from which a search of the problem begins.
     """
     if problem.first_cuts:
         search = StagedSearch(problem, settings)
@@ -377,6 +376,13 @@ def searched(
         checkpoint=settings.section,
     )
     return result, 0.0
+
+
+def _required_edges(problem: StructureProblem) -> list[tuple[int, int]]:
+    """Return the required arcs (parent, child)."""
+    allowed = problem.edge_rules.allowed
+    pairs = np.argwhere(np.triu(~allowed[:, :, 0], 1)).tolist()
+    return [(first, second) if allowed[first, second, 1] else (second, first) for first, second in pairs]
 
 
 def _cuts_state(cuts: Cuts) -> State:
