@@ -36,7 +36,7 @@ _KEPT_SETS = 6
 _MOST_RANKED = 5
 # families times rows, about a nanosecond each; with more, a sample of the rows is compared
 _MAX_VISITS = 4e9
-_FEWEST_ROWS = 1000
+_FEWEST_ROWS = 5000
 # any fixed number: candidates must be the same in every run on a table
 _ROW_SEED = 20240219
 
