@@ -113,6 +113,9 @@ class StagedSearch:
             if not self._is_resumed and self.problem.n_nodes > UNSCREENED_VARIABLES:
                 self._climb(starts)
                 starts = [self.best]
+                if self.stop.reason:
+                    # one evaluation is that of the best network
+                    self._length = 1
             while True:
                 if self._graph_cuts is None:
                     self._stage(self.problem, self._length, starts)

@@ -104,6 +104,25 @@ def test_climbs_keep_to_required_edges_and_limits(many_variables: None) -> None:
     assert np.isfinite(result.F[0])
 
 
+def test_ctrl_c_during_climbs_ends_the_search(many_variables: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    climbed = StagedSearch._climbed
+    calls = []
+
+    def interrupted(search: StagedSearch, *arguments: Any) -> list[tuple[int, int]]:
+        calls.append(arguments)
+        edges = climbed(search, *arguments)
+        # cuts of the first climb have been priced
+        if len(calls) == 2:
+            search.stop.raise_for("interrupt")
+        return edges
+
+    monkeypatch.setattr(StagedSearch, "_climbed", interrupted)
+    search, result = staged(random_network(12, random_state=4).sample(300, 4), Limits(max_seconds=60))
+    assert result.stopped_by == "interrupt"
+    assert result.n_eval == 1
+    assert search.problem.edges(result.X)
+
+
 def test_stages_of_graphs_take_the_finer_cuts() -> None:
     search, _ = staged(exclusive_or(), Limits(max_evaluations=600))
     no_cuts: dict[int, Any] = {v: np.empty(0) for v in range(3)}
