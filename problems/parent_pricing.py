@@ -9,7 +9,8 @@ one variable gets its best set, and all that this displaces get their best remai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any, Protocol
 
@@ -22,7 +23,7 @@ from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.refiner import Refiner, ValuesInUse
 from gomea_bn.problems.scores import is_gain, rounding
 
-__all__ = ["ParentLibraries", "ParentPricer"]
+__all__ = ["ParentLibraries", "ParentPricer", "WidenedPairs", "pairs_of_climbs", "widened_pairs"]
 
 Parents = tuple[int, ...]
 Arc = tuple[int, int]
@@ -33,6 +34,9 @@ _SCANS_PER_EVALUATION = 30
 _EFFORT_PER_EVALUATION = 2
 # graphs of fewer variables reach their optimum by moves of single variables
 _FEWEST_CHAINED = 100
+# of `widened_pairs`: rounds, and partners that one neighbour of a parent set may add
+_MOST_ROUNDS = 3
+_MOST_JOINED = 3
 
 
 class _Library:
@@ -82,6 +86,8 @@ class ParentLibraries:
 
     Attributes
     ----------
+    pairs : ndarray of shape (N, N), bool
+        Pairs that may be joined; `widen` adds to them.
     n_scored : int
         Number of families scored.
     n_scans : int
@@ -97,9 +103,9 @@ class ParentLibraries:
         may = np.where(lower, rules.allowed[:, :, 2].T, rules.allowed[:, :, 1]) & ~np.eye(n, dtype=np.bool_)
         must = may & ~np.where(lower, rules.allowed[:, :, 0].T, rules.allowed[:, :, 0])
         self.required = [set(np.flatnonzero(must[:, v]).tolist()) for v in range(n)]
-        self._candidates = [
-            np.flatnonzero(may[:, v] if pairs is None else may[:, v] & pairs[:, v]) for v in range(n)
-        ]
+        self._may = may
+        self.pairs = np.ones((n, n), np.bool_) if pairs is None else pairs.copy()
+        self._candidates = [np.flatnonzero(may[:, v] & self.pairs[:, v]) for v in range(n)]
         self._cardinality = scorer.rows.cardinality[scorer.view_offset[:-1]].astype(np.float64)
         self._libraries = [_Library() for _ in range(n)]
         self._words = -(-n // 64)
@@ -142,17 +148,53 @@ class ParentLibraries:
         for parent in parents:
             if parent not in self.required[v]:
                 self.enter(v, tuple(p for p in parents if p != parent))
-        cells = float(self._cardinality[[v, *parents]].prod())
-        candidates = np.setdiff1d(self._candidates[v], parents, assume_unique=True)
-        candidates = candidates[cells * self._cardinality[candidates] <= self.rules.max_table_cells]
-        if len(parents) < self.rules.max_indegree and len(candidates):
-            larger = np.column_stack([np.tile(np.array(parents, np.int64), (len(candidates), 1)), candidates])
-            larger.sort(axis=1)
-            scores = self._scores(v, larger)
-            for k in np.flatnonzero(scores > score + rounding(score)).tolist():
-                library.enter(tuple(larger[k].tolist()), float(scores[k]))
-                self._ranked[v] = None
+        _, larger, scores = self._enlarged(v, parents, self._candidates[v])
+        for k in np.flatnonzero(scores > score + rounding(score)).tolist():
+            library.enter(tuple(larger[k].tolist()), float(scores[k]))
+            self._ranked[v] = None
         return True
+
+    def _enlarged(
+        self, v: int, parents: Parents, candidates: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the candidates that may join a parent set, the larger sets, int64 (n, size + 1), and their scores."""
+        cells = float(self._cardinality[[v, *parents]].prod())
+        others = np.setdiff1d(candidates, parents, assume_unique=True)
+        others = others[cells * self._cardinality[others] <= self.rules.max_table_cells]
+        if len(parents) >= self.rules.max_indegree:
+            others = others[:0]
+        larger = np.column_stack([np.tile(np.array(parents, np.int64), (len(others), 1)), others])
+        larger.sort(axis=1)
+        return others, larger, self._scores(v, larger) if len(others) else np.empty(0)
+
+    def widen(self, sets: Sequence[Parents]) -> bool:
+        """Add pairs to `pairs` whose edge would raise the score of a graph, cycles aside; returns whether any does.
+
+        Every variable may get one more parent, or another one in place of one. For each of these changes the best few
+        parents are added.
+
+        Parameters
+        ----------
+        sets : sequence of tuple of int
+            Parents of every variable; they are in its library.
+        """
+        joined = np.zeros_like(self.pairs)
+        for v, parents in enumerate(sets):
+            outside = np.flatnonzero(self._may[:, v] & ~self.pairs[:, v])
+            present = self._libraries[v].score(parents)
+            fewer = [
+                tuple(p for p in parents if p != other) for other in parents if other not in self.required[v]
+            ]
+            for kept in [parents, *fewer]:
+                others, _, scores = self._enlarged(v, kept, outside)
+                best = np.argsort(-scores, kind="stable")[:_MOST_JOINED]
+                gaining = others[best[scores[best] > present + rounding(present)]]
+                joined[v, gaining] = joined[gaining, v] = True
+        self.pairs |= joined
+        for v in np.flatnonzero(joined.any(axis=0)).tolist():
+            self._candidates[v] = np.flatnonzero(self._may[:, v] & self.pairs[:, v])
+            self._libraries[v].expanded.clear()
+        return bool(joined.any())
 
     def _expand_all(self, sets: Iterable[Parents | None], stop: NDArray[np.uint8]) -> bool:
         """Expand one set of every variable until `stop` is raised; returns whether any had not been expanded before."""
@@ -225,6 +267,21 @@ class ParentLibraries:
             explored = True
         self.n_scans += int(work.n_scans[0])
         return sets
+
+    def improved(
+        self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
+    ) -> list[Parents]:
+        """Return the parents of every variable after moves of chains, if there are many, and of single variables.
+
+        Parameters
+        ----------
+        order, generator, stop
+            As of `climbed`.
+        """
+        if len(order) > _FEWEST_CHAINED:
+            self.expand_best(stop)
+            order = self.chained(order, generator, stop)
+        return self.climbed(order, generator, stop)
 
     def chained(
         self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
@@ -356,13 +413,8 @@ class ParentPricer(Refiner):
             parents[child].append(parent)
         for v, of_variable in enumerate(parents):
             self.libraries.enter(v, tuple(sorted(of_variable)))
-        order = _random_order(parents, generator)
-        if n > _FEWEST_CHAINED:
-            self.libraries.expand_best(self.stop)
-            order = self.libraries.chained(order, generator, self.stop)
-        sets = self.libraries.climbed(order, generator, self.stop)
-        edges = [(parent, v) for v, of_variable in enumerate(sets) for parent in of_variable]
-        return self.problem.genotype(edges, [0] * n)
+        sets = self.libraries.improved(_random_order(parents, generator), generator, self.stop)
+        return self.problem.genotype(_edges(sets), [0] * n)
 
 
 def pairs_of_climbs(
@@ -377,6 +429,59 @@ def pairs_of_climbs(
         for v, parents in enumerate(libraries.climbed(order, generator, np.zeros(1, np.uint8))):
             joined[v, list(parents)] = True
     return joined | joined.T
+
+
+@dataclass(frozen=True)
+class WidenedPairs:
+    """Pairs of variables that matter around a good graph, and that graph.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (N, N), bool
+        Symmetric.
+    edges : list of (parent, child)
+    """
+
+    pairs: NDArray[np.bool_]
+    edges: list[Arc]
+
+
+def widened_pairs(
+    scorer: FamilyScorer,
+    rules: EdgeRules,
+    pairs: NDArray[np.bool_],
+    generator: np.random.Generator,
+    is_late: Callable[[], bool] = lambda: False,
+) -> WidenedPairs:
+    """Return some pairs and those that they lack around the graph of a local search, in a few rounds.
+
+    A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
+    in place of each of its parents. A ranking before any search is filled by variables that tell the same; given one of
+    them as a parent, the others gain little.
+
+    Parameters
+    ----------
+    scorer : FamilyScorer
+        Every variable has one policy.
+    rules : EdgeRules
+    pairs : ndarray of shape (N, N), bool
+        Symmetric.
+    generator : numpy.random.Generator
+    is_late : callable
+        Whether no time is left, asked before every round.
+    """
+    libraries = ParentLibraries(scorer, rules, pairs)
+    never = np.zeros(1, np.uint8)
+    sets = libraries.improved(_random_order(libraries.required, generator), generator, never)
+    for _ in range(_MOST_ROUNDS):
+        if is_late() or not libraries.widen(sets):
+            break
+        sets = libraries.improved(_random_order(sets, generator), generator, never)
+    return WidenedPairs(libraries.pairs, _edges(sets))
+
+
+def _edges(sets: Sequence[Parents]) -> list[Arc]:
+    return [(parent, v) for v, of_variable in enumerate(sets) for parent in of_variable]
 
 
 def _chain(first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents]]) -> list[int]:

@@ -44,8 +44,10 @@ _KEPT_SETS = 6
 _MOST_RANKED = 5
 # families times rows, about a nanosecond each; with more, a sample of the rows is compared
 _MAX_VISITS = 4e9
-_QUICK_VISITS = 1e9
-_FEWEST_ROWS = 1000
+_FEWEST_ROWS = 5000
+# the same where time is short
+_MAX_QUICK_VISITS = 1e9
+_FEWEST_QUICK_ROWS = 1000
 # any fixed number: candidates must be the same in every run on a table
 _ROW_SEED = 20240219
 
@@ -178,8 +180,10 @@ class Screening:
     def __init__(self, scorer: FamilyScorer, *, is_quick: bool = False) -> None:
         self.n_variables = n = len(scorer.variables)
         n_families = 2.0 * n**2 * len(_BINS) ** 2
-        most_visits = _QUICK_VISITS if is_quick else _MAX_VISITS
-        n_rows = int(min(scorer.n_rows, max(_FEWEST_ROWS, most_visits / n_families)))
+        fewest, most_visits = _FEWEST_ROWS, _MAX_VISITS
+        if is_quick:
+            fewest, most_visits = _FEWEST_QUICK_ROWS, _MAX_QUICK_VISITS
+        n_rows = int(min(scorer.n_rows, max(fewest, most_visits / n_families)))
         rows = scorer.rows._replace(curves=no_curves())
         # (number of levels, N): by level the view of every variable; levels of discrete columns are the same
         self._views = np.unique([_nearest_views(scorer, bins) for bins in _BINS], axis=0)

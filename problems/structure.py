@@ -50,6 +50,8 @@ class StructureProblem(DiscreteDefaults):
     prices_parents : bool
         Whether the search moves variables in orders and lets parent sets enter libraries (`ParentPricer`). Every
         variable must have a single policy.
+    start : sequence of (parent, child)
+        Edges of a graph from which a search begins; without any it begins from random graphs.
 
     Attributes
     ----------
@@ -79,8 +81,10 @@ class StructureProblem(DiscreteDefaults):
         pairs: NDArray[np.bool_] | None = None,
         first_cuts: Mapping[int, Sequence[NDArray[np.float64]]] | None = None,
         prices_parents: bool = False,
+        start: Sequence[tuple[int, int]] = (),
     ) -> None:
         self.scorer = scorer
+        self.start = list(start)
         self.first_cuts = dict(first_cuts or {})
         self.pricing = pricing
         self.prices_parents = prices_parents

@@ -13,7 +13,7 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding
 from gomea_bn.large.counts import CountPlan, View
-from gomea_bn.large.opening import check_complete, opened_counter, sample_frame, silent
+from gomea_bn.large.opening import SourceFiles, check_complete, opened_counter, sample_frame, silent
 from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.smoothing import PseudoCount
@@ -57,8 +57,10 @@ def network_from_pieces(
     Raises
     ------
     GomeaBnError
-        For cut points or edges that do not fit the table, unreadable files, and missing values.
+        For cut points or edges that do not fit the table, unreadable files, files that change meanwhile, and missing
+        values.
     """
+    files = SourceFiles(source)
     with opened_counter(source, scheduler, n_jobs) as counter:
         rows, n_rows, _ = sample_frame(counter, sample_rows, 0)
         announce(f"{n_rows:,} rows; shapes and levels come from {len(rows):,} of them.")
@@ -80,6 +82,7 @@ def network_from_pieces(
         announce(f"All {coded.n_rows:,} rows read.")
         plan = CountPlan(_families(of_sample, table.names))
         counts = plan.tables(counter.count(plan))
+    files.check_unchanged()
     tables = {
         name: table_of_counts(of_family.astype(np.float64), pseudo_count)
         for name, of_family in zip(table.names, counts, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -12,14 +11,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.data.pieces import files_digest
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding, scaled_log_density
 from gomea_bn.large.climb import Climb, SearchRules
 from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, View
 from gomea_bn.large.grid_cuts import GridColumn
-from gomea_bn.large.opening import check_complete, opened_counter, print_line, sample_frame, silent
+from gomea_bn.large.opening import (
+    SourceFiles,
+    check_complete,
+    opened_counter,
+    print_line,
+    sample_frame,
+    silent,
+)
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import (
     LearningOptions,
@@ -153,8 +158,7 @@ class _Fit:
         self.learner = learner
         # of the sample too, which a seed that is drawn must repeat
         self.seed = seed_of(learner.random_state)
-        self.source = source
-        self.digest = _digest_of(source)
+        self.files = SourceFiles(source)
         self.counter = counter
         self.tell = tell
         self.stop = StopFlag(None)
@@ -276,7 +280,7 @@ class _Fit:
             drops_missing=self.learner.missing == "drop",
         )
         coded = self.counter.code(coding)
-        self._check_unchanged()
+        self.files.check_unchanged()
         self.n_readings += 1
         if self.learner.missing != "drop":
             check_complete(self.table, coded.n_missing)
@@ -299,11 +303,6 @@ class _Fit:
             else None
             for column in self.table.columns
         ]
-
-    def _check_unchanged(self) -> None:
-        """Raise if the files of the table were written to since the first reading."""
-        if self.digest != _digest_of(self.source):
-            raise GomeaBnError("Files of the table have changed while it was learned from.", ["start again"])
 
     def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
         """Return the shape of a column with its log likelihood over all rows.
@@ -475,11 +474,6 @@ class _Fit:
             },
         )
         return LargeFit(network, on_sample, score, record)
-
-
-def _digest_of(source: Any) -> str:
-    """Return what changes if files are written to, "" for a table that is in no files."""
-    return files_digest(source) if isinstance(source, (str, os.PathLike)) else ""
 
 
 def _described(climb: Climb, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.data.pieces import pieces_of
+from gomea_bn.data.pieces import files_digest, pieces_of
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.large.counts import FamilyCounter, LocalCounter
@@ -21,10 +22,32 @@ from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import listed
 
-__all__ = ["check_complete", "opened_counter", "print_line", "sample_frame", "silent"]
+__all__ = ["SourceFiles", "check_complete", "opened_counter", "print_line", "sample_frame", "silent"]
 
 # bytes of cells that stay in memory
 _MOST_BYTES = 2**30
+
+
+class SourceFiles:
+    """The files of a table in pieces as they are before the first reading; none for frames.
+
+    Parameters
+    ----------
+    source : path, pattern, Dask dataframe, or sequence of DataFrame
+        See `pieces_of`.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source = source if isinstance(source, (str, os.PathLike)) else None
+        self._digest = self._present_digest()
+
+    def _present_digest(self) -> str:
+        return "" if self._source is None else files_digest(self._source)
+
+    def check_unchanged(self) -> None:
+        """Raise if a file was written to, added or removed since the first reading."""
+        if self._digest != self._present_digest():
+            raise GomeaBnError("Files of the table have changed while they were read.", ["start again"])
 
 
 @contextmanager

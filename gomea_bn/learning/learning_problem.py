@@ -44,7 +44,7 @@ from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.parent_pricing import pairs_of_climbs
+from gomea_bn.problems.parent_pricing import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.screening import (
     UNSCREENED_VARIABLES,
@@ -254,9 +254,10 @@ def learning_problem(
     curves = curve_data(variables) if has_curves else None
     scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
     is_discrete = all(v.n_levels for v in variables)
+    start: list[tuple[int, int]] = []
     if pairs is None:
         if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
-            pairs = _pairs_of_discrete(table, scorer, rules, deadline)
+            pairs, start = _pairs_of_discrete(table, scorer, rules, deadline)
         else:
             pairs = searched_pairs(table, scorer, rules, options.max_candidates, is_quick=options.is_hasty)
     return StructureProblem(
@@ -268,22 +269,29 @@ def learning_problem(
         pairs=pairs,
         first_cuts=first,
         prices_parents=is_discrete,
+        start=start,
     )
 
 
 def _pairs_of_discrete(
     table: Table, scorer: FamilyScorer, rules: EdgeRules, deadline: float
-) -> NDArray[np.bool_] | None:
-    """Return the pairs of many discrete columns: screened ones, and those that local searches over all pairs join.
+) -> tuple[NDArray[np.bool_] | None, list[tuple[int, int]]]:
+    """Return the pairs of many discrete columns, and the edges of a graph from which their search begins.
 
-    Tables that are too large for these searches get pairs of parents that matter only together.
+    These are screened pairs, and those that local searches over all pairs join. Tables that are too large for these
+    searches get pairs of parents that matter only together, and as long as there is time those around a graph.
     """
-    if _ranks_pairs(table):
-        return _varying_pairs(table, ranked_pairs(scorer, rules, partial(is_late, table, deadline)))
-    pairs = searched_pairs(table, scorer, rules, "auto")
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
+    if _ranks_pairs(table):
+        no_time_left = partial(is_late, table, deadline)
+        ranked = _varying_pairs(table, ranked_pairs(scorer, rules, no_time_left))
+        if ranked is None or no_time_left():
+            return ranked, []
+        widened = widened_pairs(scorer, rules, ranked, generator, no_time_left)
+        return _varying_pairs(table, widened.pairs), widened.edges
+    pairs = searched_pairs(table, scorer, rules, "auto")
     joined = pairs_of_climbs(scorer, rules, _N_CLIMBS, generator)
-    return None if pairs is None else np.logical_or(pairs, joined)
+    return None if pairs is None else np.logical_or(pairs, joined), []
 
 
 def is_late(table: Table, deadline: float) -> bool:

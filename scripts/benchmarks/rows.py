@@ -1,14 +1,15 @@
 """Learning from tables in pieces: time and memory by the number of rows, threads and workers, and speed of counting.
 
     python scripts/benchmarks/rows.py learn FOLDER [--rows 1e4 1e5 1e6 1e7] [--variables 20] [--seconds 20]
-                                            [--threads 2] [--workers 0 1 2] [--in-memory 1e6]
+                                            [--threads 2] [--workers 0 1 2] [--in-memory 1e6] [--evaluations 50000]
     python scripts/benchmarks/rows.py count [--rows 1000000] [--variables 20]
 
 learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a million rows a file, unless they exist.
         Every run is a process of its own. Printed are seconds of the search on the sample and of everything, readings
         of the files, passes over the cells, the most memory of the process in GB, edges in common with the generating
         network and others, and the score per row. Rows up to --in-memory are also learned from a table in memory.
-        --workers is the number of processes of a Dask cluster on this machine; 0 stands for threads.
+        --workers is the number of processes of a Dask cluster on this machine; 0 stands for threads. With --evaluations
+        the search on the sample ends by their number, so that all ways begin with one network.
 count   Nanoseconds a row and family on one thread, of the same families: in memory, and from cells.
 """
 
@@ -60,7 +61,8 @@ def one_run(task: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of one run."""
     truth = random_network(task["variables"], kind="random", random_state=SEED_OF_NET)
     learner = BayesNetLearner(
-        max_seconds=task["seconds"],
+        max_seconds=None if task["evaluations"] else task["seconds"],
+        max_evaluations=task["evaluations"],
         n_jobs=task["threads"],
         random_state=1,
         curves="none",
@@ -115,6 +117,7 @@ def learn(options: argparse.Namespace) -> None:
                 "folder": str(folder),
                 "rows": n_rows,
                 "seconds": options.seconds,
+                "evaluations": options.evaluations,
                 "threads": options.threads,
                 "sample": options.sample,
                 "workers": workers,
@@ -209,6 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     learning = commands.add_parser("learn")
     learning.add_argument("folder", type=Path)
     learning.add_argument("--seconds", type=float, default=20)
+    learning.add_argument("--evaluations", type=int, help="in place of --seconds")
     learning.add_argument("--threads", type=int, default=2)
     learning.add_argument("--sample", type=int, default=200_000)
     learning.add_argument("--workers", nargs="+", type=int, default=[0])

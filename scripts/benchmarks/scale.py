@@ -1,6 +1,7 @@
 """Many variables: our learner and pyAgrum's tabu search, and seconds and memory without screening.
 
     python scripts/benchmarks/scale.py learn [--nets 1] [--seconds 590] [--discretizer equal-frequency] [--jobs 2]
+                                             [--variables 300 --edges 450] [--without-peer]
     python scripts/benchmarks/scale.py screening [--seconds 20] [--candidates 10,20,all] [--networks pigs,link]
                                                  [--sample-rows 5000] [--without-peer]
     python scripts/benchmarks/scale.py linkage
@@ -101,7 +102,7 @@ def learn(options: argparse.Namespace) -> None:
         true_fit = DiscretizedBayesNet.from_table(table, truth.edges, truth.cut_points)
         rows.append(row_of("true graph and cuts, our tables", true_fit, truth, held_out, 0.0))
         cuts, discrete = quantile_bins(table, 5)
-        for score in ("bic", "bdeu"):
+        for score in () if options.without_peer else ("bic", "bdeu"):
             run = run_peer("pyAgrum tabu", discrete, score, 1.0, timeout=options.peer_seconds)
             if run.edges is None:
                 rows.append((f"pyAgrum tabu, {score}: {run.note}", f"{run.seconds:.1f}", *["-"] * 5))
@@ -265,7 +266,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--networks", default="hailfinder,hepar2,win95pts,andes", help="published networks of screening"
     )
     parser.add_argument("--sample-rows", type=int, default=1_000, help="number of rows of screening")
-    parser.add_argument("--without-peer", action="store_true", help="leave the peer out of screening")
+    parser.add_argument(
+        "--without-peer", action="store_true", help="leave the peer out of learn and screening"
+    )
     options = parser.parse_args(arguments)
     for part in PARTS if options.part == "all" else [options.part]:
         PARTS[part](options)

@@ -345,8 +345,22 @@ def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path,
         return table
 
     monkeypatch.setattr(learning._Fit, "_sample", then_written)
-    with pytest.raises(GomeaBnError, match="have changed while it was learned from"):
+    with pytest.raises(GomeaBnError, match="have changed while they were read"):
         learner.fit(tmp_path)
+
+
+def test_files_that_change_while_tables_are_counted_are_an_error(frame, fit, tmp_path) -> None:
+    frame.to_parquet(tmp_path / "rows.parquet")
+
+    def write_at_the_end(line: str) -> None:
+        if line.endswith("rows read."):
+            frame.iloc[:3_000].to_parquet(tmp_path / "more.parquet")
+
+    network = fit.network
+    with pytest.raises(GomeaBnError, match="have changed while they were read"):
+        network_from_pieces(
+            tmp_path, network.edges, network.cut_points, sample_rows=1_000, announce=write_at_the_end
+        )
 
 
 def test_a_damaged_file_is_named(frame, learner, tmp_path) -> None:

@@ -21,7 +21,14 @@ from gomea_bn.problems.kernels.insertion import (
     choose_sets,
     reinsert_all,
 )
-from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer, Parents, _chain, pairs_of_climbs
+from gomea_bn.problems.parent_pricing import (
+    ParentLibraries,
+    ParentPricer,
+    Parents,
+    _chain,
+    pairs_of_climbs,
+    widened_pairs,
+)
 
 NEVER = np.zeros(1, np.uint8)
 
@@ -252,6 +259,43 @@ def test_pairs_without_genes_stay_apart():
     assert {frozenset(edge) for edge in problem.edges(improved)} <= {frozenset({0, 1}), frozenset({2, 3})}
 
 
+def test_pairs_widen_where_a_further_or_another_parent_pays():
+    rng = np.random.default_rng(2)
+    a, b, noise = rng.integers(0, 3, (3, 600))
+    # a rough copy of `b` hides it, and `a` pays next to either
+    rough = np.where(rng.random(600) < 0.2, rng.integers(0, 3, 600), b)
+    columns = [(a + b) // 2, a, b, rough, noise]
+    columns = [column.astype(np.int32) for column in columns]
+    problem = make_problem([ScoredVariable(f"v{i}", column, 3) for i, column in enumerate(columns)])
+    pairs = np.zeros((5, 5), np.bool_)
+    pairs[0, 1] = pairs[1, 0] = pairs[0, 3] = pairs[3, 0] = True
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, pairs)
+    sets = [(1, 3), (), (), (), ()]
+    libraries.enter(0, (1, 3))
+    assert libraries.widen(sets)
+    assert libraries.pairs[0, 2]
+    assert libraries.pairs[2, 0]
+    assert not libraries.pairs[0, 4]
+    assert not pairs[0, 2]
+    widened = widened_pairs(problem.scorer, problem.edge_rules, pairs, rng)
+    assert {frozenset({0, 1}), frozenset({0, 2})} <= {frozenset(edge) for edge in widened.edges}
+    assert all(widened.pairs[edge] for edge in widened.edges)
+    # nothing gains around the graph of the last round, or the rounds are over
+    everything = np.ones((5, 5), np.bool_)
+    assert not ParentLibraries(problem.scorer, problem.edge_rules, everything).widen([()] * 5)
+
+
+def test_required_parents_are_not_exchanged():
+    frame = discrete_frame(2, 5, 300)
+    names = list(frame.columns)
+    knowledge = ExpertKnowledge(required_edges=[(names[4], names[0])], max_indegree=1)
+    problem = problem_of(frame, knowledge=knowledge)
+    required = np.zeros((5, 5), np.bool_)
+    required[0, 4] = required[4, 0] = True
+    edges = widened_pairs(problem.scorer, problem.edge_rules, required, np.random.default_rng(0)).edges
+    assert [parent for parent, child in edges if child == 0] == [4]
+
+
 def test_more_variables_than_bits_of_a_word():
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 2, (70, 80))
@@ -334,8 +378,28 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     problem = learning_problem(table, LearningOptions(scoring_method="bdeu"))
     expected = screening.ranked_pairs(problem.scorer, problem.edge_rules)
     expected[6] = expected[:, 6] = False
-    assert (problem.pairs == expected).all()
+    assert (problem.pairs >= expected).all()
     assert 0 < problem.pairs.sum() < 30
+    # the search begins from a graph within the pairs
+    assert problem.start
+    assert all(problem.pairs[edge] for edge in problem.start)
+    options = LearningOptions(scoring_method="bdeu", is_hasty=True)
+    quick = learning_problem(table, options)
+    assert (quick.pairs == expected).all()
+    assert not quick.start
+
+
+def test_search_of_a_large_table_is_at_least_as_good_as_its_start(monkeypatch):
+    frame = discrete_frame(4, 6, 300)
+    monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
+    monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
+    problem = problem_of(frame)
+    of_start = score_of(problem, problem.genotype(problem.start, [0] * 6))
+    # two evaluations are those of the first solutions
+    learner = BayesNetLearner(
+        scoring_method="bdeu", equivalent_sample_size=1.0, max_evaluations=2, random_state=1
+    ).fit(frame)
+    assert learner.score_ >= of_start + problem.scorer.constant_score - 1e-9
 
 
 def test_late_ranks_name_the_columns_without_partners():

@@ -128,6 +128,10 @@ class SearchRounds:
                 total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
                 self.history.append(total)
 
+    def note_start(self, objective: float) -> None:
+        """Add an objective that was reached before the first run."""
+        self.history.append(HistoryEntry(self.stop.seconds, 0, objective, 1))
+
     def note_objective(self, objective: float) -> None:
         """Add an objective that was reached after a run has ended, if it improves on the history."""
         if objective < self.history[-1].objective:

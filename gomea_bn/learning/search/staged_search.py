@@ -13,6 +13,9 @@ from gomea_bn.learning.search.search_rounds import SearchRounds
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
+from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
+from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.screening import UNSCREENED_VARIABLES
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Limits, Result
@@ -29,6 +32,11 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
+# many variables: climbs over graphs before the first stage, and climbs without a gain after which it begins
+_MOST_CLIMBS = 12
+_IDLE_CLIMBS = 3
+# share of the time for them
+_CLIMBING_SHARE = 0.5
 # share of the time that stays for the tables if some columns follow curves
 _TABLE_SHARE = 0.2
 # reasons why a stage ends, although the search may go on
@@ -102,6 +110,12 @@ class StagedSearch:
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
         with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
+            if not self._is_resumed and self.problem.n_nodes > UNSCREENED_VARIABLES:
+                self._climb(starts)
+                starts = [self.best]
+                if self.stop.reason:
+                    # one evaluation is that of the best network
+                    self._length = 1
             while True:
                 if self._graph_cuts is None:
                     self._stage(self.problem, self._length, starts)
@@ -160,8 +174,7 @@ class StagedSearch:
 
     @property
     def _has_required_edges(self) -> bool:
-        lacks = self.problem.edge_rules.allowed[:, :, 0]
-        return not bool(lacks[np.triu_indices(len(lacks), 1)].all())
+        return bool(_required_edges(self.problem))
 
     def _stage_cuts(self, turn: int) -> Cuts:
         """Return the cuts of the next stage over graphs: the best network's, or first cuts if these are more.
@@ -185,13 +198,60 @@ class StagedSearch:
 
     def _leaner(self, network: _Network, objective: float) -> tuple[_Network, float]:
         """Return the network without idle cuts if that is better, and its objective."""
-        problem = self.problem
         if not self._has_curves:
             return network, objective
         lean = self._without_idle_cuts(network)
-        families = problem.families(_genotypes(problem, [lean])[0])
-        of_lean = -float(problem.scorer.score(families, use_cache=False).sum())
+        of_lean = self._objective(lean)
         return (lean, of_lean) if of_lean < objective else (network, objective)
+
+    def _climb(self, starts: Sequence[_Network]) -> None:
+        """Find the best network of many variables from which the first stage begins.
+
+        Local searches over graphs with given cuts take turns with pricing while the score rises. The populations of a
+        stage need minutes for what a local search with libraries of parent sets finds in seconds.
+
+        Parameters
+        ----------
+        starts : sequence of _Network
+            The first one is where the climbs begin; without any it is a graph of required edges alone.
+        """
+        problem, limits = self.problem, self.settings.limits
+        required = _required_edges(problem)
+        plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
+        self.best = starts[0] if starts else plain
+        self.objective = self._objective(self.best)
+        n_evaluations, turn_of_gain = 0.0, 0
+        for turn in range(_MOST_CLIMBS):
+            cuts = self._stage_cuts(turn)
+            graphs = problem.with_cuts(cuts)
+            libraries = ParentLibraries(graphs.scorer, graphs.edge_rules, graphs.pairs)
+            network = self._priced(_Network(self._climbed(graphs, libraries), cuts))
+            objective = self._objective(network)
+            if is_gain(self.objective - objective, self.objective):
+                self.best, self.objective, turn_of_gain = network, objective, turn
+                self.rounds.note_start(objective)
+            n_evaluations += libraries.effort
+            seconds = np.inf if limits.max_seconds is None else _CLIMBING_SHARE * limits.max_seconds
+            is_over = n_evaluations > limits.evaluations or self.stop.seconds > seconds
+            if is_over or turn - turn_of_gain >= _IDLE_CLIMBS or self.stop.flag[0]:
+                break
+
+    def _climbed(self, graphs: StructureProblem, libraries: ParentLibraries) -> list[tuple[int, int]]:
+        """Return the edges of the graph at which a local search from the best graph ends, under one policy each."""
+        pricer = ParentPricer(graphs, libraries, self.stop.flag)
+        generator = np.random.default_rng([self.settings.seed, self.problem.n_nodes])
+        genotype = graphs.genotype(self.best.edges, [0] * graphs.n_nodes)
+        improved: list[NDArray[np.int16]] = []
+
+        def climb(_thread: int, _block: int) -> None:
+            improved.append(pricer.improved(genotype, generator, lambda _gene: np.empty(0, np.int64)))
+
+        self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
+        return graphs.edges(improved[0]) if improved else self.best.edges
+
+    def _objective(self, network: _Network) -> float:
+        families = self.problem.families(_genotypes(self.problem, [network])[0])
+        return -float(self.problem.scorer.score(families, use_cache=False).sum())
 
     def _idle_variables(self, network: _Network) -> list[int]:
         """Return the variables with free cuts that are in families with curves, and in no family with a table."""
@@ -301,11 +361,14 @@ def searched(
 ) -> tuple[Result, float]:
     """Return the result of the search that suits a problem, in stages if its cuts are priced, and its effort.
 
-    The effort is that of `StagedSearch`, 0 for a search without stages. `start` is that of `StagedSearch.run`.
+    The effort is that of `StagedSearch`, 0 for a search without stages. `start` is that of `StagedSearch.run`, by
+    default the graph from which a search of the problem begins.
     """
     if problem.first_cuts:
         search = StagedSearch(problem, settings)
         return search.run(start), search.effort
+    if start is None and problem.start:
+        start = problem.start, {}
     result = settings.algorithm.run(
         problem,
         settings.limits,
@@ -316,6 +379,13 @@ def searched(
         checkpoint=settings.section,
     )
     return result, 0.0
+
+
+def _required_edges(problem: StructureProblem) -> list[tuple[int, int]]:
+    """Return the required arcs (parent, child)."""
+    allowed = problem.edge_rules.allowed
+    pairs = np.argwhere(np.triu(~allowed[:, :, 0], 1)).tolist()
+    return [(first, second) if allowed[first, second, 1] else (second, first) for first, second in pairs]
 
 
 def _cuts_state(cuts: Cuts) -> State:

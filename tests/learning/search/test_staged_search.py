@@ -71,6 +71,58 @@ def test_the_result_is_the_best_of_all_stages_with_the_counts_of_all() -> None:
     assert result.history[-1].n_eval == before_best + search.stages[best].history[-1].n_eval
 
 
+@pytest.fixture
+def many_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let searches over few variables begin as those over many."""
+    monkeypatch.setattr("gomea_bn.learning.search.staged_search.UNSCREENED_VARIABLES", 3)
+
+
+def test_searches_over_many_variables_begin_with_climbs(many_variables: None) -> None:
+    truth = random_network(12, random_state=4)
+    frame = truth.sample(300, 4)
+    search, result = staged(frame, Limits(max_evaluations=600))
+    # of the first stage, the first solution is that of the climbs
+    assert result.history[0].n_eval == 0
+    assert result.history[0].objective >= result.F[0]
+    assert all(before.objective > after.objective for before, after in pairwise(result.history))
+    true = {frozenset(edge) for edge in truth.edges}
+    position = {name: v for v, name in enumerate(frame)}
+    found = {frozenset(edge) for edge in search.problem.edges(result.X)}
+    assert len(found & {frozenset(position[name] for name in edge) for edge in true}) >= 0.5 * len(true)
+    assert -search.problem.scorer.score(search.problem.families(result.X)).sum() == pytest.approx(result.F[0])
+
+
+def test_climbs_keep_to_required_edges_and_limits(many_variables: None) -> None:
+    frame = random_network(6, random_state=4).sample(200, 4)
+    knowledge = ExpertKnowledge(required_edges=[("X6", "X1")], max_indegree=1)
+    search, result = staged(frame, Limits(max_evaluations=50), knowledge=knowledge)
+    edges = search.problem.edges(result.X)
+    assert (5, 0) in edges
+    assert len({child for _, child in edges}) == len(edges)
+    search, result = staged(frame, Limits(max_seconds=1e-6))
+    assert result.stopped_by == "max_seconds"
+    assert np.isfinite(result.F[0])
+
+
+def test_ctrl_c_during_climbs_ends_the_search(many_variables: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    climbed = StagedSearch._climbed
+    calls = []
+
+    def interrupted(search: StagedSearch, *arguments: Any) -> list[tuple[int, int]]:
+        calls.append(arguments)
+        edges = climbed(search, *arguments)
+        # cuts of the first climb have been priced
+        if len(calls) == 2:
+            search.stop.raise_for("interrupt")
+        return edges
+
+    monkeypatch.setattr(StagedSearch, "_climbed", interrupted)
+    search, result = staged(random_network(12, random_state=4).sample(300, 4), Limits(max_seconds=60))
+    assert result.stopped_by == "interrupt"
+    assert result.n_eval == 1
+    assert search.problem.edges(result.X)
+
+
 def test_stages_of_graphs_take_the_finer_cuts() -> None:
     search, _ = staged(exclusive_or(), Limits(max_evaluations=600))
     no_cuts: dict[int, Any] = {v: np.empty(0) for v in range(3)}
