@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from typing import ClassVar
@@ -141,10 +140,13 @@ class StandIn(FrontParameters):
     most: float | None = None
     seed = 5
 
-    @functools.wraps(FrontParameters.__init__)
     def __init__(self, discretizer="equal-frequency", **parameters):
         super().__init__(discretizer, **parameters)
         type(self).given = {"discretizer": discretizer, **parameters}
+
+    @classmethod
+    def _parameter_names(cls):
+        return FrontParameters._parameter_names()
 
     def fit(self, frame, *, checkpoint=None):
         if self.stop == "nothing":
