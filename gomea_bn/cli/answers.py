@@ -25,7 +25,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.plain_help import PlainCommand
 from gomea_bn.cli.running import loaded_rows, printed_warnings
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted, listed
 

@@ -10,7 +10,7 @@ from gomea_bn.cli.named_networks import named_network
 from gomea_bn.cli.options import Data, reads_table
 from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say
 from gomea_bn.cli.running import limit, loaded_rows, printed_warnings
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import shown_name
 

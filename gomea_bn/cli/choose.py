@@ -37,7 +37,7 @@ from gomea_bn.cli.output import (
     say,
 )
 from gomea_bn.cli.running import loaded_rows, printed_warnings
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import format_of
 from gomea_bn.texts import listed

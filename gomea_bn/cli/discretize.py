@@ -33,7 +33,7 @@ from gomea_bn.cli.output import (
     spelling,
 )
 from gomea_bn.cli.running import limit, loaded_data, printed_warnings
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import shown_name
@@ -218,7 +218,7 @@ def _write_and_print(
 ) -> None:
     """Write the files, print the cuts, and say where the files are."""
     from gomea_bn.discretization.cut_files import write_cut_file
-    from gomea_bn.runtime.atomic_files import write_text
+    from gomea_bn.runtime.files.atomic_files import write_text
 
     written: list[Path] = []
     problem: GomeaBnError | None = None

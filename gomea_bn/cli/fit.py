@@ -31,12 +31,12 @@ from gomea_bn.cli.output import (
     say,
 )
 from gomea_bn.cli.running import loaded_data, printed_warnings
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
-    from gomea_bn.data.loading import Loaded
+    from gomea_bn.data.files.loading import Loaded
     from gomea_bn.data.table import Table
 
 __all__ = ["fit"]
@@ -82,7 +82,7 @@ def fit(
     shapes=shapes_of_cuts(table, cut_points)). Exit codes: 0 done, 1 not written, 2
     wrong use, 3 graph or data unusable, 130 interrupted.
     """
-    from gomea_bn.data.loading import load
+    from gomea_bn.data.files.loading import load
     from gomea_bn.data.pieces import is_in_pieces
     from gomea_bn.data.sources import AVAILABLE, treatment_in_reading
     from gomea_bn.errors import check_choice

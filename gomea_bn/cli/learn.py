@@ -58,7 +58,7 @@ from gomea_bn.cli.options import (
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
 from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option
 
 if TYPE_CHECKING:

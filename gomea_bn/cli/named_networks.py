@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import FORMATS, format_of, network_from_file
-from gomea_bn.runtime.folder_exchange import finish_exchange
-from gomea_bn.runtime.json_files import read_json
+from gomea_bn.runtime.files.folder_exchange import finish_exchange
+from gomea_bn.runtime.files.json_files import read_json
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
 def _is_of_expert(path: str) -> bool:
     """Return whether a file holds an expert's network, whose bins and probabilities may be missing."""
     from gomea_bn.expert.files import FORMAT
-    from gomea_bn.runtime.json_files import has_format
+    from gomea_bn.runtime.files.json_files import has_format
 
     return path.lower().endswith(_OF_EXPERTS) or (
         path.lower().endswith(".json") and has_format(Path(path), FORMAT)

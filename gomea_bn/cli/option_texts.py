@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.cli.output import say
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option
-from gomea_bn.runtime.text_files import file_text, prefixed_errors
+from gomea_bn.runtime.files.text_files import file_text, prefixed_errors
 
 if TYPE_CHECKING:
-    from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.network.distributions.smoothing import PseudoCount
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.checkpoints import Checkpoint
 

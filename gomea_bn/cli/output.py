@@ -100,7 +100,7 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
 
 def deliver(text: str, out: Path | None) -> None:
     """Print a text, or write it to a file; exits with code 1 if that cannot be written."""
-    from gomea_bn.runtime.atomic_files import write_text
+    from gomea_bn.runtime.files.atomic_files import write_text
 
     if out is None:
         typer.echo(text, nl=False)
@@ -129,7 +129,7 @@ def deliver_frame(
         Whether the index is a column.
     """
     from gomea_bn.data.frames import require_pyarrow
-    from gomea_bn.runtime.atomic_files import write_bytes
+    from gomea_bn.runtime.files.atomic_files import write_bytes
 
     if out is None or not as_parquet:
         deliver(frame.to_csv(lineterminator="\n", index=index), out)
@@ -147,7 +147,7 @@ def check_writable(target: Path) -> None:
 
     Its folder is missing or may not be written to, it is a folder itself, or its name is too long.
     """
-    from gomea_bn.runtime.atomic_files import check_name
+    from gomea_bn.runtime.files.atomic_files import check_name
 
     if not os.path.isdir(target.absolute().parent) or os.path.isdir(target):
         fail(f"Cannot write '{target}': its folder must exist, and it must not be a folder itself.", FAILED)

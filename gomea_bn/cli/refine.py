@@ -22,7 +22,7 @@ from gomea_bn.cli.output import (
     say,
 )
 from gomea_bn.cli.running import limit, loaded_rows, printed_warnings
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import shown_name
 

@@ -19,8 +19,8 @@ from gomea_bn.runtime.interrupts import delayed_interrupts, signal_exit_code
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.data.loading import Loaded
-    from gomea_bn.data.reading import ReadingOptions
+    from gomea_bn.data.files.loading import Loaded
+    from gomea_bn.data.files.reading import ReadingOptions
     from gomea_bn.data.table import Table
 
 __all__ = [
@@ -57,7 +57,7 @@ def read_data(
 
 def loaded_data(data: Path, reading: ReadingOptions) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
-    from gomea_bn.data.loading import load
+    from gomea_bn.data.files.loading import load
 
     try:
         return load(data, reading)

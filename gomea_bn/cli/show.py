@@ -12,7 +12,7 @@ from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
 from gomea_bn.cli.running import loaded_rows
-from gomea_bn.data.reading import ReadingOptions
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import listed, shown_name
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from gomea_bn.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from gomea_bn.data.files.table_files import read_frame
     from gomea_bn.data.table import Column, Table, read_table
-    from gomea_bn.data.table_files import read_frame
 
 __all__ = [
     "Column",
@@ -22,7 +22,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "Column": "gomea_bn.data.table",
         "Table": "gomea_bn.data.table",
-        "read_frame": "gomea_bn.data.table_files",
+        "read_frame": "gomea_bn.data.files.table_files",
         "read_table": "gomea_bn.data.table",
     },
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.reading import Note
+from gomea_bn.data.files.reading import Note
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import listed
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column
-from gomea_bn.data.numerals import is_number
-from gomea_bn.data.reading import Note
+from gomea_bn.data.files.numerals import is_number
+from gomea_bn.data.files.reading import Note
 from gomea_bn.errors import Option
 from gomea_bn.texts import counted, listed, percent
 

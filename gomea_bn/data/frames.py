@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.headers import column_names
+from gomea_bn.data.files.headers import column_names
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:

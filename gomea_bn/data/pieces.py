@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
+from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import arrow_frame, require_pyarrow
-from gomea_bn.data.separated import first_line
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import counted, listed
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.data.table_files import read_frame
 from gomea_bn.errors import GomeaBnError, Setting, check_choice
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import check_texts
-from gomea_bn.data.numerals import numbers_in
-from gomea_bn.data.reading import Note
+from gomea_bn.data.files.numerals import numbers_in
+from gomea_bn.data.files.reading import Note
 from gomea_bn.errors import Option
 from gomea_bn.texts import listed
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import MISSING_CODE, ROWS_WORTH_THREADS, Column, column_positions, storage
 from gomea_bn.data.dates import with_dates
 from gomea_bn.data.doubts import doubts_about
+from gomea_bn.data.files.loading import Loaded, load
+from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing, without_rows
 from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column, empty_column
-from gomea_bn.data.loading import Loaded, load
-from gomea_bn.data.reading import Note, ReadingOptions
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
 from gomea_bn.runtime.threads import in_threads
@@ -216,7 +216,7 @@ def read_table(
     source : DataFrame, path, or other table
         Rows, which are never changed: a frame of pandas or polars, an object with the Arrow capsule or the dataframe
         interchange, a dict of columns, an array of shape (n_rows, n_columns), or the path of a file. For files see
-        `gomea_bn.data.table_files.read_frame`.
+        `gomea_bn.data.files.table_files.read_frame`.
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns for which the rule does not decide.
     missing : {"error", "drop", "keep"}

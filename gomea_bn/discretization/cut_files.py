@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.runtime.atomic_files import write_text
-from gomea_bn.runtime.json_files import field_of, read_json
+from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files.json_files import field_of, read_json
 
 __all__ = ["read_cut_file", "write_cut_file"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.distributions.point_masses import unshared_points
 from gomea_bn.network.graph import layers
-from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.tables import family_index
 from gomea_bn.parameters import renamed_options

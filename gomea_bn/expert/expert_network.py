@@ -17,11 +17,11 @@ from gomea_bn.expert.completion import completed, unknown_column
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.formats.dot_reader import read_dot_graph
 from gomea_bn.network.formats.registry import network_from_file
-from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.text_files import named_source, prefixed_errors
+from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
 from gomea_bn.texts import counted
 
 __all__ = [

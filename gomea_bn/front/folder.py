@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
-from gomea_bn.runtime.atomic_files import check_folder, check_name
-from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
-from gomea_bn.runtime.json_files import field_of, has_format, read_json
-from gomea_bn.runtime.text_files import check_is_file, named_source, prefixed_errors, unpacked
+from gomea_bn.runtime.files.atomic_files import check_folder, check_name
+from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
+from gomea_bn.runtime.files.json_files import field_of, has_format, read_json
+from gomea_bn.runtime.files.text_files import check_is_file, named_source, prefixed_errors, unpacked
 
 if TYPE_CHECKING:
     import pandas as pd

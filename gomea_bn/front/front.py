@@ -30,7 +30,7 @@ from gomea_bn.front.objectives import (
 )
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
-from gomea_bn.network.edge_frequency import edge_frequency
+from gomea_bn.network.edges.frequency import edge_frequency
 
 if TYPE_CHECKING:
     import pandas as pd

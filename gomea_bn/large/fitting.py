@@ -16,7 +16,7 @@ from gomea_bn.large.counts import CountPlan, View
 from gomea_bn.large.opening import SourceFiles, check_complete, opened_counter, sample_frame, silent
 from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.tables import table_of_counts
 
 __all__ = ["network_from_pieces"]

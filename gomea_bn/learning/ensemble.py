@@ -28,7 +28,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
 from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edge_frequency import edge_frequency
+from gomea_bn.network.edges.frequency import edge_frequency
 from gomea_bn.parameters import Parameters
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count

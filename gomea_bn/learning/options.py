@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.data.table import Table
-    from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.network.distributions.smoothing import PseudoCount
     from gomea_bn.problems.knowledge import ExpertKnowledge
 
 __all__ = [

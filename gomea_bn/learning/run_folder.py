@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.atomic_files import check_folder, check_name, write_text
 from gomea_bn.runtime.environment import environment
-from gomea_bn.runtime.folder_exchange import finish_exchange, replaced_entries
-from gomea_bn.runtime.json_files import has_format
+from gomea_bn.runtime.files.atomic_files import check_folder, check_name, write_text
+from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
+from gomea_bn.runtime.files.json_files import has_format
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner

@@ -21,10 +21,10 @@ from gomea_bn.data.columns import (
 )
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.network import checks
+from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.exports import Exports
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.questions import Questions
-from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import (
     bin_texts,
     bin_widths,
@@ -218,7 +218,7 @@ class DiscretizedBayesNet(Questions, Exports):
             Without rows and with 0 it is uniform. With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount),
             averaged over amounts and over three bases, which are smoothed in the same way: the uniform distribution,
             the marginal of the variable, and its table with one parent fewer. Weights grow with the likelihood of the
-            rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.smoothing`.
+            rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.distributions.smoothing`.
         shapes : mapping of str to Shape, optional
             Distributions of continuous columns inside their bins, for example from `fit_shape`; their ranges must be
             those of the columns.
@@ -274,7 +274,7 @@ class DiscretizedBayesNet(Questions, Exports):
         network = cls(names, edges, tables=tables, **parts)
         if not table.n_missing:
             return network
-        from gomea_bn.network.expected_tables import IncompleteRows, expected_tables
+        from gomea_bn.network.distributions.expected_tables import IncompleteRows, expected_tables
 
         rows = IncompleteRows(codes, parents, cards)
         tables = expected_tables(network, rows, weight, lambda step: cls(names, edges, tables=step, **parts))

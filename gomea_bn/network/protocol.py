@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gomea_bn.data.columns import Level
-    from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.network.distributions.smoothing import PseudoCount
     from gomea_bn.network.value_kinds import ValueKind
     from gomea_bn.problems.cuts.shape import Shape
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.edge_reasons import EdgeReasons
-    from gomea_bn.network.equivalence import EquivalenceClass
+    from gomea_bn.network.edges.equivalence import EquivalenceClass
+    from gomea_bn.network.edges.reasons import EdgeReasons
     from gomea_bn.network.protocol import NetworkLike
 
     Seed = int | np.random.SeedSequence | np.random.Generator | None
@@ -381,7 +381,7 @@ class Questions:
         Graphs with the same adjacencies and the same v-structures imply the same independences. An edge is compelled if
         all of them have its direction, and reversible otherwise: no number of rows tells its direction.
         """
-        from gomea_bn.network.equivalence import equivalence_class
+        from gomea_bn.network.edges.equivalence import equivalence_class
 
         return equivalence_class(self)
 
@@ -402,7 +402,7 @@ class Questions:
         Returns
         -------
         EdgeReasons
-            Printed as a text; see `gomea_bn.network.edge_reasons.EdgeReasons` for its numbers.
+            Printed as a text; see `gomea_bn.network.edges.reasons.EdgeReasons` for its numbers.
 
         Raises
         ------
@@ -410,6 +410,6 @@ class Questions:
             For an edge that the network does not have, data that it does not fit, and if the distribution of the
             parents cannot be computed exactly.
         """
-        from gomea_bn.network.edge_reasons import why
+        from gomea_bn.network.edges.reasons import why
 
         return why(self, edge, data)

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed, smoothed_and_left_out
+from gomea_bn.network.distributions.smoothing import (
+    PseudoCount,
+    fitted_smoothing,
+    smoothed,
+    smoothed_and_left_out,
+)
 from gomea_bn.texts import counted
 
 __all__ = [

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_number, nearest
 from gomea_bn.network.averaged.network import AveragedBayesNet
-from gomea_bn.network.conditionals import (
+from gomea_bn.network.curves import Curve
+from gomea_bn.network.distributions.conditionals import (
     Network,
     conditional_density,
     conditional_probabilities,
 )
-from gomea_bn.network.curves import Curve
 from gomea_bn.plots.axes import LITERAL, leave_room_for_legend, new_axes, plain_legend, plain_text
 from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
 from gomea_bn.texts import listed, percent

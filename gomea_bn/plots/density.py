@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.averaged.network import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.curves import Curve
-from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
+from gomea_bn.network.distributions.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
     BLUE,
@@ -69,8 +69,8 @@ def density_bins(
     -------
     DataFrame
         Column `source` is "network", "data" or "expert". Column `how` is "exact" or "sampled" for marginals of networks
-        (see `gomea_bn.network.marginals.marginal`), "counted" for data, and "bins only" for an expert's bins without
-        tables.
+        (see `gomea_bn.network.distributions.marginals.marginal`), "counted" for data, and "bins only" for an expert's
+        bins without tables.
 
         A continuous variable has the columns `low`, `high` and `density`, the probability of (low, high] per unit of
         the variable; for a variable with a shape that is the mean in the bin, and `marginal_density` returns the curve.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network.averaged.network import AveragedBayesNet
-from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.text_files import file_bytes
+from gomea_bn.runtime.files.text_files import file_bytes
 
 __all__ = ["checkpoint_bytes", "read_checkpoint"]
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
-from gomea_bn.runtime.atomic_files import check_folder, remove_leftovers, write_bytes
 from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
 from gomea_bn.runtime.environment import installed_version
+from gomea_bn.runtime.files.atomic_files import check_folder, remove_leftovers, write_bytes
 
 __all__ = [
     "CHECKPOINT_FILE",

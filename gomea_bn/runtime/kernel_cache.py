@@ -23,7 +23,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.atomic_files import write_bytes
+from gomea_bn.runtime.files.atomic_files import write_bytes
 
 __all__ = ["KernelFiles", "is_trusted", "make_folder", "prune_folders"]
 

@@ -15,7 +15,7 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.expert.distance import draw_expert_sample
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.learning.cuts.refinement import refine_boundaries
-from gomea_bn.network.marginals import marginal
+from gomea_bn.network.distributions.marginals import marginal
 from gomea_bn.review.page_data import network_data
 
 

@@ -12,7 +12,7 @@ from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.files.atomic_files import write_text
 
 
 @pytest.fixture

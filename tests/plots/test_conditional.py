@@ -12,8 +12,12 @@ from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals import Network, conditional_density, conditional_probabilities
 from gomea_bn.network.curves import Curve
+from gomea_bn.network.distributions.conditionals import (
+    Network,
+    conditional_density,
+    conditional_probabilities,
+)
 from gomea_bn.plots import conditional_densities, plot_conditional_density
 
 

@@ -11,7 +11,7 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoint_file import read_checkpoint
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Checkpoint, Section, opened, option_text
-from gomea_bn.runtime.leftovers import process_mark
+from gomea_bn.runtime.files.leftovers import process_mark
 
 OPTIONS = {"size": "3", "rate": "0.5"}
 DATA = {"column 'x'": "1f", "column 'y'": "2e"}

@@ -34,7 +34,7 @@ from gomea_bn.experiments.runner.statistics import (
     verdict,
 )
 from gomea_bn.plots.axes import LITERAL
-from gomea_bn.runtime.atomic_files import write_bytes, write_text
+from gomea_bn.runtime.files.atomic_files import write_bytes, write_text
 from gomea_bn.texts import counted
 
 __all__ = ["claims_sheet", "html_page", "markdown_section", "settings_line", "write_report", "write_summary"]

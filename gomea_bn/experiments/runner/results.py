@@ -13,8 +13,8 @@ from typing import Any
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.experiments.runner.experiment import Row, Task, plain, task_key
-from gomea_bn.runtime.atomic_files import write_text
 from gomea_bn.runtime.cluster import distributed
+from gomea_bn.runtime.files.atomic_files import write_text
 
 __all__ = ["ResultFolder", "failed"]
 

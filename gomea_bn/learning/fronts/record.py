@@ -19,7 +19,7 @@ from gomea_bn.learning.fronts.search_space import named_edges
 from gomea_bn.learning.learning_problem import learned_cut_points, learned_shapes
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["FrontNetworks", "front_record"]

@@ -13,7 +13,7 @@ from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.expected_tables import completed_codes
+from gomea_bn.network.distributions.expected_tables import completed_codes
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredVariable
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score import ScoreRule

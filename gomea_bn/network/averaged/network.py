@@ -316,18 +316,18 @@ class AveragedBayesNet(AveragedExports):
     def conditional_density(self, variable: str, given: Mapping[str, object]) -> Curve:
         """Return the averaged density of a continuous variable given all of its parents.
 
-        See `gomea_bn.network.conditionals.conditional_density`.
+        See `gomea_bn.network.distributions.conditionals.conditional_density`.
         """
-        from gomea_bn.network.conditionals import conditional_density
+        from gomea_bn.network.distributions.conditionals import conditional_density
 
         return conditional_density(self, variable, given)
 
     def conditional_probabilities(self, variable: str, given: Mapping[str, object]) -> NDArray[np.float64]:
         """Return the averaged probabilities of a discrete variable's levels given all of its parents.
 
-        See `gomea_bn.network.conditionals.conditional_probabilities`.
+        See `gomea_bn.network.distributions.conditionals.conditional_probabilities`.
         """
-        from gomea_bn.network.conditionals import conditional_probabilities
+        from gomea_bn.network.distributions.conditionals import conditional_probabilities
 
         return conditional_probabilities(self, variable, given)
 

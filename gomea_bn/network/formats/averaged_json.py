@@ -13,9 +13,9 @@ from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats import json_format
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.atomic_files import write_text
-from gomea_bn.runtime.json_files import field_of, read_json
-from gomea_bn.runtime.text_files import prefixed_errors
+from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files.json_files import field_of, read_json
+from gomea_bn.runtime.files.text_files import prefixed_errors
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "from_json", "to_json"]
 

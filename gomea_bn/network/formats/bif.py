@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from gomea_bn.network.formats.discrete import FileVariable, bin_names, distinct_names, file_variables
 from gomea_bn.network.formats.of_tables import for_export
-from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gomea_bn.network.equivalence import equivalence_class
-from gomea_bn.network.recorded_edges import recorded_edge_probabilities
-from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges.recorded import recorded_edge_probabilities
+from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:

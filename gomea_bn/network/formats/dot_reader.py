@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete import one_line
-from gomea_bn.runtime.text_files import file_text, named_source, prefixed_errors
+from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
 
 __all__ = ["read_dot_graph"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.atomic_files import write_text
-from gomea_bn.runtime.json_files import check_format, field_of, read_json
-from gomea_bn.runtime.text_files import prefixed_errors
+from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files.json_files import check_format, field_of, read_json
+from gomea_bn.runtime.files.text_files import prefixed_errors
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike

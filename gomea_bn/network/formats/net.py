@@ -19,7 +19,7 @@ from gomea_bn.network.formats.discrete import (
     table_of_numbers,
 )
 from gomea_bn.network.formats.of_tables import for_export
-from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.runtime.text_files import decoded, file_bytes, named_source, prefixed_errors
+from gomea_bn.runtime.files.text_files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gomea_bn.data.headers import column_names
+from gomea_bn.data.files.headers import column_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete import FileVariable, file_variables, table_of_numbers
 from gomea_bn.network.formats.of_tables import for_export
-from gomea_bn.runtime.atomic_files import write_text
+from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike

@@ -19,8 +19,8 @@ from gomea_bn.network.formats.discrete import (
 )
 from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.network.formats.xml_tree import Element, child_text, xml_tree
-from gomea_bn.runtime.atomic_files import write_text
-from gomea_bn.runtime.text_files import prefixed_errors
+from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files.text_files import prefixed_errors
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike

@@ -29,7 +29,7 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning.averaging import families as averaging
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged.network import AveragedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn

@@ -26,7 +26,7 @@ from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded_edges import EDGE_PROBABILITIES
+from gomea_bn.network.edges.recorded import EDGE_PROBABILITIES
 from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo

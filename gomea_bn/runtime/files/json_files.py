@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.runtime.text_files import file_text, named_source
+from gomea_bn.runtime.files.text_files import file_text, named_source
 
 __all__ = [
     "check_fields",

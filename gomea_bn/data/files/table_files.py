@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
+from gomea_bn.data.files.reading import Note, ReadingOptions
+from gomea_bn.data.files.separated import first_line, read_separated
+from gomea_bn.data.files.spreadsheets import SPREADSHEETS, read_sheet
 from gomea_bn.data.frames import arrow_frame, require_pyarrow
-from gomea_bn.data.reading import Note, ReadingOptions
 from gomea_bn.data.selection import chosen_columns
-from gomea_bn.data.separated import first_line, read_separated
-from gomea_bn.data.spreadsheets import SPREADSHEETS, read_sheet
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError, Option, Setting
-from gomea_bn.runtime.text_files import check_is_file, check_unpacked, most_bytes
+from gomea_bn.runtime.files.text_files import check_is_file, check_unpacked, most_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

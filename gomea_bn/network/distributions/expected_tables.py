@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.inference.engine import Evidence, engine_for
-from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import smoothed_expectation
 
 if TYPE_CHECKING:

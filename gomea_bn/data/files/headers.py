@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gomea_bn.data.numerals import is_number
-from gomea_bn.data.reading import Note
+from gomea_bn.data.files.numerals import is_number
+from gomea_bn.data.files.reading import Note
 from gomea_bn.data.selection import identifier_reason
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.texts import listed

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.data.files.reading import Note, ReadingOptions
+from gomea_bn.data.files.table_files import FILE_OPTIONS, read_file
 from gomea_bn.data.frames import frame_of
-from gomea_bn.data.reading import Note, ReadingOptions
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
-from gomea_bn.data.table_files import FILE_OPTIONS, read_file
 from gomea_bn.errors import GomeaBnError, Option
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.averaged.network import AveragedBayesNet
-from gomea_bn.network.conditionals import mean_density, mean_probabilities, sampled_marginal
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside, scaled_by_bin
+from gomea_bn.network.distributions.conditionals import mean_density, mean_probabilities, sampled_marginal
 
 if TYPE_CHECKING:
     import pandas as pd

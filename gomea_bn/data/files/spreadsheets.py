@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.data.headers import check_names, column_names, without_nameless
-from gomea_bn.data.reading import Note, ReadingOptions
+from gomea_bn.data.files.headers import check_names, column_names, without_nameless
+from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.texts import listed
 

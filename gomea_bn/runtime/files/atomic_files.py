@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.leftovers import is_left_over, process_mark
+from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
 
 __all__ = ["check_folder", "check_name", "remove_leftovers", "write_bytes", "write_text"]
 

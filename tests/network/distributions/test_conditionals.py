@@ -14,15 +14,15 @@ from scipy.stats import kstest
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals import (
+from gomea_bn.network.curves import Curve
+from gomea_bn.network.distributions.conditionals import (
     Network,
     conditional_density,
     conditional_probabilities,
     mean_density,
     mean_probabilities,
 )
-from gomea_bn.network.curves import Curve
-from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
+from gomea_bn.network.distributions.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.problems.cuts.shape import Shape
 
 

@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.data.headers import check_names, column_names, without_nameless
-from gomea_bn.data.numerals import written_with
-from gomea_bn.data.reading import SEPARATOR_NAMES, Note, ReadingOptions
+from gomea_bn.data.files.headers import check_names, column_names, without_nameless
+from gomea_bn.data.files.numerals import written_with
+from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
 from gomea_bn.data.selection import check_column_count, identifier_reason
 from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like
 from gomea_bn.errors import GomeaBnError, Option, Setting

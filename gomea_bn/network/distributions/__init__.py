@@ -1,0 +1,1 @@
+"""Distributions that a network states: smoothed tables, marginals and conditionals."""

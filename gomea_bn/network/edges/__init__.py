@@ -1,0 +1,1 @@
+"""What is known of the edges of a network: probabilities, reasons and equivalence."""

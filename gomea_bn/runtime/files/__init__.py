@@ -1,0 +1,1 @@
+"""Files and folders that are written whole or not at all."""
