@@ -54,8 +54,8 @@ _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 _MAX_CELLS = 2**62
 # powers of 2 above it are normal floats
 _LEAST_EXPONENT = -1000
-# constants have this number of binary digits for the nats of a row, about eleven decimal ones
-_BITS_OF_CONSTANT = 37
+# constants have this number of binary digits for the nats of a row, about twelve decimal ones
+_BITS_OF_CONSTANT = 40
 
 
 @dataclass(frozen=True)
