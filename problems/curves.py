@@ -20,7 +20,7 @@ from gomea_bn.runtime.threads import in_threads, one_blas_thread
 if TYPE_CHECKING:
     from gomea_bn.problems.cuts.quantile_cells import QuantileCells
     from gomea_bn.problems.cuts.shape import ColumnShape
-    from gomea_bn.problems.family_scorer import ScoredVariable
+    from gomea_bn.problems.scored_columns import ScoredVariable
 
 __all__ = ["curve_data", "curves_of_views", "new_curve_scratch", "no_curves", "normal_scores"]
 

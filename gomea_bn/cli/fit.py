@@ -88,7 +88,7 @@ def fit(
     from gomea_bn.errors import check_choice
     from gomea_bn.large.fitting import network_from_pieces
     from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
-    from gomea_bn.learning.learning_problem import SHAPES
+    from gomea_bn.learning.learning_options import SHAPES
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     inputs = {"GRAPH": files_of(graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}

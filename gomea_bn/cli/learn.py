@@ -279,7 +279,8 @@ def _learn(
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.data.pieces import files_digest, is_in_pieces
     from gomea_bn.learning.averaging.families import check_density
-    from gomea_bn.learning.learning_problem import LearningOptions, check_learning
+    from gomea_bn.learning.learning_options import LearningOptions
+    from gomea_bn.learning.learning_problem import check_learning
     from gomea_bn.learning.memory_plan import planned_bytes
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record, write_run_folder

@@ -26,13 +26,8 @@ from gomea_bn.large.opening import (
     silent,
 )
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.learning_problem import (
-    LearningOptions,
-    column_shapes,
-    learning_problem,
-    scored_variables,
-    scoring_of,
-)
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import column_shapes, learning_problem, scored_variables, scoring_of
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import table_of_counts

@@ -16,7 +16,8 @@ from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.learning_problem import LearningOptions, check_learning
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     check_options,
     learner_section,

@@ -19,12 +19,8 @@ from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting
 from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.hasty_preparation import options_of_run
-from gomea_bn.learning.learning_problem import (
-    LearningOptions,
-    check_learning,
-    is_late,
-    learning_problem,
-)
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import check_learning, is_late, learning_problem
 from gomea_bn.learning.options import (
     LearnerParameters,
     check_options,

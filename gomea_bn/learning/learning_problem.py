@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,60 +13,44 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import TALL_TABLE, extremes
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Discretizer
-from gomea_bn.discretization.proposals import check_proposer, with_full_bins, with_wide_bins
+from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.errors import (
     GomeaBnError,
     Option,
     Setting,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_number,
-    is_integer,
     nearest,
 )
-from gomea_bn.learning.options import LearnerParameters
+from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.learning.table_shapes import table_cells, table_shapes
 from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
     MAX_CARDINALITY,
-    POLICY_FAMILIES,
     Policy,
     fixed_policy,
     policy_library,
 )
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
-from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
+from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.parent_pricing import pairs_of_climbs, widened_pairs
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.screening import (
     UNSCREENED_VARIABLES,
     candidate_pairs,
-    check_max_candidates,
     ranked_pairs,
 )
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.texts import listed
 
 __all__ = [
-    "CURVES",
-    "OPTIMAL",
-    "SHAPES",
-    "LearningOptions",
-    "automatic_bins",
-    "automatic_indegree",
     "check_learning",
     "column_shapes",
     "is_late",
-    "learned_cut_points",
-    "learned_edges",
-    "learned_shapes",
     "learning_problem",
     "library_growth",
     "merged_library",
@@ -77,17 +60,10 @@ __all__ = [
     "with_cuts",
 ]
 
-SHAPES = ("auto", "uniform", "marginal")
-"""How columns may be distributed inside their bins: the values of the option `shape`."""
-CURVES = ("auto", "none")
-"""Whether columns may also be sums of curves of their parents: the values of the option `curves`."""
-
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
 # numbers of bins of the first policies of a tall table, whose codes take a byte a row each
 _TALL_FIRST_BINS = (2, 4, 8)
-DEFAULT_FAMILY = "equal-frequency"
-OPTIMAL = "optimal"
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
 _N_CLIMBS = 5
 _MOST_CLIMBED_CELLS = 2e8
@@ -97,115 +73,6 @@ _SEED_OF_CLIMBS = 20240219
 _first_of_tables: WeakKeyDictionary[Table, tuple[LearningOptions, dict[int, list[NDArray[np.float64]]]]] = (
     WeakKeyDictionary()
 )
-
-
-@dataclass(frozen=True)
-class LearningOptions:
-    """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`.
-
-    Numbers of bins and parents are resolved: see `automatic_bins` and `automatic_indegree`. `is_hasty` says that a tall
-    table is prepared in a short time, with coarse shapes and a quick choice of candidates.
-    """
-
-    discretizer: str | Discretizer = OPTIMAL
-    scoring_method: str | None = None
-    cut_points: Mapping[str, Iterable[float]] | None = None
-    max_bins: int = 15
-    max_indegree: int | None = 6
-    knowledge: ExpertKnowledge | None = None
-    penalty: str | float = "bic"
-    prior: str = "dirichlet"
-    equivalent_sample_size: float = 10.0
-    random_repair: bool = True
-    initial_indegree: float = 1.0
-    cut_cost: float = 0.5
-    edge_cost: float = 1.0
-    min_width: float = 1e-3
-    min_bin_count: int = 1
-    max_candidates: int | str | None = "auto"
-    shape: str = "auto"
-    curves: str = "none"
-    is_hasty: bool = False
-
-    def __post_init__(self) -> None:
-        check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
-        _check_limit("max_bins", self.max_bins, 2, MAX_CARDINALITY)
-        if self.max_indegree is not None:
-            _check_limit("max_indegree", self.max_indegree, 0, None)
-        if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
-            raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
-        if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
-            raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
-        check_choice("shape", self.shape, SHAPES)
-        check_choice("curves", self.curves, CURVES)
-        check_flag("random_repair", self.random_repair)
-        check_number("initial_indegree", self.initial_indegree, 0)
-        check_number("min_width", self.min_width, 0, 1, below=True)
-        check_integer("min_bin_count", self.min_bin_count, 0, 2**31)
-        check_max_candidates(self.max_candidates)
-
-    @classmethod
-    def of(cls, learner: LearnerParameters, n_rows: int = 10_000, **changes: Any) -> LearningOptions:
-        """Return the options that a learner has as parameters, with some of them changed.
-
-        Parameters
-        ----------
-        learner : LearnerParameters
-        n_rows : int
-            Number of rows for which "auto" is resolved.
-        **changes
-            Other values of options.
-        """
-        parameters = learner.get_params(deep=False)
-        common = {name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters}
-        automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
-        for name, number in automatic.items():
-            if isinstance(common[name], str) and common[name] == "auto":
-                common[name] = number
-        return cls(**{**common, **changes})
-
-    @property
-    def family(self) -> str:
-        """Family of cuts in the initial libraries: equal width, or equal frequency for all other discretizers."""
-        is_family = isinstance(self.discretizer, str) and self.discretizer in POLICY_FAMILIES
-        return str(self.discretizer) if is_family else DEFAULT_FAMILY
-
-    def scoring_of(self, table: Table) -> str:
-        """Return the name of the scoring method; the default depends on the discretizer and the table."""
-        if self.scoring_method is not None:
-            return self.scoring_method
-        prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)
-        return "density-bd" if prices else "density-bic"
-
-    @property
-    def has_curves(self) -> bool:
-        """Whether columns may be sums of curves of their parents, which needs the marginal likelihood as score."""
-        return self.curves == "auto" and self.discretizer == OPTIMAL
-
-    @property
-    def asks_discretizer(self) -> bool:
-        """Whether a discretizer proposes cuts during the search."""
-        return self.discretizer not in (self.family, OPTIMAL)
-
-
-def automatic_bins(n_rows: int) -> int:
-    """Return the largest number of bins that "auto" allows: 1.5 times the cube root of the rows, from 10 to 60."""
-    return int(np.clip(round(1.5 * n_rows ** (1 / 3)), 10, 60))
-
-
-def automatic_indegree(n_rows: int) -> int:
-    """Return the largest number of parents that "auto" allows: log2 of the rows minus 2, from 3 to 12.
-
-    With more parents most of their configurations have fewer than 4 rows, even if all parents have two values.
-    """
-    return int(np.clip(np.log2(n_rows) - 2, 3, 12))
-
-
-def _check_limit(name: str, value: Any, low: int, high: int | None) -> None:
-    """Raise unless a limit is an integer in a range; the message also names "auto"."""
-    if not is_integer(value) or int(value) < low or (high is not None and int(value) > high):
-        wanted = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-        raise GomeaBnError([Option(name), f" must be {wanted}, or 'auto', got {value!r:.80}."])
 
 
 def learning_problem(
@@ -538,42 +405,6 @@ def _within_limits(
         )
     wide = [with_wide_bins(policy.cut_points, support, options.min_width) for policy in policies]
     return merged_library((), [with_full_bins(cuts, values, options.min_bin_count) for cuts in wide])
-
-
-def learned_cut_points(
-    problem: StructureProblem, genotype: NDArray[np.int16]
-) -> dict[str, NDArray[np.float64]]:
-    """Return the inner cuts of every continuous variable under a genotype, by name."""
-    scorer = problem.scorer
-    return {scorer.variables[v].name: cuts for v, cuts in problem.cuts(genotype).items()}
-
-
-def learned_shapes(problem: StructureProblem, genotype: NDArray[np.int16]) -> dict[str, Shape]:
-    """Return the shapes of the continuous variables whose bins have them under a genotype, by name."""
-    scorer = problem.scorer
-    shapes = {}
-    for v, policy in enumerate(problem.policy_indices(genotype).tolist()):
-        shape = scorer.variables[v].shape
-        if shape is not None and scorer.is_shaped[scorer.view(v, policy)]:
-            shapes[scorer.variables[v].name] = shape.shape
-    return shapes
-
-
-def learned_edges(problem: StructureProblem, genotype: NDArray[np.int16]) -> list[tuple[int, int]]:
-    """Return the arcs (parent, child) of a repaired genotype, by variable index, without void ones.
-
-    An arc from or to a variable with a single bin is void: it changes no probability. Required arcs stay, and arcs of
-    families that curves score better than their tables.
-    """
-    views = problem.scorer.view_offset[:-1] + problem.policy_indices(genotype)
-    several = problem.scorer.rows.cardinality[views] > 1
-    required = ~problem.edge_rules.allowed[:, :, 0]
-    follows = problem.curve_gains(genotype) > 0
-    return [
-        (parent, child)
-        for parent, child in problem.edges(genotype)
-        if (several[parent] and several[child]) or required[parent, child] or follows[child]
-    ]
 
 
 def _check_kinds(table: Table, method: ScoringMethod) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import OPTIMAL, LearningOptions
+from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.problems.cuts.pricing import library_capacity
 
 __all__ = ["planned_bytes"]

@@ -41,7 +41,9 @@ from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.algorithms.populations import new_population, new_work, variation_rules
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.cuts.refinement import refine_boundaries
-from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.learning.search.learned import learned_cut_points
 from gomea_bn.metrics.distances import accuracy, kl_divergence, sensitivity
 from gomea_bn.operators.kernels.mixing import initialise_range
 from gomea_bn.problems.structure import StructureProblem

@@ -18,7 +18,8 @@ import numpy as np
 from structural_laws import LAWS
 
 from gomea_bn import BayesNetLearner, read_table
-from gomea_bn.learning.learning_problem import LearningOptions, automatic_bins, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions, automatic_bins
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.simulation.random_networks import random_network

@@ -34,7 +34,8 @@ from gomea_bn.data.pieces import FramePiece
 from gomea_bn.large.cells import Coding
 from gomea_bn.large.counts import CountPlan, LocalCounter, View
 from gomea_bn.large.learning import learn_from_pieces
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.family_scorer import Family
 from gomea_bn.simulation.random_networks import random_network
 

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from printing import print_table
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.cuts.policies import fill_bin_codes
 from gomea_bn.runtime.threads import in_threads
 

@@ -12,7 +12,8 @@ from numpy.random import Generator
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner, read_table
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import LearningOptions, check_learning
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import check_learning
 
 __all__ = ["RunCase", "run_case"]
 

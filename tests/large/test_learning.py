@@ -23,7 +23,8 @@ from gomea_bn.large import counts, learning
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces
-from gomea_bn.learning.learning_problem import LearningOptions, scored_variables, scoring_of
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime import cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gomea_bn.learning.learning_problem import LearningOptions, automatic_bins, automatic_indegree
+from gomea_bn.learning.learning_options import LearningOptions, automatic_bins, automatic_indegree
 from gomea_bn.learning.options import LearnerParameters
 
 

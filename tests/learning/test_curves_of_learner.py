@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 
 
 def sums(n_rows: int = 500, seed: int = 0) -> pd.DataFrame:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gomea_bn import read_table
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.memory_plan import planned_bytes
 
 

@@ -15,7 +15,7 @@ from gomea_bn.learning import learner as of_learner
 from gomea_bn.learning import learning_problem as of_problems
 from gomea_bn.learning import table_shapes as of_tables
 from gomea_bn.learning.hasty_preparation import options_within
-from gomea_bn.learning.learning_problem import LearningOptions
+from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.options import limits_after_preparation, why_unrepeatable
 from gomea_bn.learning.pareto_learner import check_front_learning
 from gomea_bn.learning.search import single_network as of_single

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 # plain Python warns of the overflow of words that the compiled kernels need

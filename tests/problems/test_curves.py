@@ -16,8 +16,9 @@ from gomea_bn.problems import curves as curves_module
 from gomea_bn.problems.curves import curve_data, normal_scores
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.curves import CurveData
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 Values = NDArray[np.float64]

@@ -11,9 +11,9 @@ from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import learning_problem as learning_module
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems import parent_pricing, screening
-from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
     ParentSetTable,
@@ -29,6 +29,7 @@ from gomea_bn.problems.parent_pricing import (
     pairs_of_climbs,
     widened_pairs,
 )
+from gomea_bn.problems.scored_columns import ScoredVariable
 
 NEVER = np.zeros(1, np.uint8)
 

@@ -33,12 +33,9 @@ from gomea_bn.problems.cuts.policies import (
     midpoint,
     policy_library,
 )
-from gomea_bn.problems.family_scorer import (
-    Family,
-    ScoredVariable,
-    new_scratch,
-)
+from gomea_bn.problems.family_scorer import Family, new_scratch
 from gomea_bn.problems.kernels import score as kernels
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
 from gomea_bn.problems.thread_caches import new_cache
 

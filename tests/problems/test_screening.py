@@ -34,12 +34,14 @@ from gomea_bn.cli.app import main
 from gomea_bn.cli.option_texts import read_candidates
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems import screening
 from gomea_bn.problems.base import set_gene, undo
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial, reaches
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.screening import Screening, candidate_pairs
 from gomea_bn.problems.structure import StructureProblem
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import LearningOptions, scored_variables, scoring_of
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.family_scorer import FamilyScorer
 

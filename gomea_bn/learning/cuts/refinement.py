@@ -26,7 +26,7 @@ from gomea_bn.errors import (
     check_number,
 )
 from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
-from gomea_bn.learning.learning_problem import automatic_bins
+from gomea_bn.learning.learning_options import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.network.averaged.network import AveragedBayesNet
@@ -41,8 +41,8 @@ from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule
 from gomea_bn.problems.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits

@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, c
 from gomea_bn.expert.distance import DEFAULT_SAMPLE
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
-from gomea_bn.learning.learning_problem import OPTIMAL, LearningOptions
+from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.learning.options import LearnerParameters, check_options, limits_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES

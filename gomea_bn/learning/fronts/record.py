@@ -16,8 +16,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.fronts.options import FrontParameters, OwnObjective
 from gomea_bn.learning.fronts.search import SearchedFront
 from gomea_bn.learning.fronts.search_space import named_edges
-from gomea_bn.learning.learning_problem import learned_cut_points, learned_shapes
 from gomea_bn.learning.options import why_unrepeatable
+from gomea_bn.learning.search.learned import learned_cut_points, learned_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape

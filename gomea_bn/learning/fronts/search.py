@@ -14,7 +14,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.learning.fronts.options import FrontParameters, OwnObjective
 from gomea_bn.learning.fronts.search_space import completed_expert, front_problem
-from gomea_bn.learning.learning_problem import LearningOptions
+from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.options import limits_after_preparation
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.single_network import (

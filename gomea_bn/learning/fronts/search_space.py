@@ -22,24 +22,18 @@ from gomea_bn.learning.fronts.options import (
     objectives_of,
     options_of_front,
 )
-from gomea_bn.learning.learning_problem import (
-    LearningOptions,
-    column_shapes,
-    learned_cut_points,
-    learned_edges,
-    library_growth,
-    scored_variables,
-    searched_pairs,
-)
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import limits_of
+from gomea_bn.learning.search.learned import learned_cut_points, learned_edges
 from gomea_bn.learning.search.single_network import SingleNetwork, limits_of_single
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.pricing import Pricing
-from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 __all__ = ["check_front_learning", "checked_expert", "completed_expert", "front_problem", "named_edges"]

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges
+from gomea_bn.learning.search.learned import learned_cut_points, learned_edges
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.expected_tables import completed_codes
-from gomea_bn.problems.family_scorer import Completion, FamilyScorer, ScoredVariable
+from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score import ScoreRule
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result

@@ -12,13 +12,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.learning_problem import (
-    LearningOptions,
-    learned_cut_points,
-    learned_edges,
-    learned_shapes,
-    learning_problem,
-)
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.completed_rows import (
     limits_before_rows,
     limits_left,
@@ -26,6 +21,7 @@ from gomea_bn.learning.search.completed_rows import (
     shared_limits,
     total_of,
 )
+from gomea_bn.learning.search.learned import learned_cut_points, learned_edges, learned_shapes
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.learning.search.table_search import continued

@@ -14,7 +14,9 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting
-from gomea_bn.learning.learning_problem import LearningOptions, learned_cut_points, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.learning.search.learned import learned_cut_points
 from gomea_bn.learning.search.search_rounds import SearchRounds
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.network.bayes_net import DiscretizedBayesNet

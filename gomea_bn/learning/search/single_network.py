@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.evaluation import evaluate_genotypes
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import (
-    LearningOptions,
-    is_late,
-    learned_edges,
-    learning_problem,
-)
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import is_late, learning_problem
 from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.completed_tables import limits_before, network_of, with_completions
+from gomea_bn.learning.search.learned import learned_edges
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table

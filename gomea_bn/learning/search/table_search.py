@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.learning.learning_problem import learned_cut_points, learned_edges, learned_shapes
+from gomea_bn.learning.search.learned import learned_cut_points, learned_edges, learned_shapes
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import StagedSearch, evaluations_of_effort
 from gomea_bn.problems.cuts.shape import Shape

@@ -14,7 +14,8 @@ from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import StagedSearch
 from gomea_bn.problems.family_scorer import Family

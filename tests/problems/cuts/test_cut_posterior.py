@@ -20,7 +20,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import scoring_method
 
 LIMITS = [

@@ -17,7 +17,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, policy_library
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import scoring_method
 
 METHOD = scoring_method("density-bd")

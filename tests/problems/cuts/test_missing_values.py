@@ -14,7 +14,8 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.pricing import CodedNetwork
-from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 
 GRAPHS = [

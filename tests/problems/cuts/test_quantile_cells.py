@@ -9,7 +9,8 @@ import pytest
 
 from gomea_bn import read_table
 from gomea_bn.learning import table_shapes as of_tables
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem, scored_variables
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem, scored_variables
 from gomea_bn.problems import curves
 from gomea_bn.problems.cuts import quantile_cells as of_cells
 from gomea_bn.problems.cuts import shape_fit

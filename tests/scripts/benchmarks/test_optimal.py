@@ -6,7 +6,8 @@ import pytest
 from pricing_examples import cuts_of, slow_network_score, table_variables
 from shaped_examples import shaped_table
 
-from gomea_bn.learning.learning_problem import LearningOptions, learning_problem
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.table_shapes import table_shapes
 
 QUICK = ["--discretizer", "equal-frequency", "--option", "max_evaluations=400", "--workers", "1"]
