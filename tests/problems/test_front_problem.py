@@ -312,10 +312,10 @@ def shaped_case(seed, pseudo_count=1.0):
     for column in table.columns:
         shape = fit_shape(column.values)
         if column.name == "cause":
-            # dense at low values, so that bins decide which measure is better
-            middle = (shape.shape.low + shape.shape.high) / 2
-            uneven = Shape([shape.shape.low, middle, shape.shape.high], [1.9, 0.1], [1.9, 0.1])
-            shape = replace(shape, shape=uneven)
+            # a histogram of as many bins as the finest policy has, whose uniform bins are as good; coarser ones are not
+            counts, knots = np.histogram(column.values, 6)
+            heights = (6 * counts / counts.sum()).tolist()
+            shape = replace(shape, shape=Shape(knots.tolist(), heights, heights))
         elif column.name == "flat":
             shape = replace(shape, may_be_shaped=False)
         policies = policy_library(column.values, "equal-width", 6)
