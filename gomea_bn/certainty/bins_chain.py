@@ -33,6 +33,7 @@ __all__ = ["SWEEPS_PER_DRAW", "BinsChain", "BinsModel"]
 SWEEPS_PER_DRAW = 20
 """Sweeps of a chain over graphs between two draws of all bins: scoring the parent sets takes longer than they do."""
 
+# draws of cuts take time that grows with the square of the candidates and with the bins
 _MOST_BINS = 15
 
 

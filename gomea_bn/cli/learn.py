@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -277,17 +278,13 @@ def _learn(
     as_json: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
-    from gomea_bn.data.pieces import files_digest, is_in_pieces
+    from gomea_bn.data.table import Table
     from gomea_bn.learning.averaging.families import check_density
     from gomea_bn.learning.learning_options import LearningOptions
-    from gomea_bn.learning.learning_problem import check_learning
-    from gomea_bn.learning.memory_plan import planned_bytes
     from gomea_bn.learning.options import limits_of
-    from gomea_bn.learning.run_folder import check_run_folder, run_record, write_run_folder
+    from gomea_bn.learning.run_folder import check_run_folder, run_record
     from gomea_bn.learning.warm_up import compile_kernels
     from gomea_bn.problems.scores import scoring_method
-    from gomea_bn.runtime.environment import file_digest
-    from gomea_bn.runtime.threads import thread_count
 
     check_density(learner.density, learner.line)
     after_search.check()
@@ -298,36 +295,8 @@ def _learn(
     if out is not None:
         check_run_folder(out)
     tell = silent if quiet else say
-    rows: Path | Table = data
-    n_columns = None
-    if is_in_pieces(data):
-        if reading.given:
-            raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
-        if after_search.confidence or after_search.n_repeats:
-            raise GomeaBnError(
-                "--confidence and --repeat need a table in one file; leave them out for a folder."
-            )
-        source_sha256 = files_digest(data)
-    else:
-        if learner.scheduler is not None:
-            raise GomeaBnError(
-                "--scheduler counts the rows of a folder of Parquet files; leave it out for a table in one file."
-            )
-        rows = read_data(
-            data,
-            kinds=learner.kinds or {},
-            missing=learner.missing,
-            max_levels=learner.max_levels,
-            reading=reading,
-        )
-        source_sha256 = file_digest(data)
-        tell(rows.describe(KIND_OVERRIDE, spelling()))
-        resolved = LearningOptions.of(learner, rows.n_rows)
-        check_learning(rows, resolved)
-        planned = planned_bytes(rows, resolved, thread_count(learner.n_jobs))
-        if planned > _MUCH_MEMORY:
-            tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")
-        n_columns = len(rows.names)
+    rows, source_sha256 = _read_source(learner, data, reading, after_search, tell)
+    n_columns = len(rows.names) if isinstance(rows, Table) else None
     seconds = compile_first(partial(compile_kernels, n_columns=n_columns, in_second_process=True), tell)
     tell(announcement(learner, out))
     with printed_warnings():
@@ -337,30 +306,84 @@ def _learn(
     with printed_warnings():
         after_search.compute(learner, tell)
     with finishing("the report and the files"):
-        record = run_record(learner, data, source_sha256, compile_seconds=seconds)
-        problem, written = after_search.problem, []
-        record |= after_search.record
-        network, averaged = after_search.network(learner), averaged_network(learner)
-        if averaged is not None and (
-            after_search.probabilities is not None or after_search.stability is not None
-        ):
-            averaged = averaged.with_metadata(**network.metadata)
-        try:
-            if out is not None:
-                written = write_run_folder(out, network, record, averaged, after_search.texts())
-        except GomeaBnError as error:
-            problem = error
-        if as_json:
-            content = {"run": record, "network": json.loads(network.to_json())}
-            content |= {
-                name.removesuffix(".json"): json.loads(text) for name, text in after_search.texts().items()
-            }
-            if averaged is not None:
-                content["averaged"] = json.loads(averaged.to_json())
-            typer.echo(json.dumps(content))
-        else:
-            say("\n\n".join([report(learner), *after_search.reports()]), to_error=False)
-        if written:
-            tell("Wrote " + ", ".join(map(str, written)) + ".")
-        if problem is not None:
-            fail(problem, FAILED)
+        record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
+        _write_and_print(learner, out, record, after_search, tell, as_json=as_json)
+
+
+def _read_source(
+    learner: BayesNetLearner,
+    data: Path,
+    reading: ReadingOptions,
+    after_search: AfterSearch,
+    tell: Callable[[str], None],
+) -> tuple[Path | Table, str]:
+    """Return a checked table, or the path of one in pieces, and the SHA-256 of its files."""
+    from gomea_bn.data.pieces import files_digest, is_in_pieces
+    from gomea_bn.learning.learning_options import LearningOptions
+    from gomea_bn.learning.learning_problem import check_learning
+    from gomea_bn.learning.memory_plan import planned_bytes
+    from gomea_bn.runtime.environment import file_digest
+    from gomea_bn.runtime.threads import thread_count
+
+    if is_in_pieces(data):
+        if reading.given:
+            raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
+        if after_search.confidence or after_search.n_repeats:
+            raise GomeaBnError(
+                "--confidence and --repeat need a table in one file; leave them out for a folder."
+            )
+        return data, files_digest(data)
+    if learner.scheduler is not None:
+        raise GomeaBnError(
+            "--scheduler counts the rows of a folder of Parquet files; leave it out for a table in one file."
+        )
+    table = read_data(
+        data,
+        kinds=learner.kinds or {},
+        missing=learner.missing,
+        max_levels=learner.max_levels,
+        reading=reading,
+    )
+    digest = file_digest(data)
+    tell(table.describe(KIND_OVERRIDE, spelling()))
+    options = LearningOptions.of(learner, table.n_rows)
+    check_learning(table, options)
+    planned = planned_bytes(table, options, thread_count(learner.n_jobs))
+    if planned > _MUCH_MEMORY:
+        tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")
+    return table, digest
+
+
+def _write_and_print(
+    learner: BayesNetLearner,
+    out: Path | None,
+    record: dict[str, Any],
+    after_search: AfterSearch,
+    tell: Callable[[str], None],
+    *,
+    as_json: bool,
+) -> None:
+    """Write the files of the run and print its network; the network is printed also if the files fail."""
+    from gomea_bn.learning.run_folder import write_run_folder
+
+    problem, written = after_search.problem, []
+    network, averaged, texts = after_search.network(learner), averaged_network(learner), after_search.texts()
+    if averaged is not None and texts:
+        averaged = averaged.with_metadata(**network.metadata)
+    try:
+        if out is not None:
+            written = write_run_folder(out, network, record, averaged, texts)
+    except GomeaBnError as error:
+        problem = error
+    if as_json:
+        content = {"run": record, "network": json.loads(network.to_json())}
+        content |= {name.removesuffix(".json"): json.loads(text) for name, text in texts.items()}
+        if averaged is not None:
+            content["averaged"] = json.loads(averaged.to_json())
+        typer.echo(json.dumps(content))
+    else:
+        say("\n\n".join([report(learner), *after_search.reports()]), to_error=False)
+    if written:
+        tell("Wrote " + ", ".join(map(str, written)) + ".")
+    if problem is not None:
+        fail(problem, FAILED)

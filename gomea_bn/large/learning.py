@@ -439,16 +439,16 @@ class _Fit:
         several = [climb.view(v).cardinality > 1 for v in range(len(names))]
         tables, edges = {}, []
         for v, name in enumerate(names):
-            kept = [
+            parents = [
                 p
                 for p in sorted(climb.parents[v])
                 if (several[p] and several[v]) or climb.rules.requires(p, v)
             ]
-            score += (len(climb.parents[v]) - len(kept)) * climb.rules.score.edge_cost
-            edges += [(names[p], name) for p in kept]
-            axes = tuple(a for a, p in enumerate(sorted(climb.parents[v])) if p not in kept)
-            of_kept = np.asarray(counts[v].sum(axis=axes), np.float64)
-            tables[name] = table_of_counts(of_kept, on_sample.pseudo_count)
+            score += (len(climb.parents[v]) - len(parents)) * climb.rules.score.edge_cost
+            edges += [(names[p], name) for p in parents]
+            axes = tuple(a for a, p in enumerate(sorted(climb.parents[v])) if p not in parents)
+            of_parents = np.asarray(counts[v].sum(axis=axes), np.float64)
+            tables[name] = table_of_counts(of_parents, on_sample.pseudo_count)
         continuous = [column.name for column in table.columns if column.is_continuous]
         record = self._record(climb.n_passes, _described(climb, names), tables_of="all rows")
         network = DiscretizedBayesNet(

@@ -184,6 +184,26 @@ class BayesNetEnsemble(Parameters):
         _check(options, table)
         of_learner = {name: value for name, value in options.items() if name not in _OF_ENSEMBLE}
         section, seed = learner_section(self, checkpoint, table, seed, learner=of_learner)
+        networks, seconds, stopped_by = self._learned(options, table, seed, section)
+        section.close()
+        self.networks_ = networks
+        # an earlier fit may have left some
+        self.__dict__.pop("averaged_", None)
+        if options["density"] == "averaged":
+            self._average(table, seed, options["line"])
+        self.n_networks_ = len(networks)
+        self.table_ = table
+        self.fit_seconds_ = seconds
+        self.stopped_by_ = stopped_by
+        self.seed_ = seed
+        self.feature_names_in_ = np.array(table.names, dtype=object)
+        self.n_features_in_ = len(table.names)
+        return self
+
+    def _learned(
+        self, options: dict[str, Any], table: Table, seed: int, section: Section
+    ) -> tuple[list[DiscretizedBayesNet], float, str]:
+        """Return the networks, the seconds of their searches, and the name of what ended them."""
         networks: list[DiscretizedBayesNet] = []
         seconds, stopped_by = 0.0, "n_networks"
         for member, child in enumerate(np.random.SeedSequence(seed).spawn(self.n_networks)):
@@ -216,28 +236,19 @@ class BayesNetEnsemble(Parameters):
                     raise
                 stopped_by = "interrupt"
                 break
-        section.close()
-        self.networks_ = networks
-        # an earlier fit may have left some
-        self.__dict__.pop("averaged_", None)
-        if options["density"] == "averaged":
-            generators = np.random.default_rng(seed).spawn(len(networks))
-            try:
-                self.averaged_ = [
-                    average_families(network, table, line=options["line"], random_state=generator)
-                    for network, generator in zip(networks, generators, strict=True)
-                ]
-            except KeyboardInterrupt:
-                self.averaged_ = []
-                warnings.warn(interrupted_averaging("networks_"), stacklevel=2)
-        self.n_networks_ = len(networks)
-        self.table_ = table
-        self.fit_seconds_ = seconds
-        self.stopped_by_ = stopped_by
-        self.seed_ = seed
-        self.feature_names_in_ = np.array(table.names, dtype=object)
-        self.n_features_in_ = len(table.names)
-        return self
+        return networks, seconds, stopped_by
+
+    def _average(self, table: Table, seed: int, line: str) -> None:
+        """Average the families of all networks; Ctrl-C leaves the networks alone, with a warning."""
+        generators = np.random.default_rng(seed).spawn(len(self.networks_))
+        try:
+            self.averaged_ = [
+                average_families(network, table, line=line, random_state=generator)
+                for network, generator in zip(self.networks_, generators, strict=True)
+            ]
+        except KeyboardInterrupt:
+            self.averaged_ = []
+            warnings.warn(interrupted_averaging("networks_"), stacklevel=3)
 
     def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return ln of the mean of the densities of the networks for every row, float64 (n_rows,).

@@ -47,7 +47,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
-from gomea_bn.runtime.limits import HistoryEntry, Result
+from gomea_bn.runtime.limits import HistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import in_background, thread_count
 from gomea_bn.texts import counted
 
@@ -155,7 +155,8 @@ class BayesNetLearner(LearnerParameters):
     random_state : int, numpy Generator, RandomState or None
         Seed of the search.
     callback : callable, optional
-        Function that receives a `Progress` after every generation; a true return value stops the search.
+        Function that receives a `Progress` after every generation, and after every local search of many columns that
+        comes before them; a true return value stops the search.
     verbose : bool
         Whether to show a live table; nothing is shown if standard error is not a terminal.
 
@@ -298,13 +299,9 @@ class BayesNetLearner(LearnerParameters):
         """
         if is_in_pieces(X):
             return self._fit_pieces(X, checkpoint)
-        # wrong options are an error before the table is read
-        check_density(self.density, self.line)
-        LearningOptions.of(self)
-        limits = limits_of(self)
+        limits = self._checked_limits()
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
-        check_options(self, GOMEA, auto=True)
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         options = LearningOptions.of(self, table.n_rows)
@@ -322,22 +319,11 @@ class BayesNetLearner(LearnerParameters):
         is_cut_short = options != given or is_late(table, end)
         limits = limits_after_preparation(limits, perf_counter() - began)
         constant_score = problem.scorer.constant_score
-        effort = 0.0
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as live_callback:
-            settings = SearchSettings(
-                self.algorithm or GOMEA(),
-                limits,
-                seed,
-                n_threads,
-                reporting(live_callback, constant_score),
-                section,
-            )
-            of_search = settings.part("search")
-            if options.asks_discretizer:
-                problem, result = DiscretizerSearch(problem, table, options, of_search).run()
-            else:
-                result, effort = searched(problem, of_search.within(limits_before(problem, table, limits)))
+            callback = reporting(live_callback, constant_score)
+            settings = SearchSettings(self.algorithm or GOMEA(), limits, seed, n_threads, callback, section)
+            problem, result, effort = _first_search(problem, table, options, settings.part("search"))
             # Ctrl-C must not lose what the search has found
             with delayed_interrupts():
                 result = with_completions(problem, table, options, result, settings.part("completions"))
@@ -350,6 +336,14 @@ class BayesNetLearner(LearnerParameters):
         if self.density == "averaged":
             self._average()
         return self
+
+    def _checked_limits(self) -> Limits:
+        """Return the limits, after a check of the options that need no table: a mistake shows before it is read."""
+        check_density(self.density, self.line)
+        LearningOptions.of(self)
+        limits = limits_of(self)
+        check_options(self, GOMEA, auto=True)
+        return limits
 
     def _fit_pieces(self, source: Any, checkpoint: CheckpointOption) -> Self:
         """Learn a network from a table in pieces."""
@@ -531,3 +525,23 @@ class BayesNetLearner(LearnerParameters):
                 f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
             )
         return self.network_
+
+
+def _first_search(
+    problem: StructureProblem, table: Table, options: LearningOptions, settings: SearchSettings
+) -> tuple[StructureProblem, Result, float]:
+    """Search before missing cells are filled and tables are chosen.
+
+    Returns
+    -------
+    problem : StructureProblem
+        The problem, or the one with the cuts of a discretizer.
+    result : Result
+    effort : float
+        As `searched` returns it; 0 with a discretizer.
+    """
+    if options.asks_discretizer:
+        problem, result = DiscretizerSearch(problem, table, options, settings).run()
+        return problem, result, 0.0
+    limits = limits_before(problem, table, settings.limits)
+    return problem, *searched(problem, settings.within(limits))

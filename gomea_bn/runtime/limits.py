@@ -110,7 +110,7 @@ class FrontHistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The state of a run after a generation; `best` is the least value of the first objective."""
+    """The state of a run after a generation or a local search; `best` is the least value of the first objective."""
 
     seconds: float
     n_eval: int
@@ -123,7 +123,7 @@ class Progress:
 
 
 Callback = Callable[[Progress], bool | None]
-"""A function that is called after every generation; a true return value stops the run."""
+"""A function that is called after every generation, and every local search before them; a true value ends the run."""
 
 
 @dataclass(frozen=True)

@@ -231,8 +231,8 @@ def _fitted(
             scaled, counts, width, knots, histogram_cuts, histogram_cost
         )
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
-    # lines between distant knots would hold more than the mixture does in the tails
-    # widths of edges, since knots lose digits next to the middle of a wide range
+    # in the tails lines between distant knots would hold more mass than the mixture; widths are those of the edges,
+    # since knots lose digits next to the middle of a wide range
     heights *= masses / masses.sum() * (n_smooth / n_rows) / (np.diff(edges) / span * heights.sum(axis=0) / 2)
     points = {
         float(value): float(count / n_rows)

@@ -170,8 +170,8 @@ def methods(
 
 def skeleton_f1(truth: DiscretizedBayesNet, learned: DiscretizedBayesNet) -> float:
     """Return the F1 score of the pairs of neighbours."""
-    true, found = ({frozenset(edge) for edge in network.edges} for network in (truth, learned))
-    return 2 * len(true & found) / max(len(true) + len(found), 1)
+    true_pairs, learned_pairs = ({frozenset(edge) for edge in network.edges} for network in (truth, learned))
+    return 2 * len(true_pairs & learned_pairs) / max(len(true_pairs) + len(learned_pairs), 1)
 
 
 def samples(

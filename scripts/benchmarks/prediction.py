@@ -109,9 +109,11 @@ def our_regressor(options: dict[str, Any], seconds: float) -> Fitted:
 
 def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Return the options of an estimator; those that it does not have are the learner's."""
-    own: dict[str, Any] = {name: options[name] for name in ("structure", "n_networks") if name in options}
-    of_learner = {"density": "averaged", **{n: v for n, v in options.items() if n not in own}}
-    return {**own, "learner": BayesNetLearner(max_seconds=seconds, **of_learner), "random_state": 0}
+    of_estimator: dict[str, Any] = {
+        name: options[name] for name in ("structure", "n_networks") if name in options
+    }
+    of_learner = {"density": "averaged", **{n: v for n, v in options.items() if n not in of_estimator}}
+    return {**of_estimator, "learner": BayesNetLearner(max_seconds=seconds, **of_learner), "random_state": 0}
 
 
 def sklearn_classifier(make: Callable[[], Any]) -> Fitted:

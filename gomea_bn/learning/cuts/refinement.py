@@ -185,13 +185,7 @@ def refine_boundaries(
     are uniform inside their bins. If the metadata say that the network was learned with ``shape="auto"``, uniform
     bins of "dp" and "rv-gomea" with more than two rows per distinct value are as wide as structure in the shape.
     """
-    if isinstance(network, AveragedBayesNet):
-        raise GomeaBnError(
-            "network must be a DiscretizedBayesNet, got an AveragedBayesNet. Refine its attribute network, then "
-            "average the families of the result again with average_families."
-        )
-    if not isinstance(network, DiscretizedBayesNet):
-        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
+    _check_network(network)
     _check_options(method, bin_counts, starts, max_seconds, random_state)
     by_discretizer = isinstance(method, Discretizer) or method in PROPOSERS
     if by_discretizer:
@@ -215,20 +209,13 @@ def refine_boundaries(
     elif not any(len(session.network_cuts[v]) or bin_counts == "free" for v in session.movable):
         # no cut can move
         search = _Search(session.network_cuts, [], "fixpoint", 0.0)
-    elif session.rule.kind == BDEU:
-        raise GomeaBnError(
-            [
-                Option("method", str(method)),
-                " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
-                "number of bins.",
-            ],
-            [Setting("scoring_method", "density-bd"), Setting("scoring_method", "density-bic")],
-        )
     elif method == "dp":
+        _check_prices(method, session)
         compile_refinement_kernels("dp")
         cycle = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
         search = _by_dynamic_programming(cycle, before, starts, random_state)
     else:
+        _check_prices(method, session)
         search = _by_rv_gomea(session, limits, max_seconds, random_state, callback)
     cuts, after = search.cuts, session.score(search.cuts)
     if not by_discretizer and after <= before:
@@ -250,6 +237,30 @@ def refine_boundaries(
         metadata=metadata,
     )
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
+
+
+def _check_network(network: Any) -> None:
+    """Raise `GomeaBnError` unless the argument is a network whose cuts can move."""
+    if isinstance(network, AveragedBayesNet):
+        raise GomeaBnError(
+            "network must be a DiscretizedBayesNet, got an AveragedBayesNet. Refine its attribute network, then "
+            "average the families of the result again with average_families."
+        )
+    if not isinstance(network, DiscretizedBayesNet):
+        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
+
+
+def _check_prices(method: str | Discretizer, session: RefinementSession) -> None:
+    """Raise `GomeaBnError` if the score gives cuts no price of their own."""
+    if session.rule.kind == BDEU:
+        raise GomeaBnError(
+            [
+                Option("method", str(method)),
+                " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
+                "number of bins.",
+            ],
+            [Setting("scoring_method", "density-bd"), Setting("scoring_method", "density-bic")],
+        )
 
 
 def _drop_words_on_bins(metadata: dict[str, Any]) -> None:

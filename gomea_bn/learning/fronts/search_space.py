@@ -136,20 +136,6 @@ def front_problem(
         check_point_masses(expert, shapes)
         sample = draw_expert_sample(expert, learner.expert_sample_size, seed, mentioned_names(expert))
     problem: FrontProblem
-
-    def function_of(objective: OwnObjective) -> Callable[[NDArray[np.int16]], float]:
-        def value(genotype: NDArray[np.int16]) -> float:
-            returned = objective.function(
-                named_edges(problem, table, genotype), learned_cut_points(problem, genotype)
-            )
-            if not is_real(returned):
-                raise GomeaBnError(
-                    f"The objective {objective.name!r} must return a number, got {returned!r}."
-                )
-            return float(returned)
-
-        return value
-
     growth = library_growth(table, variables, learning)
     of_few_rows = learner.cut_cost * (_FEW_ROWS / table.n_rows) ** 2
     scorer = smoothed_scorer(
@@ -166,7 +152,12 @@ def front_problem(
         rules,
         names,
         expert=sample,
-        user_objectives={o.name: function_of(o) for o in objectives if not isinstance(o, str)},
+        # the functions take the networks of the problem itself
+        user_objectives={
+            o.name: _value_of_genotype(o, table, lambda: problem)
+            for o in objectives
+            if not isinstance(o, str)
+        },
         max_parameters=max_parameters,
         random_repair=learner.random_repair,
         initial_indegree=learner.initial_indegree,
@@ -176,6 +167,23 @@ def front_problem(
         else single.pairs,
     )
     return problem
+
+
+def _value_of_genotype(
+    objective: OwnObjective, table: Table, problem_of: Callable[[], FrontProblem]
+) -> Callable[[NDArray[np.int16]], float]:
+    """Return a user's objective as a function of genotypes of the problem that `problem_of` returns."""
+
+    def value(genotype: NDArray[np.int16]) -> float:
+        problem = problem_of()
+        returned = objective.function(
+            named_edges(problem, table, genotype), learned_cut_points(problem, genotype)
+        )
+        if not is_real(returned):
+            raise GomeaBnError(f"The objective {objective.name!r} must return a number, got {returned!r}.")
+        return float(returned)
+
+    return value
 
 
 def _search_space(

@@ -118,6 +118,20 @@ class SearchRounds:
 
         return report
 
+    def report_start(self, objective: float) -> None:
+        """Report the least objective that was reached before the first run; the callback may end the search."""
+        progress = Progress(
+            seconds=self.stop.seconds,
+            n_eval=0,
+            n_generations=0,
+            population_sizes=(),
+            population_generations=(),
+            best=objective,
+            statistics={},
+        )
+        if self.settings.callback is not None and self.settings.callback(progress):
+            self.stop.raise_for("callback")
+
     def note(self, result: Result, began: float) -> None:
         """Add the result of a run that began at a number of seconds on the clock of `stop`."""
         n_eval = self.n_eval

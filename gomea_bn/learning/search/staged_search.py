@@ -208,7 +208,8 @@ class StagedSearch:
         """Find the best network of many variables from which the first stage begins.
 
         Local searches over graphs with given cuts take turns with pricing while the score rises. The populations of a
-        stage need minutes for what a local search with libraries of parent sets finds in seconds.
+        stage need minutes for what a local search with libraries of parent sets finds in seconds. Progress is reported
+        after every local search.
 
         Parameters
         ----------
@@ -230,6 +231,7 @@ class StagedSearch:
             if is_gain(self.objective - objective, self.objective):
                 self.best, self.objective, turn_of_gain = network, objective, turn
                 self.rounds.note_start(objective)
+            self.rounds.report_start(self.objective)
             n_evaluations += libraries.effort
             seconds = np.inf if limits.max_seconds is None else _CLIMBING_SHARE * limits.max_seconds
             is_over = n_evaluations > limits.evaluations or self.stop.seconds > seconds

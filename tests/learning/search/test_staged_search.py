@@ -124,6 +124,25 @@ def test_ctrl_c_during_climbs_ends_the_search(many_variables: None, monkeypatch:
     assert search.problem.edges(result.X)
 
 
+def test_a_callback_follows_climbs_and_stops_the_search(many_variables: None) -> None:
+    reports: list[Progress] = []
+
+    def stop_at_the_second(progress: Progress) -> bool:
+        reports.append(progress)
+        return len(reports) >= 2
+
+    problem = learning_problem(
+        read_table(random_network(12, random_state=4).sample(300, 4)), LearningOptions()
+    )
+    limits = Limits(max_evaluations=100_000)
+    settings = SearchSettings(GOMEA(), limits, seed=1, n_threads=1, callback=stop_at_the_second)
+    result = StagedSearch(problem, settings).run()
+    assert result.stopped_by == "callback"
+    assert result.n_eval == 1
+    assert [progress.n_eval for progress in reports[:2]] == [0, 0]
+    assert reports[0].best >= reports[1].best >= result.F[0]
+
+
 def test_stages_of_graphs_take_the_finer_cuts() -> None:
     search, _ = staged(exclusive_or(), Limits(max_evaluations=600))
     no_cuts: dict[int, Any] = {v: np.empty(0) for v in range(3)}
