@@ -35,7 +35,7 @@ from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, opti
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EdgeProbabilities", "edge_probabilities"]
+__all__ = ["EdgeProbabilities", "check_score_of_draws", "edge_probabilities"]
 
 DRAWN = "drawn"
 """Value of `bins` for bins that chains draw."""
@@ -82,18 +82,18 @@ class _Options:
             edge_cost=self.edge_cost,
         )
         if self.draws_bins:
-            _check_score_of_draws(graphs)
+            check_score_of_draws(graphs.method_name, is_dirichlet=graphs.scorer.rule.kind == DIRICHLET)
         if self.is_exact(len(graphs.names)):
             return Posterior(exact_edge_probabilities(graphs.parent_sets(prune=False))[None])
         return sampled_posterior(graphs, self.chains, max_seconds, section, draws_bins=self.draws_bins)
 
 
-def _check_score_of_draws(graphs: GraphScores) -> None:
-    """Raise `GomeaBnError` unless the score is a marginal likelihood that is a sum over intervals."""
-    if graphs.method_name != "density-bd" or graphs.scorer.rule.kind != DIRICHLET:
-        prior = " with the BDeu prior" if graphs.method_name == "density-bd" else ""
+def check_score_of_draws(method_name: str, *, is_dirichlet: bool) -> None:
+    """Raise `GomeaBnError` unless a score is a marginal likelihood that is a sum over intervals."""
+    if method_name != "density-bd" or not is_dirichlet:
+        prior = " with the BDeu prior" if method_name == "density-bd" else ""
         raise GomeaBnError(
-            f"Drawn bins need the score 'density-bd' with its Dirichlet prior, got {graphs.method_name!r}{prior}.",
+            f"Drawn bins need the score 'density-bd' with its Dirichlet prior, got {method_name!r}{prior}.",
             [] if prior else [Setting("scoring_method", "density-bd")],
         )
 

@@ -324,6 +324,7 @@ def _learn(
         tell(rows.describe(KIND_OVERRIDE, spelling()))
         resolved = LearningOptions.of(learner, rows.n_rows)
         check_learning(rows, resolved)
+        after_search.check_score(rows, resolved)
         planned = planned_bytes(rows, resolved, thread_count(learner.n_jobs))
         if planned > _MUCH_MEMORY:
             tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")

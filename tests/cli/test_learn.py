@@ -655,6 +655,21 @@ def test_learn_draws_bins_with_the_graphs(table, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "score"),
+    [
+        (["--discretizer", "equal-width"], "'density-bic'"),
+        (["--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu"], "BDeu prior"),
+    ],
+)
+def test_drawn_bins_under_another_score_are_refused_before_the_search(table, tmp_path, options, score):
+    result = learn(table, *FURTHER, "--confidence", "--drawn-bins", "--out", tmp_path / "run", *options)
+    assert result.exit_code == 2, result.stderr
+    assert "Drawn bins need the score 'density-bd'" in result.stderr
+    assert score in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     out = tmp_path / "run"
     result = learn(table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
