@@ -243,8 +243,8 @@ def edge_probabilities(
 
 def _draws_bins(network: DiscretizedBayesNet, bins: object) -> bool:
     """Return whether bins are drawn; levels are the same in all draws."""
-    if isinstance(bins, str) and bins != DRAWN:
-        raise GomeaBnError(f"bins must be networks or {DRAWN!r}, got {bins!r:.80}.")
+    if not isinstance(bins, str | Sequence) or (isinstance(bins, str) and bins != DRAWN):
+        raise GomeaBnError(f"bins must be a list of networks or {DRAWN!r}, got {bins!r:.80}.")
     return isinstance(bins, str) and bool(network.cut_points)
 
 
@@ -256,9 +256,13 @@ def _runs(
     Raises
     ------
     GomeaBnError
-        For bins of other variables.
+        For bins that are no networks, or have other variables.
     """
     for position, of_bins in enumerate(bins):
+        if not isinstance(of_bins, DiscretizedBayesNet):
+            raise GomeaBnError(
+                f"bins[{position}] must be a DiscretizedBayesNet, got {type(of_bins).__name__}."
+            )
         if of_bins.names != network.names:
             raise GomeaBnError(f"bins[{position}] must have the variables of the network in the same order.")
     sets = list(bins) or [network]

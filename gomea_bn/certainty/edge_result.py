@@ -175,6 +175,11 @@ class EdgeProbabilities:
         ):
             arrow = f"{shown_name(parent)} → {shown_name(child)}"
             lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {adjacent * direction:.2f} ({kind})")
+        of_curves = [
+            f"{shown_name(parent)} → {shown_name(child)}" for parent, child in self._network.curve_edges
+        ]
+        if of_curves:
+            lines.append(f"  Without a probability, since only curves need them: {listed(of_curves, 12)}.")
         of_network = {frozenset(edge) for edge in self._network.edges}
         likely = [
             f"{shown_name(parent)} — {shown_name(child)} ({adjacent:.2f})"

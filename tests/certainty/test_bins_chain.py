@@ -148,7 +148,9 @@ def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bins": "mine"}, "bins must be networks or 'drawn', got 'mine'"),
+        ({"bins": "mine"}, "bins must be a list of networks or 'drawn', got 'mine'"),
+        ({"bins": None}, "bins must be a list of networks or 'drawn', got None"),
+        ({"bins": [3]}, r"bins\[0\] must be a DiscretizedBayesNet, got int"),
         ({"method": "exact"}, "method='exact' is for given bins"),
         ({"scoring_method": "density-bic"}, "Drawn bins need the score 'density-bd' .* got 'density-bic'"),
     ],
