@@ -232,6 +232,7 @@ def edge_probabilities(
         max_indegree=max_indegree,
         n_bin_sets=min(sum(weights), max(len(sets), 1)),
         has_drawn_bins=options.draws_bins,
+        n_draws=min(each.n_draws for each in posteriors),
         n_candidates=posteriors[0].n_candidates,
         n_completed_tables=len(posteriors) if table.n_missing else 0,
         _network=network,

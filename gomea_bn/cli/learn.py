@@ -177,7 +177,8 @@ def learn(
         bool,
         typer.Option(
             "--drawn-bins",
-            help="With --confidence: draw bins together with graphs, so that doubt about cuts counts; for density-bd.",
+            help="With --confidence: draw bins together with graphs, so that doubt about cuts counts, in place of the "
+            "bins of --repeat; for density-bd.",
         ),
     ] = False,
     repeat: Annotated[

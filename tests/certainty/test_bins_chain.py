@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import defaultdict
 from math import lgamma, log
 from pathlib import Path
@@ -132,6 +133,20 @@ def test_killed_and_resumed_draws_give_the_same_probabilities(
     )
     assert n_kills > 1
     assert np.array_equal(resumed.arcs, drawn(data).arcs)
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+@pytest.mark.parametrize(("n_sweeps", "n_draws"), [(20, "0 times"), (21, "1 time"), (60, "2 times")])
+def test_results_say_how_often_bins_were_drawn(
+    monkeypatch: pytest.MonkeyPatch, n_sweeps: int, n_draws: str
+) -> None:
+    calls = []
+    draw = bins_chain.BinsChain._draw_bins
+    monkeypatch.setattr(bins_chain.BinsChain, "_draw_bins", lambda chain: calls.append(chain) or draw(chain))
+    result = drawn(frame(), n_sweeps=n_sweeps)
+    assert f"bins drawn with the graphs {n_draws};" in str(result)
+    assert len(calls) == 2 * result.n_draws
+    assert json.loads(result.to_json())["n_draws"] == result.n_draws
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
