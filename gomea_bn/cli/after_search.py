@@ -80,6 +80,8 @@ class AfterSearch:
                     random_state=learner.seed_,
                     checkpoint=self._checkpoint(_PROBABILITIES),
                 )
+                if self.probabilities.stopped_by == "interrupt":
+                    tell("Interrupted: the probabilities are those of the sweeps so far.")
         except GomeaBnError as error:
             self.problem = error
         except KeyboardInterrupt:

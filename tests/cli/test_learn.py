@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+import dataclasses
 import json
 import runpy
 from pathlib import Path
@@ -703,6 +704,19 @@ def test_the_page_of_an_averaged_run_has_the_probabilities(table, tmp_path):
     averaged = AveragedBayesNet.from_json(out / "averaged.json")
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert averaged.network.metadata["edge_probabilities"] == network.metadata["edge_probabilities"]
+
+
+def test_ctrl_c_during_the_chains_says_that_the_probabilities_are_those_so_far(table, tmp_path, monkeypatch):
+    whole = BayesNetLearner.edge_probabilities
+
+    def interrupted(learner, **options):
+        return dataclasses.replace(whole(learner, **options), stopped_by="interrupt")
+
+    monkeypatch.setattr(BayesNetLearner, "edge_probabilities", interrupted)
+    result = learn(table, *FURTHER, "--confidence", "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    assert "Interrupted: the probabilities are those of the sweeps so far." in result.stderr
+    assert (tmp_path / "run" / "confidence.json").exists()
 
 
 @pytest.mark.parametrize("call", ["edge_probabilities", "fit"])
