@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = ["AfterSearch"]
+__all__ = ["AFTER_SEARCH_OPTIONS", "AfterSearch"]
+
+AFTER_SEARCH_OPTIONS = {"n_networks": "--repeat", "bins": "--drawn-bins or --repeat"}
+"""Options of `learn` by their names in Python, as `spelling` takes them."""
 
 # folders of checkpoints within that of the search
 _REPEATS, _PROBABILITIES = "repeats", "probabilities"

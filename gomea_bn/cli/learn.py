@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.after_search import AfterSearch
+from gomea_bn.cli.after_search import AFTER_SEARCH_OPTIONS, AfterSearch
 from gomea_bn.cli.learn_report import averaged_network, report
 from gomea_bn.cli.option_texts import (
     all_cut_points,
@@ -365,4 +365,4 @@ def _learn(
         if written:
             tell("Wrote " + ", ".join(map(str, written)) + ".")
         if problem is not None:
-            fail(problem, FAILED)
+            fail(problem, FAILED, AFTER_SEARCH_OPTIONS)

@@ -1,8 +1,8 @@
 """The command line: what it prints, writes and refuses, in process and as a real process."""
 
+import dataclasses
 import hashlib
 import inspect
-import dataclasses
 import json
 import runpy
 from pathlib import Path
@@ -704,6 +704,15 @@ def test_the_page_of_an_averaged_run_has_the_probabilities(table, tmp_path):
     averaged = AveragedBayesNet.from_json(out / "averaged.json")
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert averaged.network.metadata["edge_probabilities"] == network.metadata["edge_probabilities"]
+
+
+def test_another_number_of_repeats_than_in_the_checkpoint_is_named_by_its_option(table, tmp_path):
+    options = [*FURTHER, "--checkpoint", tmp_path / "saved", "--out", tmp_path / "run"]
+    assert learn(table, *options, "--repeat", "1").exit_code == 0
+    result = learn(table, *options, "--repeat", "2", "--resume")
+    assert result.exit_code == 1, result.stderr
+    assert "option --repeat was 1, and is now 2" in result.stderr
+    assert (tmp_path / "run" / "network.json").exists()
 
 
 def test_ctrl_c_during_the_chains_says_that_the_probabilities_are_those_so_far(table, tmp_path, monkeypatch):

@@ -259,14 +259,11 @@ def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(brow
         )
         map_box = page.locator("#overview").bounding_box()
         # a frame that shows a corner is full of the drawing
-        for position, corner in (
-            ({"x": 2, "y": 2}, [0, 0]),
-            (
-                {"x": map_box["width"] - 3, "y": map_box["height"] - 3},
-                [whole[0] - room[0], whole[1] - room[1]],
-            ),
+        for x, y, corner in (
+            (2, 2, [0, 0]),
+            (map_box["width"] - 3, map_box["height"] - 3, [whole[0] - room[0], whole[1] - room[1]]),
         ):
-            page.click("#overview", position=position)
+            page.click("#overview", position={"x": x, "y": y})
             shown = page.locator("#graph").get_attribute("viewBox").split()[:2]
             assert [float(number) for number in shown] == pytest.approx(corner, abs=0.02)
         page.click("#whole")
