@@ -142,7 +142,12 @@ def test_results_say_how_often_bins_were_drawn(
 ) -> None:
     calls = []
     draw = bins_chain.BinsChain._draw_bins
-    monkeypatch.setattr(bins_chain.BinsChain, "_draw_bins", lambda chain: calls.append(chain) or draw(chain))
+
+    def counted(chain: bins_chain.BinsChain) -> None:
+        calls.append(chain)
+        draw(chain)
+
+    monkeypatch.setattr(bins_chain.BinsChain, "_draw_bins", counted)
     result = drawn(frame(), n_sweeps=n_sweeps)
     assert f"bins drawn with the graphs {n_draws};" in str(result)
     assert len(calls) == 2 * result.n_draws
