@@ -131,16 +131,18 @@ def ranked_pairs(
     ranks, n_ranked = Screening(scorer).conditional_ranks(rules.max_indegree, is_late)
     if n_ranked[-1] < len(ranks):
         names = [variable.name for variable in scorer.variables]
-        _warn_of_unranked(names[n_ranked[0] :], names[n_ranked[-1] :])
+        _warn_of_unranked(names[n_ranked[0] :], names[n_ranked[-1] : n_ranked[0]])
     is_candidate = ranks < _MOST_RANKED
     return np.asarray((required | is_candidate | is_candidate.T) & possible)
 
 
 def _warn_of_unranked(without_pairs: Sequence[str], without_sets: Sequence[str]) -> None:
     """Warn that partners of some columns were not ranked, and those of others only without other parents."""
-    parts = [f"The partners of {_columns(without_sets)} were ranked without other parents."]
+    parts = []
+    if without_sets:
+        parts.append(f"The partners of {_columns(without_sets)} were ranked without other parents.")
     if without_pairs:
-        parts.append(f"Those of {_columns(without_pairs)} were not ranked.")
+        parts.append(f"The partners of {_columns(without_pairs)} were not ranked.")
     warnings.warn(
         GomeaBnWarning(
             f"The time limit is short for ranking the pairs of columns. {' '.join(parts)}",

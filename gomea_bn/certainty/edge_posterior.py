@@ -35,7 +35,7 @@ from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, opti
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EdgeProbabilities", "edge_probabilities"]
+__all__ = ["EdgeProbabilities", "check_score_of_draws", "edge_probabilities"]
 
 DRAWN = "drawn"
 """Value of `bins` for bins that chains draw."""
@@ -82,18 +82,18 @@ class _Options:
             edge_cost=self.edge_cost,
         )
         if self.draws_bins:
-            _check_score_of_draws(graphs)
+            check_score_of_draws(graphs.method_name, is_dirichlet=graphs.scorer.rule.kind == DIRICHLET)
         if self.is_exact(len(graphs.names)):
             return Posterior(exact_edge_probabilities(graphs.parent_sets(prune=False))[None])
         return sampled_posterior(graphs, self.chains, max_seconds, section, draws_bins=self.draws_bins)
 
 
-def _check_score_of_draws(graphs: GraphScores) -> None:
-    """Raise `GomeaBnError` unless the score is a marginal likelihood that is a sum over intervals."""
-    if graphs.method_name != "density-bd" or graphs.scorer.rule.kind != DIRICHLET:
-        prior = " with the BDeu prior" if graphs.method_name == "density-bd" else ""
+def check_score_of_draws(method_name: str, *, is_dirichlet: bool) -> None:
+    """Raise `GomeaBnError` unless a score is a marginal likelihood that is a sum over intervals."""
+    if method_name != "density-bd" or not is_dirichlet:
+        prior = " with the BDeu prior" if method_name == "density-bd" else ""
         raise GomeaBnError(
-            f"Drawn bins need the score 'density-bd' with its Dirichlet prior, got {graphs.method_name!r}{prior}.",
+            f"Drawn bins need the score 'density-bd' with its Dirichlet prior, got {method_name!r}{prior}.",
             [] if prior else [Setting("scoring_method", "density-bd")],
         )
 
@@ -232,6 +232,7 @@ def edge_probabilities(
         max_indegree=max_indegree,
         n_bin_sets=min(sum(weights), max(len(sets), 1)),
         has_drawn_bins=options.draws_bins,
+        n_draws=min(each.n_draws for each in posteriors),
         n_candidates=posteriors[0].n_candidates,
         n_completed_tables=len(posteriors) if table.n_missing else 0,
         _network=network,
@@ -243,8 +244,8 @@ def edge_probabilities(
 
 def _draws_bins(network: DiscretizedBayesNet, bins: object) -> bool:
     """Return whether bins are drawn; levels are the same in all draws."""
-    if isinstance(bins, str) and bins != DRAWN:
-        raise GomeaBnError(f"bins must be networks or {DRAWN!r}, got {bins!r:.80}.")
+    if not isinstance(bins, str | Sequence) or (isinstance(bins, str) and bins != DRAWN):
+        raise GomeaBnError(f"bins must be a list of networks or {DRAWN!r}, got {bins!r:.80}.")
     return isinstance(bins, str) and bool(network.cut_points)
 
 
@@ -256,9 +257,13 @@ def _runs(
     Raises
     ------
     GomeaBnError
-        For bins of other variables.
+        For bins that are no networks, or have other variables.
     """
     for position, of_bins in enumerate(bins):
+        if not isinstance(of_bins, DiscretizedBayesNet):
+            raise GomeaBnError(
+                f"bins[{position}] must be a DiscretizedBayesNet, got {type(of_bins).__name__}."
+            )
         if of_bins.names != network.names:
             raise GomeaBnError(f"bins[{position}] must have the variables of the network in the same order.")
     sets = list(bins) or [network]

@@ -66,6 +66,8 @@ class EdgeProbabilities:
         Number of completed tables over which the probabilities are means; 0 for a table without missing values.
     has_drawn_bins : bool
         Whether chains drew the bins as well.
+    n_draws : int
+        How often every chain drew the bins after its start, the least number of several tables.
     """
 
     names: tuple[str, ...]
@@ -82,6 +84,7 @@ class EdgeProbabilities:
     n_candidates: int | None = None
     n_completed_tables: int = 0
     has_drawn_bins: bool = False
+    n_draws: int = 0
 
     @property
     def adjacent(self) -> NDArray[np.float64]:
@@ -136,6 +139,7 @@ class EdgeProbabilities:
             "max_indegree": self.max_indegree,
             "n_bin_sets": self.n_bin_sets,
             "has_drawn_bins": self.has_drawn_bins,
+            "n_draws": self.n_draws,
             "n_candidates": self.n_candidates,
             "n_completed_tables": self.n_completed_tables,
             "chain_difference": None if np.isnan(self.chain_difference) else self.chain_difference,
@@ -175,6 +179,11 @@ class EdgeProbabilities:
         ):
             arrow = f"{shown_name(parent)} → {shown_name(child)}"
             lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {adjacent * direction:.2f} ({kind})")
+        of_curves = [
+            f"{shown_name(parent)} → {shown_name(child)}" for parent, child in self._network.curve_edges
+        ]
+        if of_curves:
+            lines.append(f"  Without a probability, since only curves need them: {listed(of_curves, 12)}.")
         of_network = {frozenset(edge) for edge in self._network.edges}
         likely = [
             f"{shown_name(parent)} — {shown_name(child)} ({adjacent:.2f})"
@@ -201,7 +210,7 @@ class EdgeProbabilities:
         )
         return [
             "exact" if self.method == "exact" else sampled,
-            "bins drawn with the graphs"
+            f"bins drawn with the graphs {counted(self.n_draws, 'time')}"
             if self.has_drawn_bins
             else "given one set of bins"
             if self.n_bin_sets == 1

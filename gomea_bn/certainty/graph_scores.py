@@ -22,7 +22,7 @@ from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
-from gomea_bn.texts import counted, listed
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,7 +196,7 @@ def _warn_of_curves(network: DiscretizedBayesNet) -> None:
         return
     without = ""
     if network.curve_edges:
-        without = f" The {counted(len(network.curve_edges), 'edge')} that only curves need do not count."
+        without = f" It counts no edge that only curves need ({len(network.curve_edges)} here)."
     warnings.warn(
         GomeaBnWarning(
             [

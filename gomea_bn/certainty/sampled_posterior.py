@@ -42,7 +42,7 @@ class Posterior:
     ----------
     means : ndarray of shape (n_chains, n_variables, n_variables), float64
         Mean probabilities of every chain; one exact result.
-    n_sweeps, stopped_by, n_candidates
+    n_sweeps, stopped_by, n_candidates, n_draws
         As of `EdgeProbabilities`.
     """
 
@@ -50,6 +50,7 @@ class Posterior:
     n_sweeps: int = 0
     stopped_by: str = "end"
     n_candidates: int | None = None
+    n_draws: int = 0
 
 
 def chain_difference(means: NDArray[np.float64]) -> float:
@@ -128,7 +129,8 @@ def sampled_posterior(
         sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
         n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
     means, n_sweeps = _run_chains(chains, options, n_in_turn, stop, section)
-    return Posterior(means, n_sweeps, stop.reason or "end", n_candidates)
+    n_draws = (n_sweeps - 1) // SWEEPS_PER_DRAW if draws_bins else 0
+    return Posterior(means, n_sweeps, stop.reason or "end", n_candidates, n_draws)
 
 
 def _candidates(n: int, max_indegree: int, most_sets: int) -> int | None:

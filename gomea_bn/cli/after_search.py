@@ -12,12 +12,17 @@ from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.certainty.edge_posterior import EdgeProbabilities
+    from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.learning.learning_options import LearningOptions
     from gomea_bn.learning.repeats import Stability
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = ["AfterSearch"]
+__all__ = ["AFTER_SEARCH_OPTIONS", "AfterSearch"]
+
+AFTER_SEARCH_OPTIONS = {"n_networks": "--repeat", "bins": "--drawn-bins or --repeat"}
+"""Options of `learn` by their names in Python, as `spelling` takes them."""
 
 # folders of checkpoints within that of the search
 _REPEATS, _PROBABILITIES = "repeats", "probabilities"
@@ -46,6 +51,13 @@ class AfterSearch:
             if is_wanted and part is not None:
                 part.check()
 
+    def check_score(self, table: Table, options: LearningOptions) -> None:
+        """Raise `GomeaBnError` if bins are to be drawn that cannot be drawn under the score of the search."""
+        from gomea_bn.certainty.edge_posterior import check_score_of_draws
+
+        if self.draws_bins and any(column.is_continuous for column in table.columns):
+            check_score_of_draws(options.scoring_of(table), is_dirichlet=options.prior == "dirichlet")
+
     def _checkpoint(self, name: str) -> Checkpoint | None:
         """Return the checkpoint of a part; one that had not begun starts."""
         if self.checkpoint is None:
@@ -71,6 +83,8 @@ class AfterSearch:
                     random_state=learner.seed_,
                     checkpoint=self._checkpoint(_PROBABILITIES),
                 )
+                if self.probabilities.stopped_by == "interrupt":
+                    tell("Interrupted: the probabilities are those of the sweeps so far.")
         except GomeaBnError as error:
             self.problem = error
         except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.after_search import AfterSearch
+from gomea_bn.cli.after_search import AFTER_SEARCH_OPTIONS, AfterSearch
 from gomea_bn.cli.learn_report import averaged_network, report
 from gomea_bn.cli.option_texts import (
     all_cut_points,
@@ -178,7 +178,8 @@ def learn(
         bool,
         typer.Option(
             "--drawn-bins",
-            help="With --confidence: draw bins together with graphs, so that doubt about cuts counts; for density-bd.",
+            help="With --confidence: draw bins together with graphs, so that doubt about cuts counts, in place of the "
+            "bins of --repeat; for density-bd.",
         ),
     ] = False,
     repeat: Annotated[
@@ -348,6 +349,7 @@ def _read_source(
     tell(table.describe(KIND_OVERRIDE, spelling()))
     options = LearningOptions.of(learner, table.n_rows)
     check_learning(table, options)
+    after_search.check_score(table, options)
     planned = planned_bytes(table, options, thread_count(learner.n_jobs))
     if planned > _MUCH_MEMORY:
         tell(f"The search takes at most about {planned / 1e9:.1f} GB of memory.")
@@ -386,4 +388,4 @@ def _write_and_print(
     if written:
         tell("Wrote " + ", ".join(map(str, written)) + ".")
     if problem is not None:
-        fail(problem, FAILED)
+        fail(problem, FAILED, AFTER_SEARCH_OPTIONS)

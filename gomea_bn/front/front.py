@@ -234,7 +234,8 @@ class Front:
         "left-out" has the same price, and chooses only among networks whose misfit exceeds the least one by at most
         2 / sqrt(n_rows) nats: two standard errors of a mean difference, if those of single rows have a standard
         deviation of 1 nat. A misfit that leaves rows out has paid for its parameters, so that the price alone gives up
-        more fit than the rows leave in doubt. These two methods do not depend on the ranges of the objectives.
+        more fit than the rows leave in doubt. Of the rest of the front only the least misfit matters to "left-out", and
+        nothing to "aic".
 
         "hyperplane" chooses the network farthest below the plane through the extremes (Das 1999), "ideal-point" the one
         with the least distance to the best values (Zeleny 1973), and "marginal-utility" the one whose loss would cost

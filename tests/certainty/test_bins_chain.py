@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import defaultdict
 from math import lgamma, log
 from pathlib import Path
@@ -135,6 +136,25 @@ def test_killed_and_resumed_draws_give_the_same_probabilities(
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
+@pytest.mark.parametrize(("n_sweeps", "n_draws"), [(20, "0 times"), (21, "1 time"), (60, "2 times")])
+def test_results_say_how_often_bins_were_drawn(
+    monkeypatch: pytest.MonkeyPatch, n_sweeps: int, n_draws: str
+) -> None:
+    calls = []
+    draw = bins_chain.BinsChain._draw_bins
+
+    def counted(chain: bins_chain.BinsChain) -> None:
+        calls.append(chain)
+        draw(chain)
+
+    monkeypatch.setattr(bins_chain.BinsChain, "_draw_bins", counted)
+    result = drawn(frame(), n_sweeps=n_sweeps)
+    assert f"bins drawn with the graphs {n_draws};" in str(result)
+    assert len(calls) == 2 * result.n_draws
+    assert json.loads(result.to_json())["n_draws"] == result.n_draws
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
 def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
     data = frame()
     fixed = network(data).with_metadata(fixed_cut_points=["x", "y"])
@@ -148,7 +168,9 @@ def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bins": "mine"}, "bins must be networks or 'drawn', got 'mine'"),
+        ({"bins": "mine"}, "bins must be a list of networks or 'drawn', got 'mine'"),
+        ({"bins": None}, "bins must be a list of networks or 'drawn', got None"),
+        ({"bins": [3]}, r"bins\[0\] must be a DiscretizedBayesNet, got int"),
         ({"method": "exact"}, "method='exact' is for given bins"),
         ({"scoring_method": "density-bic"}, "Drawn bins need the score 'density-bd' .* got 'density-bic'"),
     ],

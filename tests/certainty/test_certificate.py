@@ -8,7 +8,13 @@ import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
-from gomea_bn.certainty import certify, edge_probabilities, integer_programme, near_optimal_graphs
+from gomea_bn.certainty import (
+    EdgeProbabilities,
+    certify,
+    edge_probabilities,
+    integer_programme,
+    near_optimal_graphs,
+)
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.certainty.subsets import best_graph
@@ -119,13 +125,17 @@ def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
     plain = network.without_curve_edges()
     for function in (certify, edge_probabilities, near_optimal_graphs):
         with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
-            function(network, frame)
+            judged = function(network, frame)
+        if isinstance(judged, EdgeProbabilities):
+            (parent, child), *_ = network.curve_edges
+            assert f"since only curves need them: {parent} → {child}" in judged.to_text()
     with pytest.warns(GomeaBnWarning, match="learned with curves") as warned:
         found, of_plain = certify(network, frame), certify(plain, frame)
     assert found.score == of_plain.score
     assert found.bound == pytest.approx(of_plain.bound)
     message = warned[0].message
     assert isinstance(message, GomeaBnWarning)
+    assert f"no edge that only curves need ({len(network.curve_edges)} here)" in str(message)
     assert "Learn with curves='none' to judge" in str(message)
     # a command line spells the option
     assert "Learn with --curves none to judge" in message.text(spelling())

@@ -1,5 +1,6 @@
 """The command line: what it prints, writes and refuses, in process and as a real process."""
 
+import dataclasses
 import hashlib
 import inspect
 import json
@@ -655,6 +656,21 @@ def test_learn_draws_bins_with_the_graphs(table, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "score"),
+    [
+        (["--discretizer", "equal-width"], "'density-bic'"),
+        (["--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu"], "BDeu prior"),
+    ],
+)
+def test_drawn_bins_under_another_score_are_refused_before_the_search(table, tmp_path, options, score):
+    result = learn(table, *FURTHER, "--confidence", "--drawn-bins", "--out", tmp_path / "run", *options)
+    assert result.exit_code == 2, result.stderr
+    assert "Drawn bins need the score 'density-bd'" in result.stderr
+    assert score in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     out = tmp_path / "run"
     result = learn(table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
@@ -688,6 +704,28 @@ def test_the_page_of_an_averaged_run_has_the_probabilities(table, tmp_path):
     averaged = AveragedBayesNet.from_json(out / "averaged.json")
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert averaged.network.metadata["edge_probabilities"] == network.metadata["edge_probabilities"]
+
+
+def test_another_number_of_repeats_than_in_the_checkpoint_is_named_by_its_option(table, tmp_path):
+    options = [*FURTHER, "--checkpoint", tmp_path / "saved", "--out", tmp_path / "run"]
+    assert learn(table, *options, "--repeat", "1").exit_code == 0
+    result = learn(table, *options, "--repeat", "2", "--resume")
+    assert result.exit_code == 1, result.stderr
+    assert "option --repeat was 1, and is now 2" in result.stderr
+    assert (tmp_path / "run" / "network.json").exists()
+
+
+def test_ctrl_c_during_the_chains_says_that_the_probabilities_are_those_so_far(table, tmp_path, monkeypatch):
+    whole = BayesNetLearner.edge_probabilities
+
+    def interrupted(learner, **options):
+        return dataclasses.replace(whole(learner, **options), stopped_by="interrupt")
+
+    monkeypatch.setattr(BayesNetLearner, "edge_probabilities", interrupted)
+    result = learn(table, *FURTHER, "--confidence", "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    assert "Interrupted: the probabilities are those of the sweeps so far." in result.stderr
+    assert (tmp_path / "run" / "confidence.json").exists()
 
 
 @pytest.mark.parametrize("call", ["edge_probabilities", "fit"])

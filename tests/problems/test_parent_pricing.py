@@ -421,7 +421,9 @@ def test_late_ranks_name_the_columns_without_partners():
     )
     assert "not ranked." not in str(warned[0].message)
     assert without_sets.any(axis=1).all()
-    with pytest.warns(GomeaBnWarning, match="Those of 2 columns .* were not ranked"):
+    with pytest.warns(
+        GomeaBnWarning, match="partners of 4 columns .* without .* of 2 columns .* were not ranked"
+    ):
         first = ranked(4)
     assert not first[4:, 4:].any()
 

@@ -253,14 +253,29 @@ def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(brow
             page.locator(f".node[data-variable='{variable}']").dispatch_event("click")
             page.click("#enlarge-drawing")
             assert page.evaluate(is_inside, variable)
-        corner = page.locator("#graph").get_attribute("viewBox").split()
-        page.click("#overview", position={"x": 2, "y": 2})
-        moved = page.locator("#graph").get_attribute("viewBox").split()
-        assert moved != corner
-        assert float(moved[0]) < float(moved[2])
-        assert float(moved[1]) < float(moved[3])
+        whole, room = (
+            [float(number) for number in page.locator(name).get_attribute("viewBox").split()[2:]]
+            for name in ("#overview", "#graph")
+        )
+        map_box = page.locator("#overview").bounding_box()
+        # a frame that shows a corner is full of the drawing
+        for x, y, corner in (
+            (2, 2, [0, 0]),
+            (map_box["width"] - 3, map_box["height"] - 3, [whole[0] - room[0], whole[1] - room[1]]),
+        ):
+            page.click("#overview", position={"x": x, "y": y})
+            shown = page.locator("#graph").get_attribute("viewBox").split()[:2]
+            assert [float(number) for number in shown] == pytest.approx(corner, abs=0.02)
         page.click("#whole")
         expect(page.locator("#overview")).to_be_hidden()
+        # nearly all of the drawing needs no map, which would cover a part of it
+        page.hover("#graph-frame")
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -30)
+        page.keyboard.up("Control")
+        expect(page.locator("#part-note")).to_contain_text("A part of the drawing")
+        expect(page.locator("#overview")).to_be_hidden()
+        page.click("#whole")
         expect(page.locator("#enlarge-drawing")).to_be_visible()
 
 

@@ -2,6 +2,8 @@
 
 const MAP = { width: 96, height: 110 };
 const overview = { scale: 1 };
+// with a larger part in the frame, the map would cover more than it helps to find
+const LARGEST_MAPPED = 0.8;
 
 function buildOverview() {
   byId("enlarge-drawing").addEventListener("click", () => {
@@ -22,23 +24,22 @@ function buildOverview() {
 function centreOnMap(event) {
   const map = byId("overview").getBoundingClientRect();
   const point = [event.clientX - map.left, event.clientY - map.top].map((pixels) => pixels / overview.scale);
-  const { scale, centre } = shownPart();
-  panBy(...point.map((value, axis) => (value - centre[axis]) * scale));
+  showAround(point, shownPart().scale);
+}
+
+/** Shows the part around a point at a scale, in a frame that is full of the drawing. */
+function showAround([x, y], scale) {
+  const { width, height } = graph.drawing;
+  const within = (value, room, most) =>
+    Math.min(Math.max(value, room / 2), Math.max(most - room / 2, room / 2));
+  zoom.scale = scale;
+  zoom.centre = [within(x, zoom.frame.width / scale, width), within(y, zoom.frame.height / scale, height)];
+  renderZoom();
 }
 
 /** Shows small letters at a readable size, around the variable that is chosen or has the most edges. */
 function enlargeDrawing() {
-  const { scale } = shownPart();
-  const { width, height, centres } = graph.drawing;
-  const within = (value, room, most) =>
-    Math.min(Math.max(value, room / 2), Math.max(most - room / 2, room / 2));
-  const [x, y] = centres[view.variable ?? mostConnected()];
-  zoom.scale = Math.max(scale, READABLE);
-  zoom.centre = [
-    within(x, zoom.frame.width / zoom.scale, width),
-    within(y, zoom.frame.height / zoom.scale, height),
-  ];
-  renderZoom();
+  showAround(graph.drawing.centres[view.variable ?? mostConnected()], Math.max(shownPart().scale, READABLE));
 }
 
 /** The variable with the most edges in the network that is shown; of equals the first. */
@@ -48,13 +49,16 @@ function mostConnected() {
   return degrees.indexOf(Math.max(...degrees));
 }
 
-/** Draws the map of the part that starts at a corner, unless all is shown; offers to enlarge small letters. */
+/** Draws the map of the part that starts at a corner, unless nearly all is shown; offers to enlarge small letters. */
 function renderOverview([left, top], [wide, high], isWhole, isSmall) {
   const { width, height, centres } = graph.drawing;
   byId("enlarge-drawing").hidden = !isSmall;
   const map = byId("overview");
-  map.classList.toggle("shown", !isWhole);
-  if (isWhole) return;
+  const seen = (from, room, most) => Math.min(from + room, most) - Math.max(from, 0);
+  const share = (seen(left, wide, width) * seen(top, high, height)) / (width * height);
+  const isMapped = !isWhole && share < LARGEST_MAPPED;
+  map.classList.toggle("shown", isMapped);
+  if (!isMapped) return;
   overview.scale = Math.min(MAP.width / width, MAP.height / height);
   for (const [name, value] of Object.entries({ width, height }))
     map.setAttribute(name, value * overview.scale);
