@@ -80,8 +80,8 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
         return candidate(front, which).network
     if is_front_folder(text):
         raise GomeaBnError(
-            f"'{text}' holds a front of several networks; name one: '{text}#12', '{text}#knee', '{text}#closest' "
-            f"or '{text}#expert'."
+            f"'{text}' holds a front; name one of its networks: '{text}#12' or '{text}#knee', with an expert also "
+            f"'{text}#closest' or '{text}#expert'."
         )
     if os.path.isdir(text):
         return of_run_folder(Path(text))

@@ -91,10 +91,10 @@ def test_the_network_of_the_single_search_has_a_name(front, tmp_path):
 def test_the_folder_of_a_front_is_one_network_only_with_an_id(here):
     for command in ("show", "refine"):
         arguments = ["rows.csv", "--out", "other.json"] if command == "refine" else []
-        assert "holds a front of several networks; name one: 'front#12'" in refused(
+        assert "holds a front; name one of its networks: 'front#12'" in refused(
             3, command, "front", *arguments
         )
-    assert "several networks" in refused(3, "compare", "front", "run")
+    assert "name one of its networks" in refused(3, "compare", "front", "run")
     ok("export", "front", "--network", 3, "--to", "bif")
     assert "no ids and no table; leave --network out" in refused(2, "export", "front#3", "--network", 3)
 
