@@ -221,7 +221,10 @@ def _scorer(
     metadata = network.metadata
     recorded = metadata.get("scoring_method")
     if name is None:
-        name = recorded if recorded in SCORING_METHODS else "density-bd" if network.cut_points else "bdeu"
+        name = "density-bd" if network.cut_points else "bdeu"
+        # files may hold any metadata
+        if isinstance(recorded, str) and recorded in SCORING_METHODS:
+            name = recorded
     shares = {key: metadata[key] for key in ("cut_cost", "edge_cost") if is_real(metadata.get(key))}
     if edge_cost is not None:
         shares["edge_cost"] = edge_cost

@@ -23,6 +23,7 @@ from gomea_bn.data.table import Table, table_of
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded_columns import fixed_columns
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
@@ -405,8 +406,7 @@ def _cuts_of(network: Network | None, table: Table) -> tuple[Cuts, set[int]]:
     """Return the cuts of a network by position in the table, and the positions of those that a user has fixed."""
     if not isinstance(network, DiscretizedBayesNet):
         return {}, set()
-    entry = network.metadata.get("fixed_cut_points")
-    fixed_names = set(entry) if isinstance(entry, list) else set()
+    fixed_names = fixed_columns(network)
     known_cuts, fixed = {}, set()
     for name, cuts in network.cut_points.items():
         v = table.names.index(name)

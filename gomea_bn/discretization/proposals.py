@@ -12,6 +12,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
 from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded_columns import fixed_columns
 from gomea_bn.texts import listed
 
 __all__ = [
@@ -137,10 +138,10 @@ def propose(
     limits = [limit for limit in (method.max_seconds, max_seconds) if limit is not None]
     timed: Any = type(method)(**{**method.get_params(deep=False), "max_seconds": min(limits, default=None)})
     timed.fit(table, network=network)
-    fixed = network.metadata.get("fixed_cut_points")
+    fixed = fixed_columns(network)
     cuts = dict(timed.cut_points_)
     for column in table.columns:
-        if column.is_continuous and not (isinstance(fixed, list) and column.name in fixed):
+        if column.is_continuous and column.name not in fixed:
             wide = with_wide_bins(cuts[column.name], network.support[column.name], min_width)
             cuts[column.name] = with_full_bins(wide, column.values, min_bin_count)
     return Proposal(cuts, timed.stopped_by_)

@@ -14,6 +14,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.point_masses import unshared_points
 from gomea_bn.network.graph import layers
 from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded_columns import columns_of_expert_fit
 from gomea_bn.network.tables import family_index
 from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.cuts.shape import Shape
@@ -109,8 +110,7 @@ def draw_expert_sample(
 
 def mentioned_names(expert: NetworkLike) -> frozenset[str]:
     """Return the variables that the expert mentioned, for a network from `ExpertNetwork.fitted`; otherwise all."""
-    fit = expert.metadata.get("expert_fit", {})
-    return frozenset(expert.names) - frozenset(fit.get("not_mentioned", ()))
+    return frozenset(expert.names) - columns_of_expert_fit(expert, "not_mentioned")
 
 
 def check_point_masses(expert: NetworkLike, shapes: Mapping[str, Shape]) -> None:

@@ -13,6 +13,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.network.distributions.marginals import marginal_density
+from gomea_bn.network.recorded_columns import columns_of_expert_fit
 from gomea_bn.network.recorded_words import STABILITY_WORDS, recorded_stability
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import Layout, layout, line_break
@@ -237,12 +238,10 @@ def _unsaid(expert: DiscretizedBayesNet | None, name: str) -> str | None:
 
     The page does not attribute these defaults to the expert.
     """
-    fit = expert.metadata.get("expert_fit") if expert is not None else None
-    if not isinstance(fit, Mapping):
+    if expert is None:
         return None
-    for key, missing in (("not_mentioned", "variable"), ("default_bins", "bins")):
-        names = fit.get(key)
-        if isinstance(names, (list, tuple)) and name in names:
+    for entry, missing in (("not_mentioned", "variable"), ("default_bins", "bins")):
+        if name in columns_of_expert_fit(expert, entry):
             return missing
     return None
 

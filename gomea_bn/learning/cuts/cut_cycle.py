@@ -15,6 +15,7 @@ from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
 from gomea_bn.learning.recorded_score import recorded_options, score_record
 from gomea_bn.learning.table_shapes import table_cells, table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded_columns import fixed_columns
 from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -107,8 +108,7 @@ class RefinementSession:
                 raise GomeaBnError(
                     f"variables: no continuous variable {name!r}.{nearest(str(name), continuous)}"
                 )
-        fixed = network.metadata.get("fixed_cut_points")
-        self.fixed = set(fixed) if isinstance(fixed, list) else set()
+        self.fixed = fixed_columns(network)
         if variables is None:
             self.movable = [v for v in self.network_cuts if names[v] not in self.fixed]
         else:

@@ -25,7 +25,8 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
 
     reader = Reader(network)
     tables = dict(network.tables)
-    labels = dict(network.metadata.get("do", {}))
+    recorded = network.metadata.get("do")
+    labels = dict(recorded) if isinstance(recorded, dict) else {}
     for name, value in values.items():
         reader.position(name, "values")
         code = reader.code(name, value, f"values['{name}']")
