@@ -2,8 +2,8 @@
 
 The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
 weights maximise the likelihood of the rows when each row is left out. Bandwidths and bins have a least width, the
-resolution of the column, which bounds what repeated values can gain. So many rows that they were gathered into cells
-need no kernels: the density joins their shares between knots.
+resolution of the column, which bounds what repeated values can gain. A column whose rows were gathered into cells needs
+no kernels: the density joins the shares of the cells between knots.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ def test_searches_over_many_variables_begin_with_climbs(many_variables: None) ->
     assert all(before.objective > after.objective for before, after in pairwise(result.history))
     true = {frozenset(edge) for edge in truth.edges}
     position = {name: v for v, name in enumerate(frame)}
-    found = {frozenset(edge) for edge in search.problem.edges(result.X)}
-    assert len(found & {frozenset(position[name] for name in edge) for edge in true}) >= 0.5 * len(true)
+    joined = {frozenset(edge) for edge in search.problem.edges(result.X)}
+    assert len(joined & {frozenset(position[name] for name in edge) for edge in true}) >= 0.5 * len(true)
     assert -search.problem.scorer.score(search.problem.families(result.X)).sum() == pytest.approx(result.F[0])
 
 
