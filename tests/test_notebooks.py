@@ -23,11 +23,11 @@ def test_the_cells_run_and_show_what_the_notebook_keeps(name: str) -> None:
         exec("\n".join(lines), names)
         value = eval(last, names)
         (output,) = cell["outputs"]
-        kept = {kind: "".join(text) for kind, text in output["data"].items()}
-        if "text/plain" in kept:
-            # long texts are kept in part
-            assert repr(value).startswith(kept["text/plain"].removesuffix("..."))
-        if "text/html" in kept:
-            assert value._repr_html_().count("<rect") == kept["text/html"].count("<rect")
+        by_kind = {kind: "".join(text) for kind, text in output["data"].items()}
+        if "text/plain" in by_kind:
+            # long texts are shortened
+            assert repr(value).startswith(by_kind["text/plain"].removesuffix("..."))
+        if "text/html" in by_kind:
+            assert value._repr_html_().count("<rect") == by_kind["text/html"].count("<rect")
         n_shown += 1
     assert n_shown >= 3
