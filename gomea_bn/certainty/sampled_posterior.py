@@ -119,8 +119,10 @@ def sampled_posterior(
     stop = StopFlag(max_seconds)
     generators = np.random.default_rng(options.seed).spawn(options.n_chains)
     chains: Sequence[GraphChain | BinsChain]
+    n_drawn_columns = 0
     if draws_bins:
         model = BinsModel.of(graphs)
+        n_drawn_columns = len(model.columns)
         chains = [BinsChain(model, k == 0, generator) for k, generator in enumerate(generators)]
         n_in_turn = SWEEPS_PER_DRAW
     else:
@@ -129,7 +131,8 @@ def sampled_posterior(
         sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
         n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
     means, n_sweeps = _run_chains(chains, options, n_in_turn, stop, section)
-    n_draws = (n_sweeps - 1) // SWEEPS_PER_DRAW if draws_bins else 0
+    # fixed cuts are never drawn
+    n_draws = (n_sweeps - 1) // SWEEPS_PER_DRAW if n_drawn_columns else 0
     return Posterior(means, n_sweeps, stop.reason or "end", n_candidates, n_draws)
 
 

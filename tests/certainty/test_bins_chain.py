@@ -161,6 +161,7 @@ def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
     over_network = edge_probabilities(fixed, data)
     result = drawn(data, fixed, n_sweeps=400)
     np.testing.assert_allclose(result.arcs, over_network.arcs, atol=0.05)
+    assert result.n_draws == 0
     levels = discrete_frame(1)
     assert edge_probabilities(network_of(levels), levels, bins="drawn").method == "exact"
 
