@@ -8,10 +8,8 @@ from math import log, pi
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline
-from scipy.linalg import eigh
-from scipy.special import ndtri
 
 from gomea_bn.problems.cuts.quantile_cells import row_cells
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
@@ -99,10 +97,10 @@ class _SmoothFunctions:
         inner = np.linspace(low, high, _INNER_KNOTS + 2)
         self._knots = np.concatenate([[low] * _DEGREE, inner, [high] * _DEGREE])
         design = self._splines(distinct)
-        values, vectors = eigh(design.T @ (design * share[:, None]))
+        values, vectors = scipy.linalg.eigh(design.T @ (design * share[:, None]))
         is_kept = values > _LEAST_EIGENVALUE * values[-1]
         orthonormal = vectors[:, is_kept] / np.sqrt(values[is_kept])
-        roughness, rotation = eigh(orthonormal.T @ _second_products(self._knots) @ orthonormal)
+        roughness, rotation = scipy.linalg.eigh(orthonormal.T @ _second_products(self._knots) @ orthonormal)
         # the first two are smooth everywhere: a constant and the line
         n_curves = min(n_functions - 1, len(roughness) - 2, len(distinct) - 2)
         chosen = slice(2, 2 + max(n_curves, 0))
@@ -111,7 +109,9 @@ class _SmoothFunctions:
         self.roughness = np.concatenate([[0.0], relative])
 
     def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(BSpline.design_matrix(scores, self._knots, _DEGREE).toarray(), np.float64)
+        return np.asarray(
+            scipy.interpolate.BSpline.design_matrix(scores, self._knots, _DEGREE).toarray(), np.float64
+        )
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         return self.at(self._scores[first:last])
@@ -135,7 +135,7 @@ def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:
     weights[: len(ends) - 1] += widths / 6
     weights[1 : len(ends)] += widths / 6
     weights[len(ends) :] = widths * 4 / 6
-    second = BSpline(knots, np.eye(n_splines), _DEGREE).derivative(2)(places)
+    second = scipy.interpolate.BSpline(knots, np.eye(n_splines), _DEGREE).derivative(2)(places)
     return np.asarray(second.T @ (second * weights[:, None]), np.float64)
 
 
@@ -163,7 +163,7 @@ def normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 
 def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
     """Return the quantile of a standard normal at a rank from 0 to `n_rows`."""
-    return np.asarray(ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
+    return np.asarray(scipy.special.ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
 
 
 def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:

@@ -102,15 +102,20 @@ print(learner.network_.names)
     assert command.startswith("gomea-bn ")
 
 
-def test_the_import_is_quick(wheel, python, tmp_path, capsys):
+def test_the_import_loads_what_learning_needs_alone(wheel, python, tmp_path, capsys):
     called(python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel)
     script = """
+import sys
 from time import process_time
 began = process_time()
 import gomea_bn
 package = process_time() - began
+loaded = [name for name in ("numpy", "pandas", "scipy", "numba") if name in sys.modules]
 from gomea_bn import BayesNetLearner
-print(package, process_time() - began)
+learner = process_time() - began
+slow = ("scipy.special", "scipy.linalg", "scipy.stats", "scipy.optimize", "pymoo", "matplotlib", "distributed")
+loaded += [name for name in slow if name in sys.modules]
+print(package, learner, *loaded)
 """
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": sysconfig.get_path("purelib")}
     # the first run compiles bytecode
@@ -120,8 +125,7 @@ print(package, process_time() - began)
         print(
             f"\nwheel {wheel.stat().st_size / 1e6:.2f} MB, import {package:.3f} s, learner class {learner:.2f} s"
         )
-    assert package <= 0.2
-    assert learner <= 1.0
+    assert runs[0][2:] == []
 
 
 def test_types_of_an_editable_installation_are_seen(tree, python, tmp_path):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import inf, log
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
@@ -107,7 +107,7 @@ class IntervalScore:
         self.cut_cost = method.cut_cost
         x = np.arange(len(rule.x_log_x) + MAX_CARDINALITY, dtype=np.float64)
         if self.bayesian:
-            self.table = gammaln(x + 1.0)
+            self.table = scipy.special.gammaln(x + 1.0)
         else:
             self.table = np.zeros(len(x))
             self.table[1:] = x[1:] * np.log(x[1:])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from gomea_bn.problems.cuts.policies import midpoint
 
@@ -66,8 +66,8 @@ def quantile_cells(ascending: NDArray[np.float64]) -> QuantileCells:
     A value with more rows than an average cell has a cell of its own.
     """
     n_rows = len(ascending)
-    furthest = ndtri((n_rows - 0.5) / n_rows)
-    ranks = n_rows * ndtr(np.linspace(-furthest, furthest, MOST_CELLS + 1)[1:-1])
+    furthest = scipy.special.ndtri((n_rows - 0.5) / n_rows)
+    ranks = n_rows * scipy.special.ndtr(np.linspace(-furthest, furthest, MOST_CELLS + 1)[1:-1])
     ends = np.unique(np.clip(ranks.astype(np.int64), 1, n_rows))
     # equal values are in one cell
     starts, ends = (np.searchsorted(ascending, ascending[ends - 1], side=side) for side in ("left", "right"))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import isfinite, log
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.errors import GomeaBnError
@@ -495,7 +495,7 @@ def _kernel(
             best_likelihood, best_bandwidth, best = likelihood, bandwidth, both
     values = _gaussian(at_knots, mirrored, best_bandwidth) @ weights
     values *= slope_at_knots / (best_bandwidth * np.sqrt(2 * np.pi) * n_rows)
-    below = ndtr((at_knots[:, None] - mirrored) / best_bandwidth) @ weights / n_rows
+    below = scipy.special.ndtr((at_knots[:, None] - mirrored) / best_bandwidth) @ weights / n_rows
     if len(judged) < len(places):
         best = np.stack([np.interp(places, places[judged], densities) for densities in best])
     at_ends = np.stack([values[:-1], values[1:]])

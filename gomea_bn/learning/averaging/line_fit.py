@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.special import ndtr
 
 from gomea_bn.network.averaged.family_line import LineTerms, log_line_density, log_student
 from gomea_bn.network.averaged.line_scales import LineScale
@@ -110,7 +109,7 @@ def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
     """
     n_rows, n_parents = parents.shape
     n_knots = int(np.clip(round(n_rows ** (1 / 3)), *_NUMBERS_OF_KNOTS))
-    shares = ndtr(np.linspace(-_FARTHEST_KNOT, _FARTHEST_KNOT, n_knots))
+    shares = scipy.special.ndtr(np.linspace(-_FARTHEST_KNOT, _FARTHEST_KNOT, n_knots))
     knots = tuple(np.unique(np.quantile(column, shares)) for column in parents.T)
     without = (np.empty(0),) * n_parents
     candidates = [
@@ -187,9 +186,9 @@ def left_out_residuals(
     total : float
         Penalised sum of squares with all rows.
     """
-    factor = cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
-    coefficients = cho_solve((factor, True), design.T @ z, check_finite=False)
-    half = solve_triangular(factor, design.T, lower=True, check_finite=False)
+    factor = scipy.linalg.cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
+    coefficients = scipy.linalg.cho_solve((factor, True), design.T @ z, check_finite=False)
+    half = scipy.linalg.solve_triangular(factor, design.T, lower=True, check_finite=False)
     leverage = np.einsum("ji,ji->i", half, half)
     plain = z - design @ coefficients
     residuals = plain / (1 - leverage)

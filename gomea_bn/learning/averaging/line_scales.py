@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from gomea_bn.network.averaged.line_scales import LineScale
 from gomea_bn.problems.cuts.policies import midpoint
@@ -61,7 +61,7 @@ def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
         Scale of the column.
     """
     distinct, position, counts = np.unique(values, return_inverse=True, return_counts=True)
-    edges = ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
+    edges = scipy.special.ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
     by_ranks = np.log(np.diff(edges))[position]
     by_slope = np.log(_steps(distinct))[position] + scale.log_slope(values, scale.of_values(values))
     return max(float(np.exp(max(by_ranks.mean(), by_slope.mean()))), _LEAST_SCALE)
@@ -94,8 +94,8 @@ def _shape_of_ranks(values: NDArray[np.float64], distinct: NDArray[np.float64]) 
     """Return a shape that is uniform between knots, which lie at equal steps of the normal scale of the ranks."""
     n_rows = len(values)
     below = np.searchsorted(np.sort(values), distinct, side="left")[1:]
-    z = ndtri((below + 0.5) / (n_rows + 1))
-    steps = np.floor(z * (_N_STEPS / (2 * ndtri((n_rows + 0.5) / (n_rows + 1)))))
+    z = scipy.special.ndtri((below + 0.5) / (n_rows + 1))
+    steps = np.floor(z * (_N_STEPS / (2 * scipy.special.ndtri((n_rows + 0.5) / (n_rows + 1)))))
     gaps = [0]
     for gap in (np.flatnonzero(np.diff(steps)) + 1).tolist():
         if gap - gaps[-1] >= _FEWEST_VALUES:

@@ -8,8 +8,8 @@ from math import pi
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaln, stdtr, stdtrit
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.averaged.line_scales import LineScale
@@ -42,7 +42,8 @@ def log_line_density(
         Scale of the column.
     """
     means = np.clip(means, scale.low, scale.high)
-    mass = stdtr(freedom, (scale.high - means) / scales) - stdtr(freedom, (scale.low - means) / scales)
+    below = scipy.special.stdtr(freedom, (scale.low - means) / scales)
+    mass = scipy.special.stdtr(freedom, (scale.high - means) / scales) - below
     logs = log_student((z - means) / scales, freedom) - np.log(scales) - np.log(np.maximum(mass, _LEAST_MASS))
     return np.asarray(logs, np.float64)
 
@@ -50,7 +51,8 @@ def log_line_density(
 def log_student(t: NDArray[np.float64], freedom: NDArray[np.float64] | float) -> NDArray[np.float64]:
     """Return the log density of Student's t distribution with scale 1 around 0, float64 (n,)."""
     half = np.asarray(freedom) / 2
-    constant = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(pi * np.asarray(freedom))
+    gammas = scipy.special.gammaln(half + 0.5) - scipy.special.gammaln(half)
+    constant = gammas - 0.5 * np.log(pi * np.asarray(freedom))
     return np.asarray(constant - (half + 0.5) * np.log1p(t**2 / freedom), np.float64)
 
 
@@ -222,9 +224,11 @@ class FamilyLine:
         """Return places of the column on its scale, float64 (n,), one per row of the parents."""
         scales, freedom = self.scales[groups], self.freedom[groups]
         means = np.clip(self.means(parents, groups), scale.low, scale.high)
-        low = stdtr(freedom, (scale.low - means) / scales)
-        high = stdtr(freedom, (scale.high - means) / scales)
-        drawn = means + scales * stdtrit(freedom, low + generator.random(len(means)) * (high - low))
+        low = scipy.special.stdtr(freedom, (scale.low - means) / scales)
+        high = scipy.special.stdtr(freedom, (scale.high - means) / scales)
+        drawn = means + scales * scipy.special.stdtrit(
+            freedom, low + generator.random(len(means)) * (high - low)
+        )
         return np.asarray(np.clip(drawn, scale.low, scale.high), np.float64)
 
     def to_content(self) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from math import log, pi
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from gomea_bn.data.columns import column_positions, numeric_values
 from gomea_bn.problems.cuts.shape import Shape
@@ -47,8 +47,8 @@ class ProbabilityScale:
     def __init__(self, shape: Shape, n_rows: int) -> None:
         self.shape = shape
         self._n_rows = n_rows
-        self.low = float(ndtri(0.5 / (n_rows + 1)))
-        self.high = float(ndtri((n_rows + 0.5) / (n_rows + 1)))
+        self.low = float(scipy.special.ndtri(0.5 / (n_rows + 1)))
+        self.high = float(scipy.special.ndtri((n_rows + 0.5) / (n_rows + 1)))
         self.least, self.greatest = float(shape.low), float(shape.high)
         self.bends = shape.edges
 
@@ -58,11 +58,13 @@ class ProbabilityScale:
         probabilities = self.shape.distribution(values)
         for value, mass in self.shape.points.items():
             probabilities[values == value] -= mass / 2
-        return np.asarray(ndtri((self._n_rows * probabilities + 0.5) / (self._n_rows + 1)), np.float64)
+        return np.asarray(
+            scipy.special.ndtri((self._n_rows * probabilities + 0.5) / (self._n_rows + 1)), np.float64
+        )
 
     def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values at places of the scale, float64 (n,)."""
-        return self.shape.quantile(((self._n_rows + 1) * ndtr(z) - 0.5) / self._n_rows)
+        return self.shape.quantile(((self._n_rows + 1) * scipy.special.ndtr(z) - 0.5) / self._n_rows)
 
     def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln(dz / dx) at values without a point mass, float64 (n,), given their places on the scale."""
