@@ -11,38 +11,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import (
-    MISSING_CODE,
-    ROWS_WORTH_THREADS,
     TALL_TABLE,
     Level,
     column_positions,
     encode_levels,
     numeric_values,
 )
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
+from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.exports import Exports
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.questions import Questions
 from gomea_bn.network.tables import (
+    bin_codes,
     bin_texts,
     bin_widths,
-    draw_codes,
-    draw_in_bins,
     family_index,
-    smoothed_table,
 )
 from gomea_bn.network.value_kinds import (
-    VALUES,
     ValueKind,
     check_value_kinds,
-    level_column,
-    own_name,
-    own_values,
-    value_kinds_of,
 )
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, fill_bin_codes
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
@@ -232,53 +222,18 @@ class DiscretizedBayesNet(Questions, Exports):
         GomeaBnError
             For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
         """
-        table = checks.check_rows(table, cut_points)
-        names = table.names
-        columns = {column.name: column for column in table.columns}
-        continuous = [name for name in names if columns[name].is_continuous]
-        checks.check_keys(cut_points, continuous, names, "cut_points")
-        weight = checks.check_pseudo_count(pseudo_count) or 0.0
-        support = {
-            name: (float(columns[name].observed.min()), float(columns[name].observed.max()))
-            for name in continuous
-        }
-        cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
-        levels = {column.name: column.levels for column in table.columns if column.levels is not None}
-        edges = list(edges)
-        curve_edges = list(curve_edges)
-        parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
-        n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
+        from gomea_bn.network.counting import counted_network
 
-        def codes_of(name: str) -> NDArray[Any]:
-            values = columns[name].values
-            return _bin_codes(values, cuts[name]) if name in cuts else values
-
-        def table_of(position: int) -> NDArray[np.float64]:
-            return smoothed_table(codes, parents[position], position, cards, weight, names[position])
-
-        codes = in_threads(codes_of, names, n_threads=n_threads)
-        cards = [len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names]
-        counted = in_threads(table_of, range(len(names)), n_threads=n_threads)
-        tables = dict(zip(names, counted, strict=True))
-
-        parts: dict[str, Any] = {
-            "cut_points": cuts,
-            "support": support,
-            "levels": levels,
-            "shapes": shapes,
-            "curve_edges": curve_edges,
-            "pseudo_count": weight,
-            "metadata": metadata,
-            "value_kinds": value_kinds_of(columns),
-        }
-        network = cls(names, edges, tables=tables, **parts)
-        if not table.n_missing:
-            return network
-        from gomea_bn.network.distributions.expected_tables import IncompleteRows, expected_tables
-
-        rows = IncompleteRows(codes, parents, cards)
-        tables = expected_tables(network, rows, weight, lambda step: cls(names, edges, tables=step, **parts))
-        return cls(names, edges, tables=tables, **parts)
+        return counted_network(
+            cls,
+            checks.check_rows(table, cut_points),
+            edges,
+            cut_points,
+            pseudo_count=pseudo_count,
+            shapes=shapes,
+            curve_edges=curve_edges,
+            metadata=metadata,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -483,32 +438,13 @@ class DiscretizedBayesNet(Questions, Exports):
             Columns in the order of `names`; discrete variables are pandas categoricals with all their levels, ordered
             if those of the column are.
         """
-        import pandas as pd
-
         if evidence:
             from gomea_bn.network.inference.completion import sample_given
 
             return sample_given(self, n, evidence, random_state=random_state, values=values)
-        check_integer("n", n, 0)
-        check_choice("values", values, VALUES)
-        generator = checks.random_generator(random_state)
-        codes = [np.zeros(n, dtype=np.int32) for _ in self._names]
-        drawn: dict[str, Any] = {}
-        for position in self._order:
-            name = self._names[position]
-            parents, card = self._table_parents[position], self._cards[position]
-            rows = family_index(codes, parents, position, self._cards) // card
-            codes[position] = draw_codes(self._tables[name].reshape(-1, card), rows, generator)
-            if name in self._shapes:
-                shares = generator.random(n)
-                drawn[name] = self._shapes[name].inside(codes[position], self._cuts[name], shares)
-            elif name in self._cuts:
-                drawn[name] = draw_in_bins(codes[position], self._cuts[name], self._support[name], generator)
-            else:
-                drawn[name] = level_column(self, name, codes[position])
-                continue
-            drawn[name] = own_values(self, name, drawn[name], values)
-        return pd.DataFrame({own_name(self, name, values): drawn[name] for name in self._names})
+        from gomea_bn.network.sampling import sampled_rows
+
+        return sampled_rows(self, n, random_state, values)
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
@@ -568,7 +504,7 @@ class DiscretizedBayesNet(Questions, Exports):
                 continue
             column = frame.iloc[:, positions[name]]
             if name in self._cuts:
-                codes.append(_bin_codes(numeric_values(column, name), self._cuts[name]))
+                codes.append(bin_codes(numeric_values(column, name), self._cuts[name]))
             else:
                 codes.append(encode_levels(column, name, self._levels[name]))
         return codes
@@ -637,18 +573,6 @@ class DiscretizedBayesNet(Questions, Exports):
             f"{type(self).__name__}({len(self._cuts)} continuous variables with {n_bins} bins, "
             f"{len(self._levels)} discrete, {n_edges} edges)"
         )
-
-
-def _bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
-    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin."""
-    if len(values) > TALL_TABLE and len(cuts) < MAX_CARDINALITY:
-        small = np.empty(len(values), np.uint8)
-        fill_bin_codes(values, cuts, small)
-        codes: NDArray[np.signedinteger[Any]] = small.astype(np.int16)
-    else:
-        codes = np.searchsorted(cuts, values, side="left").astype(np.int32)
-    codes[np.isnan(values)] = MISSING_CODE
-    return codes
 
 
 def _rebuild(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import MISSING_CODE, TALL_TABLE
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.distributions.smoothing import (
     PseudoCount,
@@ -15,9 +17,11 @@ from gomea_bn.network.distributions.smoothing import (
     smoothed,
     smoothed_and_left_out,
 )
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, fill_bin_codes
 from gomea_bn.texts import counted
 
 __all__ = [
+    "bin_codes",
     "bin_texts",
     "bin_widths",
     "draw_codes",
@@ -41,6 +45,18 @@ _MOST_AXES = 63
 def bin_widths(cuts: NDArray[np.float64], support: tuple[float, float]) -> NDArray[np.float64]:
     """Return the widths of the bins, float64 (n_bins,), in original units; the end bins end at the support."""
     return np.diff(np.concatenate(([support[0]], cuts, [support[1]])))
+
+
+def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
+    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin."""
+    if len(values) > TALL_TABLE and len(cuts) < MAX_CARDINALITY:
+        small = np.empty(len(values), np.uint8)
+        fill_bin_codes(values, cuts, small)
+        codes: NDArray[np.signedinteger[Any]] = small.astype(np.int16)
+    else:
+        codes = np.searchsorted(cuts, values, side="left").astype(np.int32)
+    codes[np.isnan(values)] = MISSING_CODE
+    return codes
 
 
 def family_index(

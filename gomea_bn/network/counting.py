@@ -1,0 +1,84 @@
+"""Networks whose probability tables are counted from rows, given the graph and the bins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.data.columns import ROWS_WORTH_THREADS
+from gomea_bn.network import checks
+from gomea_bn.network.distributions.expected_tables import IncompleteRows, expected_tables
+from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.tables import bin_codes, smoothed_table
+from gomea_bn.network.value_kinds import value_kinds_of
+from gomea_bn.runtime.threads import in_threads
+
+if TYPE_CHECKING:
+    from gomea_bn.data.table import Table
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.problems.cuts.shape import Shape
+
+__all__ = ["counted_network"]
+
+Net = TypeVar("Net", bound="DiscretizedBayesNet")
+
+
+def counted_network(
+    kind: type[Net],
+    table: Table,
+    edges: Iterable[tuple[str, str]],
+    cut_points: Mapping[str, ArrayLike],
+    *,
+    pseudo_count: PseudoCount,
+    shapes: Mapping[str, Shape] | None,
+    curve_edges: Iterable[tuple[str, str]],
+    metadata: Mapping[str, Any] | None,
+) -> Net:
+    """Return a network of class `kind` for `DiscretizedBayesNet.from_table`, which describes the parameters."""
+    names = table.names
+    columns = {column.name: column for column in table.columns}
+    continuous = [name for name in names if columns[name].is_continuous]
+    checks.check_keys(cut_points, continuous, names, "cut_points")
+    weight = checks.check_pseudo_count(pseudo_count) or 0.0
+    support = {
+        name: (float(columns[name].observed.min()), float(columns[name].observed.max()))
+        for name in continuous
+    }
+    cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
+    levels = {column.name: column.levels for column in table.columns if column.levels is not None}
+    edges = list(edges)
+    curve_edges = list(curve_edges)
+    parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
+    n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
+
+    def codes_of(name: str) -> NDArray[Any]:
+        values = columns[name].values
+        return bin_codes(values, cuts[name]) if name in cuts else values
+
+    def table_of(position: int) -> NDArray[np.float64]:
+        return smoothed_table(codes, parents[position], position, cards, weight, names[position])
+
+    codes = in_threads(codes_of, names, n_threads=n_threads)
+    cards = [len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names]
+    counted = in_threads(table_of, range(len(names)), n_threads=n_threads)
+    tables = dict(zip(names, counted, strict=True))
+
+    parts: dict[str, Any] = {
+        "cut_points": cuts,
+        "support": support,
+        "levels": levels,
+        "shapes": shapes,
+        "curve_edges": curve_edges,
+        "pseudo_count": weight,
+        "metadata": metadata,
+        "value_kinds": value_kinds_of(columns),
+    }
+    network = kind(names, edges, tables=tables, **parts)
+    if not table.n_missing:
+        return network
+    rows = IncompleteRows(codes, parents, cards)
+    tables = expected_tables(network, rows, weight, lambda step: kind(names, edges, tables=step, **parts))
+    return kind(names, edges, tables=tables, **parts)
