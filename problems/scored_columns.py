@@ -12,7 +12,13 @@ from gomea_bn.problems.cuts.policies import Policy, fill_bin_codes
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.available_cases import MISSING
-from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, MISFIT_KINDS, ScoreRule, score_counts
+from gomea_bn.problems.kernels.score_rules import (
+    LEFT_OUT,
+    LEFT_OUT_BEST,
+    MISFIT_KINDS,
+    ScoreRule,
+    score_counts,
+)
 from gomea_bn.problems.scores import ScoringMethod
 
 __all__ = ["CodedColumn", "ScoredVariable"]

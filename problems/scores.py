@@ -8,7 +8,8 @@ from math import inf, log
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_number, is_real
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
 
 __all__ = [
     "SCORING_METHODS",

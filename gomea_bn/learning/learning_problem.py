@@ -34,7 +34,7 @@ from gomea_bn.problems.cuts.policies import (
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
+from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.parent_pricing import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.scored_columns import ScoredVariable
