@@ -14,10 +14,14 @@ import numpy as np
 from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.multi_start import MultiStartRun
+from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.linkage.models import LinkageTree
+from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.cuts.quantile_cells import quantile_cells
+from gomea_bn.problems.cuts.shape_fit import fit_shape_of_cells
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
@@ -46,7 +50,11 @@ def _log(message: str) -> None:
 
 
 def compile_kernels(
-    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, in_second_process: bool = False
+    announce: Callable[[str], object] = _log,
+    *,
+    n_columns: int | None = None,
+    n_rows: int | None = None,
+    in_second_process: bool = False,
 ) -> float:
     """Compile or load the kernels of a learning run, and return the seconds this took.
 
@@ -56,26 +64,33 @@ def compile_kernels(
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
     n_columns : int, optional
         Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
+    n_rows : int, optional
+        Number of rows of the table; with few, kernels for tables of more than `TALL_TABLE` rows are left out.
     in_second_process : bool
         Whether a second process may compile a part of them, where there is a second core: for commands, since the
         interpreter of another program may not be one that can be started again.
     """
-    return _compile(
-        "learner", [_learn_once], announce, n_columns, _around_the_search if in_second_process else None
-    )
+    part = _around_the_search if in_second_process else None
+    return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_tall(announce, n_rows)
 
 
 def compile_front_kernels(
-    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, in_second_process: bool = False
+    announce: Callable[[str], object] = _log,
+    *,
+    n_columns: int | None = None,
+    n_rows: int | None = None,
+    in_second_process: bool = False,
 ) -> float:
     """Compile or load the kernels of a run with several objectives; see `compile_kernels`."""
     # a front begins with the search for a single network
     runs = [_search_front_once, _learn_once]
-    return _compile("front", runs, announce, n_columns, _learn_once if in_second_process else None)
+    part = _learn_once if in_second_process else None
+    return _compile("front", runs, announce, n_columns, part) + _compile_tall(announce, n_rows)
 
 
 # kernels that a run calls from Python: without and with those of wide tables
 _N_KERNELS = {"learner": (12, 15), "front": (18, 21)}
+_N_TALL_KERNELS = 3
 
 
 def _compile(
@@ -96,6 +111,17 @@ def _compile(
             for n_threads in (1, 2):
                 run(n_threads, is_wide)
     _done.update({run_kind, f"{run_kind}-wide"} if is_wide else {run_kind})
+    return perf_counter() - began
+
+
+def _compile_tall(announce: Callable[[str], object], n_rows: int | None) -> float:
+    """Compile the kernels that prepare tall tables, if the table may be one, and load the parts of SciPy for them."""
+    if "tall" in _done or (n_rows is not None and n_rows <= TALL_TABLE):
+        return 0.0
+    began = perf_counter()
+    with announced_kernels(announce, _N_TALL_KERNELS):
+        _prepare_cells()
+    _done.add("tall")
     return perf_counter() - began
 
 
@@ -123,6 +149,18 @@ def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Ite
 def _variables() -> list[ScoredVariable]:
     columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)
     return [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
+
+
+def _prepare_cells() -> None:
+    """Prepare two columns in cells: their shapes, their codes and their curves."""
+    generator, variables = np.random.default_rng(0), []
+    for name in ("x", "y"):
+        values = generator.random(64)
+        cells = quantile_cells(np.sort(values))
+        policies = policy_library(values, "equal-frequency", 3, cells)
+        variables.append(ScoredVariable(name, values, 0, policies, fit_shape_of_cells(values, cells), cells))
+    method = scoring_method("density-bd")
+    FamilyScorer(variables, method, score_rule(method, 64), curves=curve_data(variables))
 
 
 def _advance(run: MultiStartRun) -> None:
