@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.guided_cuts import cut_guide, read_only
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
 from gomea_bn.problems.kernels.cut_guide import CutGuide, fill_functions
+from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads, one_blas_thread
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
 _BLOCK_ROWS = 1 << 14
 _BLOCK_OF_CELLS = 1 << 13
+_INTERVALS = 1 << 10
 _N_PARTS = 8
 # prior of coefficients, in rows: a line, and the least rough curve
 _LINE_PRECISION = 1.0
@@ -336,7 +338,7 @@ def _products_of_cells(
     """Return the cross products of all `values` of all columns over the rows, float64 (n_values, n_values)."""
     n_rows = len(variables[0].values)
     ends = np.cumsum([column.values.shape[1] for column in columns]).tolist()
-    tables = [column.values.astype(np.float32) for column in columns]
+    tables = [np.ascontiguousarray(column.values.T, np.float32) for column in columns]
     rows_of = [
         variable.values if column.guide is None else read_only(np.asarray(variable.values, np.float64))
         for variable, column in zip(variables, columns, strict=True)
@@ -344,16 +346,19 @@ def _products_of_cells(
 
     def of_part(part: range) -> NDArray[np.float64]:
         total = np.zeros((ends[-1], ends[-1]))
-        block = np.empty((part.step, ends[-1]), np.float32)
+        # with a whole row of functions per line of memory, writes would take as long as the products
+        functions = zeros_by_pages((ends[-1], part.step), np.float32)
+        intervals = np.empty(_INTERVALS, np.uint32)
         for start in part:
             stop = min(start + part.step, part.stop)
+            block = functions[:, : stop - start]
             for rows, column, table, end in zip(rows_of, columns, tables, ends, strict=True):
-                first = end - table.shape[1]
+                of_column = functions[end - len(table) : end]
                 if column.guide is None:
-                    block[: stop - start, first:end] = table[rows[start:stop]]
+                    of_column[:, : stop - start] = table[:, rows[start:stop]]
                 else:
-                    fill_functions(rows[start:stop], column.guide, table, first, block)
-            total += block[: stop - start].T @ block[: stop - start]
+                    fill_functions(rows[start:stop], column.guide, table, intervals, of_column)
+            total += block @ block.T
         return total
 
     # a fixed number of parts, so that sums do not depend on the number of threads

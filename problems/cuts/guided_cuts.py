@@ -14,7 +14,7 @@ from gomea_bn.problems.kernels.cut_guide import CutGuide, fill_codes, fill_guide
 __all__ = ["cut_guide", "fill_library_codes", "read_only"]
 
 # buckets of the guide per cut, and the fewest
-_BUCKETS_PER_CUT = 8
+_BUCKETS_PER_CUT = 4
 _LEAST_BUCKETS = 4_096
 # largest distance from the centre in units of the spread, which may be 0
 _FURTHEST = 1e300

@@ -70,17 +70,22 @@ def fill_functions(
     values: NDArray[np.float64],
     guide: CutGuide,
     table: NDArray[np.float32],
-    first: int,
+    intervals: NDArray[np.uint32],
     block: NDArray[np.float32],
 ) -> None:
-    """Fill the columns of `block` from `first` on with the row of a table for the interval of every value.
+    """Fill `block` (n_functions, n_rows) with the column of a table for the interval of every value.
 
-    The table is (n_cuts + 1, n_functions), the block (n_rows, n_columns).
+    The table is (n_functions, n_cuts + 1). `intervals`, of any length, is work space. A function after the other is
+    filled, so that writes are to neighbouring places.
     """
-    for i in range(values.shape[0]):
-        interval = _number_below(values[i], guide)
-        for j in range(table.shape[1]):
-            block[i, first + j] = table[interval, j]
+    for start in range(0, values.shape[0], intervals.shape[0]):
+        n = min(intervals.shape[0], values.shape[0] - start)
+        for i in range(n):
+            intervals[i] = _number_below(values[start + i], guide)
+        for function in range(table.shape[0]):
+            of_function, row = table[function], block[function, start : start + n]
+            for i in range(n):
+                row[i] = of_function[intervals[i]]
 
 
 @kernel
