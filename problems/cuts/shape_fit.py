@@ -299,9 +299,9 @@ def _histogram(
     With more than 5,000 rows the cuts are those of evenly ranked rows.
     """
     method = scoring_method("density-bd")
-    values = np.repeat(scaled, counts)
-    if len(values) > _MOST_HISTOGRAM_ROWS:
-        values = values[np.linspace(0, len(values) - 1, _MOST_HISTOGRAM_ROWS).astype(np.int64)]
+    up_to = np.cumsum(counts)
+    ranks = np.linspace(0, up_to[-1] - 1, min(up_to[-1], _MOST_HISTOGRAM_ROWS)).astype(np.int64)
+    values = scaled[np.searchsorted(up_to, ranks, side="right")]
     n_rows = len(values)
     column = SortedColumn(values)
     problem = CutProblem(column, Neighbourhood(), IntervalScore(method, score_rule(method, n_rows)))
