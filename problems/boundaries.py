@@ -23,7 +23,7 @@ from gomea_bn.problems.kernels.boundaries import (
     decode,
     shortfall,
 )
-from gomea_bn.problems.kernels.score import ScoreRule
+from gomea_bn.problems.kernels.score_rules import ScoreRule
 from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod
 

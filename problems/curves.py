@@ -11,8 +11,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.problems.cuts.quantile_cells import row_cells
+from gomea_bn.problems.curve_functions import LevelFunctions, SmoothFunctions
+from gomea_bn.problems.cuts.guided_cuts import cut_guide, read_only
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
+from gomea_bn.problems.kernels.cut_guide import CutGuide, fill_functions
+from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads, one_blas_thread
 
 if TYPE_CHECKING:
@@ -27,13 +30,12 @@ _KEY_SEED = 20250131
 _N_TARGETS = 2
 # most functions of a continuous column: a line, and curves by increasing roughness
 _MOST_PER_COLUMN = 9
-_INNER_KNOTS = 8
-_DEGREE = 3
 # what cross products may cost: multiplications, and functions of all columns
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
 _BLOCK_ROWS = 1 << 14
-_BLOCK_OF_CELLS = 1 << 11
+_BLOCK_OF_CELLS = 1 << 13
+_INTERVALS = 1 << 10
 _N_PARTS = 8
 # prior of coefficients, in rows: a line, and the least rough curve
 _LINE_PRECISION = 1.0
@@ -42,7 +44,6 @@ _CURVE_PRECISIONS = (np.inf, 1.0)
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
 _LEAST_DEVIATION = 1e-3
-_LEAST_EIGENVALUE = 1e-6
 
 
 class _Functions(Protocol):
@@ -52,91 +53,6 @@ class _Functions(Protocol):
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-
-
-class _LevelFunctions:
-    """Indicators of the levels that occur, scaled to a standard deviation of 1."""
-
-    def __init__(self, codes: NDArray[np.int32], n_levels: int) -> None:
-        self._codes = codes
-        self.share = np.bincount(codes, minlength=n_levels) / len(codes)
-        self._used = np.flatnonzero((self.share > 0) & (self.share < 1))
-        self._scale = 1 / np.sqrt(self.share[self._used] * (1 - self.share[self._used]))
-        self.roughness = np.zeros(len(self._used))
-
-    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
-        return self.at(self._codes[first:last])
-
-    def at(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-        """Return the functions at levels, float64 (n, n_functions)."""
-        return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
-
-
-class _SmoothFunctions:
-    """A line, and curves that are orthogonal to it and to each other, by increasing roughness.
-
-    The curves are the first functions of a Demmler-Reinsch basis of cubic splines: orthogonal over the rows, and with
-    orthogonal second derivatives (Demmler & Reinsch, "Oscillation matrices with spline smoothing", 1975). Their
-    roughness is the integral of the squared second derivative, relative to that of the first curve.
-    """
-
-    def __init__(
-        self,
-        scores: NDArray[np.float64],
-        n_functions: int,
-        share: NDArray[np.float64] | None = None,
-    ) -> None:
-        # with shares the scores are those of cells, ascending
-        self._scores = distinct = scores
-        if share is None:
-            distinct, counts = np.unique(scores, return_counts=True)
-            share = counts / len(scores)
-        self._mean = float(share @ distinct)
-        self._deviation = float(np.sqrt(share @ (distinct - self._mean) ** 2))
-        low, high = float(distinct[0]), float(distinct[-1])
-        inner = np.linspace(low, high, _INNER_KNOTS + 2)
-        self._knots = np.concatenate([[low] * _DEGREE, inner, [high] * _DEGREE])
-        design = self._splines(distinct)
-        values, vectors = scipy.linalg.eigh(design.T @ (design * share[:, None]))
-        is_kept = values > _LEAST_EIGENVALUE * values[-1]
-        orthonormal = vectors[:, is_kept] / np.sqrt(values[is_kept])
-        roughness, rotation = scipy.linalg.eigh(orthonormal.T @ _second_products(self._knots) @ orthonormal)
-        # the first two are smooth everywhere: a constant and the line
-        n_curves = min(n_functions - 1, len(roughness) - 2, len(distinct) - 2)
-        chosen = slice(2, 2 + max(n_curves, 0))
-        self._curves = (orthonormal @ rotation)[:, chosen]
-        relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
-        self.roughness = np.concatenate([[0.0], relative])
-
-    def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(
-            scipy.interpolate.BSpline.design_matrix(scores, self._knots, _DEGREE).toarray(), np.float64
-        )
-
-    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
-        return self.at(self._scores[first:last])
-
-    def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the functions at normal scores, float64 (n, n_functions)."""
-        line = (scores - self._mean) / self._deviation
-        if not self._curves.shape[1]:
-            return line[:, None]
-        return np.column_stack([line, self._splines(scores) @ self._curves])
-
-
-def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the integrals of products of second derivatives of cubic splines, which are linear between knots."""
-    n_splines = len(knots) - _DEGREE - 1
-    ends = np.unique(knots)
-    # Simpson's rule is exact for the products, parabolas between knots
-    places = np.concatenate([ends, (ends[1:] + ends[:-1]) / 2])
-    widths = np.diff(ends)
-    weights = np.zeros(len(places))
-    weights[: len(ends) - 1] += widths / 6
-    weights[1 : len(ends)] += widths / 6
-    weights[len(ends) :] = widths * 4 / 6
-    second = scipy.interpolate.BSpline(knots, np.eye(n_splines), _DEGREE).derivative(2)(places)
-    return np.asarray(second.T @ (second * weights[:, None]), np.float64)
 
 
 def normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -229,9 +145,9 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
         if not variable.n_levels:
             scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
     functions: list[_Functions] = [
-        _SmoothFunctions(scores[v], per_column)
+        SmoothFunctions(scores[v], per_column)
         if v in scores
-        else _LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        else LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
         for v, variable in enumerate(variables)
     ]
     first = _first_functions(functions)
@@ -274,11 +190,14 @@ class _ByCell(NamedTuple):
     ----------
     share : ndarray of shape (n_cells,), float64
         Share of the rows in every cell.
-    values : ndarray of shape (n_cells, n_functions + 2), float64
-        Functions and then targets, all with the mean 0; targets that do not exist are 0.
+    values : ndarray of shape (n_cells, n_functions + n_further), float64
+        Functions, and in a further column the target in own units if there is one; all have the mean 0. The first
+        function of a continuous column is the line, which equals its target on the scale of normal scores.
     roughness : ndarray of shape (n_functions,), float64
     unexplained, alone : ndarray of shape (2,), float64
         As in `CurveData`.
+    guide : CutGuide or None
+        Guide to the cells; None for levels.
     """
 
     share: NDArray[np.float64]
@@ -286,6 +205,15 @@ class _ByCell(NamedTuple):
     roughness: NDArray[np.float64]
     unexplained: NDArray[np.float64]
     alone: NDArray[np.float64]
+    guide: CutGuide | None
+
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        """Mean square of every target, float64 (2,); 0 where there is none."""
+        mean_squares = self.share @ self.values**2
+        own = mean_squares[len(self.roughness) :]
+        of_targets = [mean_squares[0], own[0] if len(own) else 0.0]
+        return np.where(np.isfinite(self.alone), of_targets, 0.0)
 
 
 def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
@@ -294,68 +222,86 @@ def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _
     Products are added in single precision inside blocks of rows, and in double precision between them.
     """
     n_rows, n = len(variables[0].values), len(variables)
-    # one array, which returns to the system as a whole
-    cell_of = np.empty((n, n_rows), np.uint16)
-    columns = in_threads(lambda v: _by_cell(variables[v], per_column, cell_of[v]), range(n))
-    ends = np.cumsum([column.values.shape[1] for column in columns])
-    is_target = np.zeros(ends[-1], np.bool_)
-    is_target[np.subtract.outer(ends, np.arange(1, _N_TARGETS + 1))] = True
-    tables = [column.values.astype(np.float32) for column in columns]
+    columns = in_threads(lambda variable: _by_cell(variable, per_column), variables)
+    products = _products_of_cells(variables, columns)
+    first = _first_functions(columns)
+    starts = np.cumsum([0, *(column.values.shape[1] for column in columns)])
+    functions = np.concatenate([starts[v] + np.arange(len(c.roughness)) for v, c in enumerate(columns)])
+    with_targets = np.zeros((first[-1], n, _N_TARGETS))
+    for v, column in enumerate(columns):
+        # the line, and the target in own units after the functions
+        for target, position in enumerate((starts[v], starts[v] + len(column.roughness))):
+            if np.isfinite(column.alone[target]):
+                with_targets[:, v, target] = products[functions, position]
+    unexplained = np.array([column.unexplained for column in columns])
+    return _Moments(
+        products=products[np.ix_(functions, functions)],
+        with_targets=with_targets,
+        squares=n_rows * np.array([column.squares for column in columns]) + unexplained,
+        unexplained=unexplained,
+        alone=np.array([column.alone for column in columns]),
+        first=first,
+        roughness=np.concatenate([column.roughness for column in columns]),
+    )
 
-    def of_part(rows: range) -> NDArray[np.float64]:
+
+def _products_of_cells(
+    variables: Sequence[ScoredVariable], columns: Sequence[_ByCell]
+) -> NDArray[np.float64]:
+    """Return the cross products of all `values` of all columns over the rows, float64 (n_values, n_values)."""
+    n_rows = len(variables[0].values)
+    ends = np.cumsum([column.values.shape[1] for column in columns]).tolist()
+    tables = [np.ascontiguousarray(column.values.T, np.float32) for column in columns]
+    rows_of: list[NDArray[Any]] = [
+        variable.values if column.guide is None else read_only(np.asarray(variable.values, np.float64))
+        for variable, column in zip(variables, columns, strict=True)
+    ]
+
+    def of_part(part: range) -> NDArray[np.float64]:
         total = np.zeros((ends[-1], ends[-1]))
-        block = np.empty((rows.step, ends[-1]), np.float32)
-        for start in rows:
-            n_block = min(rows.step, rows.stop - start)
-            for of_column, table, end in zip(cell_of, tables, ends.tolist(), strict=True):
-                # "clip" needs no check of every index
-                of_block = np.take(table, of_column[start : start + n_block], axis=0, mode="clip")
-                block[:n_block, end - table.shape[1] : end] = of_block
-            total += block[:n_block].T @ block[:n_block]
+        # with a whole row of functions per line of memory, writes would take as long as the products
+        functions = zeros_by_pages((ends[-1], part.step), np.float32)
+        intervals = np.empty(_INTERVALS, np.uint32)
+        for start in part:
+            stop = min(start + part.step, part.stop)
+            block = functions[:, : stop - start]
+            for rows, column, table, end in zip(rows_of, columns, tables, ends, strict=True):
+                of_column = functions[end - len(table) : end]
+                if column.guide is None:
+                    of_column[:, : stop - start] = table[:, rows[start:stop]]
+                else:
+                    fill_functions(rows[start:stop], column.guide, table, intervals, of_column)
+            total += block @ block.T
         return total
 
     # a fixed number of parts, so that sums do not depend on the number of threads
     bounds = np.linspace(0, n_rows, _N_PARTS + 1).astype(np.int64).tolist()
     parts = [range(low, high, _BLOCK_OF_CELLS) for low, high in pairwise(bounds)]
-    products = np.sum(in_threads(of_part, parts), axis=0)
-    squares = np.array([n_rows * (column.share @ column.values[:, -_N_TARGETS:] ** 2) for column in columns])
-    unexplained = np.array([column.unexplained for column in columns])
-    return _Moments(
-        products=products[np.ix_(~is_target, ~is_target)],
-        with_targets=products[np.ix_(~is_target, is_target)].reshape(-1, n, _N_TARGETS),
-        squares=squares + unexplained,
-        unexplained=unexplained,
-        alone=np.array([column.alone for column in columns]),
-        first=_first_functions(columns),
-        roughness=np.concatenate([column.roughness for column in columns]),
-    )
+    return np.asarray(np.sum(in_threads(of_part, parts), axis=0), np.float64)
 
 
-def _by_cell(variable: ScoredVariable, per_column: int, cell_of: NDArray[np.uint16]) -> _ByCell:
-    """Return the functions and targets of a column of a tall table, and fill in the cell or level of every row."""
+def _by_cell(variable: ScoredVariable, per_column: int) -> _ByCell:
+    """Return the functions and targets of a column of a tall table."""
     unexplained, alone = np.ones(_N_TARGETS), np.full(_N_TARGETS, -np.inf)
-    functions: _LevelFunctions | _SmoothFunctions
     if variable.cells is None:
-        functions = _LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
-        share = functions.share
-        cell_of[:] = variable.values
-        of_cells = functions.at(np.arange(variable.n_levels))
-        targets = np.zeros((len(share), _N_TARGETS))
-    else:
-        cells = variable.cells
-        share = cells.counts / cells.n_rows
-        scores, widths = _scores_of_cells(cells)
-        cell_of[:] = row_cells(np.asarray(variable.values, np.float64), cells)
-        functions = _SmoothFunctions(scores, per_column, share)
-        of_cells = functions.at(scores)
-        targets = np.zeros((len(share), _N_TARGETS))
-        if _may_follow(variable):
-            targets[:, 0], unexplained[0] = _centred(scores, widths, cells.counts)
-            alone[0] = _of_shape(variable)
-            if variable.shape is not None and variable.shape.may_be_uniform:
-                targets[:, 1], unexplained[1], alone[1] = _in_own_units_of_cells(variable.shape, cells)
-    values = np.concatenate([of_cells - share @ of_cells, targets], axis=1)
-    return _ByCell(share, values, functions.roughness, unexplained, alone)
+        of_levels = LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        values = of_levels.at(np.arange(variable.n_levels))
+        values -= of_levels.share @ values
+        return _ByCell(of_levels.share, values, of_levels.roughness, unexplained, alone, None)
+    cells = variable.cells
+    share = cells.counts / cells.n_rows
+    scores, widths = _scores_of_cells(cells)
+    smooth = SmoothFunctions(scores, per_column, share)
+    values = smooth.at(scores)
+    values -= share @ values
+    if _may_follow(variable):
+        _, unexplained[0] = _centred(scores, widths, cells.counts)
+        alone[0] = _of_shape(variable)
+        if variable.shape is not None and variable.shape.may_be_uniform:
+            own_units, unexplained[1], alone[1] = _in_own_units_of_cells(variable.shape, cells)
+            values = np.column_stack([values, own_units])
+    guide = cut_guide(cells.cuts, cells)
+    return _ByCell(share, values, smooth.roughness, unexplained, alone, guide)
 
 
 def _scores_of_cells(cells: QuantileCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -15,15 +15,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.curves import CurveData
-from gomea_bn.problems.kernels.score import (
-    BLOCK,
-    MISFIT_KINDS,
-    MOST_MEMBERS,
-    RowData,
-    ScoreRule,
-    ScoreScratch,
-    score_families,
-)
+from gomea_bn.problems.kernels.score import BLOCK, MOST_MEMBERS, RowData, ScoreScratch, score_families
+from gomea_bn.problems.kernels.score_rules import MISFIT_KINDS, ScoreRule
 from gomea_bn.problems.scored_columns import CodedColumn, ScoredVariable
 from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
@@ -234,12 +227,11 @@ class FamilyScorer:
             rows.cardinality[first] = variable.n_levels
             return
         column = CodedColumn(variable, self.method, self.rule)
-        for k, policy in enumerate(variable.policies):
-            view = first + k
-            rows.constant[view], rows.own_cost[view], self.is_shaped[view] = column.code(
-                policy, rows.codes[view]
-            )
-            rows.cardinality[view] = policy.n_bins
+        views = slice(first, first + len(variable.policies))
+        if variable.policies:
+            coded = column.code_library(variable.policies, rows.codes[views])
+            rows.constant[views], rows.own_cost[views], self.is_shaped[views] = zip(*coded, strict=True)
+            rows.cardinality[views] = [policy.n_bins for policy in variable.policies]
         if self.grows[v]:
             self._columns[v] = column
         free = int(self.view_offset[v + 1]) - first - len(variable.policies)

@@ -23,7 +23,7 @@ from gomea_bn.problems.kernels.front import (
     FrontRules,
     UserObjectives,
 )
-from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
+from gomea_bn.problems.kernels.score_rules import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.refiner import ValuesInUse
 from gomea_bn.problems.scored_columns import ScoredVariable

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lgamma, log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.cuts.guided_cuts import fill_library_codes
 from gomea_bn.problems.cuts.policies import Policy, fill_bin_codes
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.available_cases import MISSING
-from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, MISFIT_KINDS, ScoreRule, score_counts
+from gomea_bn.problems.kernels.score_rules import (
+    LEFT_OUT,
+    LEFT_OUT_BEST,
+    MISFIT_KINDS,
+    ScoreRule,
+    score_counts,
+)
 from gomea_bn.problems.scores import ScoringMethod
 
 __all__ = ["CodedColumn", "ScoredVariable"]
@@ -116,12 +124,19 @@ class _Ranks:
         codes[self._order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
         return ends
 
+    def code_library(
+        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
+    ) -> list[NDArray[np.int64]]:
+        """Do the same as `code` for several vectors of cuts, with codes (n_vectors, n_rows)."""
+        return [self.code(cuts, of_cuts) for cuts, of_cuts in zip(library, codes, strict=True)]
+
 
 class _TallColumn:
-    """A continuous column of very many rows, which are compared with every cut instead of sorted."""
+    """A continuous column of very many rows, which are compared with cuts instead of sorted."""
 
     def __init__(self, values: NDArray[np.float64], cells: QuantileCells) -> None:
         self._values = values
+        self._cells = cells
         self.n_rows = cells.n_rows
         self._has_missing = cells.n_rows < len(values)
         self.low, self.high = cells.low, cells.high
@@ -138,6 +153,12 @@ class _TallColumn:
         if self._has_missing:
             codes[np.isnan(self._values)] = MISSING
         return self.n_rows - above
+
+    def code_library(
+        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
+    ) -> list[NDArray[np.int64]]:
+        """Do the same as `_Ranks.code_library`."""
+        return fill_library_codes(self._values, self._cells, library, codes)
 
 
 class CodedColumn:
@@ -166,7 +187,17 @@ class CodedColumn:
 
         With missing values both are multiplied by the number of all rows per observed row.
         """
-        ends = self._ranks.code(policy.cut_points, codes)
+        return self._constants(policy, self._ranks.code(policy.cut_points, codes))
+
+    def code_library(
+        self, policies: Sequence[Policy], codes: NDArray[np.uint8]
+    ) -> list[tuple[float, float, bool]]:
+        """Do the same as `code` for several policies, with codes (n_policies, n_rows)."""
+        ends = self._ranks.code_library([policy.cut_points for policy in policies], codes)
+        return [self._constants(policy, below) for policy, below in zip(policies, ends, strict=True)]
+
+    def _constants(self, policy: Policy, ends: NDArray[np.int64]) -> tuple[float, float, bool]:
+        """Return what `code` returns, for the number of rows below each cut."""
         counts = np.diff(ends, prepend=0, append=self._ranks.n_rows)
         cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
         edges = np.concatenate(([self._ranks.low], policy.cut_points, [self._ranks.high]))

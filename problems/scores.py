@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf, log
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_number, is_real
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
 
 __all__ = [
     "SCORING_METHODS",
     "ScoringMethod",
     "is_gain",
+    "log_factorials",
     "price_per_parameter",
     "rounding",
     "score_rule",
@@ -155,9 +161,8 @@ def score_rule(
     GomeaBnError
         For an unknown penalty or prior, or a size that is not positive.
     """
-    x = np.arange(n_rows + 1, dtype=np.float64)
-    x_log_x = np.zeros(n_rows + 1)
-    x_log_x[1:] = x[1:] * np.log(x[1:])
+    x_log_x = np.arange(n_rows + 1, dtype=np.float64)
+    x_log_x[1:] *= np.log(x_log_x[1:])
     check_choice("prior", prior, ("dirichlet", "bdeu"))
     check_number("equivalent_sample_size", equivalent_sample_size, 0, 1e6, above=True)
     weight = price_per_parameter(method, n_rows, penalty)
@@ -165,8 +170,13 @@ def score_rule(
         return ScoreRule(LIKELIHOOD, weight, 0.0, x_log_x, np.zeros(1))
     if method.prior == "bdeu" or (method.name == "density-bd" and prior == "bdeu"):
         return ScoreRule(BDEU, 0.0, float(equivalent_sample_size), x_log_x, np.zeros(1))
-    # imported here, since it takes a tenth of a second that other scores do not need
-    from scipy.special import gammaln
-
     edge_cost = method.edge_cost * log(max(n_variables - 1, 1))
-    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, gammaln(x + 1.0), edge_cost)
+    log_rising = log_factorials(n_rows + 1 + MAX_CARDINALITY)[: n_rows + 1]
+    return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost)
+
+
+@lru_cache(maxsize=2)
+def log_factorials(n: int) -> NDArray[np.float64]:
+    """Return ln 0! to ln (n - 1)!, float64 (n,), which the caller must not change; the last ones are kept."""
+    numbers = np.arange(1, n + 1, dtype=np.float64)
+    return np.asarray(scipy.special.gammaln(numbers, out=numbers), np.float64)

@@ -14,7 +14,7 @@ from gomea_bn.large.grid_cuts import GridColumn, GridCuts
 from gomea_bn.large.scores import family_score
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.kernels.score import ScoreRule
+from gomea_bn.problems.kernels.score_rules import ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.threads import StopFlag

@@ -9,7 +9,8 @@ from math import inf, lgamma, log
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.score import ScoreScratch, count_dense, stirling_lgamma
+from gomea_bn.problems.kernels.score import ScoreScratch, count_dense
+from gomea_bn.problems.kernels.score_rules import stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["MOST_NARROW", "add_counts", "cells_of_values", "interval_gains_of_counts", "sum_log_heights"]

@@ -35,7 +35,7 @@ from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.score import DIRICHLET
+from gomea_bn.problems.kernels.score_rules import DIRICHLET
 from gomea_bn.problems.scores import price_per_parameter
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
 from gomea_bn.runtime.kernel_progress import announced_kernels

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score_rules import BDEU, LIKELIHOOD, ScoreRule
 
 __all__ = ["dirichlet_score", "family_score"]
 

@@ -312,7 +312,9 @@ class BayesNetLearner(LearnerParameters):
             # wrong options are an error before the wait for the compiler
             check_learning(table, options)
         # the compiler is not on the clock
-        began += compile_kernels(n_columns=len(table.names))
+        began += compile_kernels(
+            n_columns=len(table.names), n_rows=table.n_rows, has_gaps=table.n_missing > 0
+        )
         end = began + preparation_seconds(limits)
         given, options = options, options_of_run(options, table, end - perf_counter(), section)
         problem = learning_problem(table, options, deadline=end)

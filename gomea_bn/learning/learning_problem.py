@@ -34,7 +34,7 @@ from gomea_bn.problems.cuts.policies import (
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
+from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.parent_pricing import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.scored_columns import ScoredVariable
@@ -45,6 +45,7 @@ from gomea_bn.problems.screening import (
     ranked_pairs,
 )
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.threads import in_background
 from gomea_bn.texts import listed
 
 __all__ = [
@@ -107,6 +108,9 @@ def learning_problem(
     """
     method, rule = scoring_of(table, options)
     variables, rules = scored_variables(table, options, proposed)
+    # cross products need complete rows
+    has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
+    curves = in_background(curve_data, variables) if has_curves else None
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
@@ -116,10 +120,9 @@ def learning_problem(
         )
         variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
-    # cross products need complete rows
-    has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
-    curves = curve_data(variables) if has_curves else None
-    scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
+    scorer = FamilyScorer(
+        variables, method, rule, growth=growth, curves=None if curves is None else curves.result()
+    )
     is_discrete = all(v.n_levels for v in variables)
     start: list[tuple[int, int]] = []
     if pairs is None:

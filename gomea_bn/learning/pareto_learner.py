@@ -212,7 +212,9 @@ class ParetoBayesNetLearner(FrontParameters):
         checked = checked_expert(self, table, given)
         section, seed = learner_section(self, checkpoint, table, seed, expert=checked)
         # the compiler is not on the clock
-        began += compile_front_kernels(n_columns=len(table.names))
+        began += compile_front_kernels(
+            n_columns=len(table.names), n_rows=table.n_rows, has_gaps=table.n_missing > 0
+        )
         seconds = began + preparation_seconds(limits) - perf_counter()
         options = options_of_run(given, table, seconds, section)
         digest = in_background(table_digest, table)

@@ -10,14 +10,21 @@ from contextlib import contextmanager, nullcontext
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.multi_start import MultiStartRun
+from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.table import read_table
 from gomea_bn.linkage.models import LinkageTree
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.cuts.quantile_cells import quantile_cells
+from gomea_bn.problems.cuts.shape_fit import fit_shape_of_cells
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
@@ -46,7 +53,12 @@ def _log(message: str) -> None:
 
 
 def compile_kernels(
-    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, in_second_process: bool = False
+    announce: Callable[[str], object] = _log,
+    *,
+    n_columns: int | None = None,
+    n_rows: int | None = None,
+    has_gaps: bool | None = None,
+    in_second_process: bool = False,
 ) -> float:
     """Compile or load the kernels of a learning run, and return the seconds this took.
 
@@ -56,22 +68,33 @@ def compile_kernels(
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
     n_columns : int, optional
         Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
+    n_rows : int, optional
+        Number of rows of the table; with few, kernels for tables of more than `TALL_TABLE` rows are left out.
+    has_gaps : bool, optional
+        Whether the table has missing values; if not, kernels that complete rows are left out.
     in_second_process : bool
         Whether a second process may compile a part of them, where there is a second core: for commands, since the
         interpreter of another program may not be one that can be started again.
     """
-    return _compile(
-        "learner", [_learn_once], announce, n_columns, _around_the_search if in_second_process else None
+    part = _around_the_search if in_second_process else None
+    return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_parts(
+        announce, n_rows, has_gaps
     )
 
 
 def compile_front_kernels(
-    announce: Callable[[str], object] = _log, *, n_columns: int | None = None, in_second_process: bool = False
+    announce: Callable[[str], object] = _log,
+    *,
+    n_columns: int | None = None,
+    n_rows: int | None = None,
+    has_gaps: bool | None = None,
+    in_second_process: bool = False,
 ) -> float:
     """Compile or load the kernels of a run with several objectives; see `compile_kernels`."""
     # a front begins with the search for a single network
     runs = [_search_front_once, _learn_once]
-    return _compile("front", runs, announce, n_columns, _learn_once if in_second_process else None)
+    part = _learn_once if in_second_process else None
+    return _compile("front", runs, announce, n_columns, part) + _compile_parts(announce, n_rows, has_gaps)
 
 
 # kernels that a run calls from Python: without and with those of wide tables
@@ -99,6 +122,25 @@ def _compile(
     return perf_counter() - began
 
 
+def _compile_part(announce: Callable[[str], object], name: str, *, is_needed: bool) -> float:
+    """Compile the kernels of a part of `_PARTS`, if the table may need it, and load the parts of SciPy for it."""
+    if name in _done or not is_needed:
+        return 0.0
+    began = perf_counter()
+    run, n_kernels = _PARTS[name]
+    with announced_kernels(announce, n_kernels):
+        run()
+    _done.add(name)
+    return perf_counter() - began
+
+
+def _compile_parts(announce: Callable[[str], object], n_rows: int | None, has_gaps: bool | None) -> float:
+    """Compile the kernels that only some tables need."""
+    may_be_tall = n_rows is None or n_rows > TALL_TABLE
+    seconds = _compile_part(announce, "tall", is_needed=may_be_tall)
+    return seconds + _compile_part(announce, "gaps", is_needed=has_gaps is not False)
+
+
 @contextmanager
 def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Iterator[None]:
     """Compile the kernels of a run in another process during the block, if there are cores and a cache for that."""
@@ -123,6 +165,30 @@ def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Ite
 def _variables() -> list[ScoredVariable]:
     columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)
     return [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
+
+
+def _prepare_cells() -> None:
+    """Prepare two columns in cells: their shapes, their codes and their curves."""
+    generator, variables = np.random.default_rng(0), []
+    for name in ("x", "y"):
+        values = generator.random(64)
+        cells = quantile_cells(np.sort(values))
+        policies = policy_library(values, "equal-frequency", 3, cells)
+        variables.append(ScoredVariable(name, values, 0, policies, fit_shape_of_cells(values, cells), cells))
+    method = scoring_method("density-bd")
+    FamilyScorer(variables, method, score_rule(method, 64), curves=curve_data(variables))
+
+
+def _complete_rows() -> None:
+    """Count the tables of a network from rows with missing values, and ask the network for a distribution."""
+    frame = pd.DataFrame({"a": [*"uvuvuvuvuvu", None], "b": [*"xxyyxxyyxxy", "y"]})
+    table = read_table(frame, missing="keep")
+    network = DiscretizedBayesNet.from_table(table, [("a", "b")], {}, pseudo_count="auto")
+    network.query(["a"], {"b": "x"}, method="exact")
+
+
+# how to call the kernels that only some tables need, and their number
+_PARTS = {"tall": (_prepare_cells, 4), "gaps": (_complete_rows, 3)}
 
 
 def _advance(run: MultiStartRun) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from math import inf, log
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
@@ -33,8 +32,8 @@ from gomea_bn.problems.kernels.intervals import (
     best_intervals,
     interval_gains,
 )
-from gomea_bn.problems.kernels.score import DIRICHLET, LIKELIHOOD, ScoreRule
-from gomea_bn.problems.scores import ScoringMethod
+from gomea_bn.problems.kernels.score_rules import DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.scores import ScoringMethod, log_factorials
 
 __all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts"]
 
@@ -105,11 +104,12 @@ class IntervalScore:
         self.bayesian = rule.kind == DIRICHLET
         self.weight = rule.weight
         self.cut_cost = method.cut_cost
-        x = np.arange(len(rule.x_log_x) + MAX_CARDINALITY, dtype=np.float64)
+        n_terms = len(rule.x_log_x) + MAX_CARDINALITY
         if self.bayesian:
-            self.table = scipy.special.gammaln(x + 1.0)
+            self.table = log_factorials(n_terms)
         else:
-            self.table = np.zeros(len(x))
+            x = np.arange(n_terms, dtype=np.float64)
+            self.table = np.zeros(n_terms)
             self.table[1:] = x[1:] * np.log(x[1:])
 
     def of_counts(self, counts: NDArray[np.int64], n_configurations: float) -> float:

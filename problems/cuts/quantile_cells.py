@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.policies import midpoint
 
-__all__ = ["MOST_CELLS", "QuantileCells", "quantile_cells", "row_cells"]
+__all__ = ["MOST_CELLS", "QuantileCells", "quantile_cells"]
 
 MOST_CELLS = 4_096
 """Largest number of cells of a column, apart from those of frequent values."""
-
-# bits of a sort key that hold the position of a row; the others hold the value
-_LEAST_VALUE_BITS = 32
-_SIGN = np.uint64(1 << 63)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,43 +70,12 @@ def quantile_cells(ascending: NDArray[np.float64]) -> QuantileCells:
     ends = np.unique(np.concatenate((starts[ends - starts > n_rows / MOST_CELLS], ends)))
     ends = ends[(ends > 0) & (ends < n_rows)]
     below = np.concatenate(([0], ends, [n_rows])).astype(np.int64)
-    is_new = np.concatenate(([True], ascending[1:] != ascending[:-1]))
-    distinct = np.add.reduceat(is_new, below[:-1], dtype=np.int64)
+    repeated = np.flatnonzero(ascending[1:] == ascending[:-1]) + 1
     return QuantileCells(
         cuts=midpoint(ascending[ends - 1], ascending[ends]),
         below=below,
-        distinct_below=np.concatenate(([0], np.cumsum(distinct))),
+        distinct_below=below - np.searchsorted(repeated, below),
         middles=ascending[(below[:-1] + below[1:] - 1) // 2],
         low=float(ascending[0]),
         high=float(ascending[-1]),
     )
-
-
-def row_cells(values: NDArray[np.float64], cells: QuantileCells) -> NDArray[np.uint16]:
-    """Return the cell of every row, uint16 (n_rows,).
-
-    Rows are sorted by one integer each, of the leading bits of the value and of the position. Values that differ from
-    the median by the same amount up to a share of 2**-32 may therefore be in the neighbouring cell.
-    """
-    n_rows = len(values)
-    position_bits = int(n_rows - 1).bit_length()
-    if position_bits > 64 - _LEAST_VALUE_BITS:
-        return np.searchsorted(cells.cuts, values, side="left").astype(np.uint16)
-    centre = cells.middles[np.searchsorted(cells.below, n_rows // 2, side="right") - 1]
-    bits = values - centre
-    # a negative zero would be below zero
-    bits += 0.0
-    bits = bits.view(np.uint64)
-    # integers in the order of the values: negative numbers have all their bits inverted
-    inverted = (bits.view(np.int64) >> 63).view(np.uint64)
-    inverted |= _SIGN
-    bits ^= inverted
-    del inverted
-    mask = np.uint64((1 << position_bits) - 1)
-    bits &= ~mask
-    bits |= np.arange(n_rows, dtype=np.uint32)
-    bits.sort()
-    bits &= mask
-    result = np.empty(n_rows, np.uint16)
-    result[bits.view(np.int64)] = np.repeat(np.arange(len(cells.middles), dtype=np.uint16), cells.counts)
-    return result

@@ -18,26 +18,28 @@ def noted(progress, name, **options):
 kernel_progress.KernelProgress.needed = noted
 counts = []
 for step in (
-    lambda: warm_up.compile_kernels(n_columns=5),
-    lambda: warm_up.compile_kernels(n_columns=5),
-    lambda: warm_up.compile_kernels(n_columns=500),
+    lambda: warm_up.compile_kernels(n_columns=5, n_rows=100, has_gaps=False),
+    lambda: warm_up.compile_kernels(n_columns=5, n_rows=100, has_gaps=False),
+    lambda: warm_up.compile_kernels(n_columns=500, n_rows=100, has_gaps=False),
+    lambda: warm_up.compile_front_kernels(n_rows=100, has_gaps=False),
     lambda: warm_up.compile_front_kernels(),
     lambda: compile_all_kernels(lambda line: None),
 ):
     step()
     counts.append(len(names))
-print(json.dumps([counts, names, warm_up._N_KERNELS]))
+print(json.dumps([counts, names, warm_up._N_KERNELS, sum(n for _, n in warm_up._PARTS.values())]))
 """
 
 
 def test_runs_announce_as_many_kernels_as_they_need_and_all_compile_the_others_too():
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
-    (narrow, again, wide, front, every), names, announced = json.loads(run.stdout)
+    (narrow, again, wide, front, parts, every), names, announced, n_parts = json.loads(run.stdout)
     assert [narrow, wide] == announced["learner"]
     assert again == narrow
     assert front == announced["front"][1]
     assert announced["front"][1] - announced["front"][0] == wide - narrow
     assert "sparse_average_linkage" in names[narrow:wide]
+    assert parts - front == n_parts
     assert {"best_split", "plan_costs", "joint_of_rows", "draw_rows", "marginals_of_rows"} <= set(
         names[front:every]
     )

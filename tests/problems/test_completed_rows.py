@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer
-from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score_rules import BDEU, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 

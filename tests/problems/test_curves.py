@@ -13,6 +13,7 @@ from scipy.interpolate import CubicSpline
 from scipy.stats import multivariate_t, norm, rankdata
 
 from gomea_bn.problems import curves as curves_module
+from gomea_bn.problems.curve_functions import LevelFunctions, SmoothFunctions
 from gomea_bn.problems.curves import curve_data, normal_scores
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
@@ -58,9 +59,9 @@ def design_of(variables: list[ScoredVariable], v: int) -> Values:
     n_rows = len(variable.values)
     if variable.n_levels:
         codes = np.asarray(variable.values, np.int32)
-        return curves_module._LevelFunctions(codes, variable.n_levels).of_rows(0, n_rows)
+        return LevelFunctions(codes, variable.n_levels).of_rows(0, n_rows)
     scores, _ = normal_scores(np.asarray(variable.values, np.float64))
-    return curves_module._SmoothFunctions(scores, 9).of_rows(0, n_rows)
+    return SmoothFunctions(scores, 9).of_rows(0, n_rows)
 
 
 def log_t_ratio(target: Values, design: Values, precisions: Values, unexplained: float) -> float:
@@ -140,7 +141,7 @@ def test_policies_of_parents_have_no_influence_on_curves() -> None:
 
 def test_functions_are_a_line_and_orthonormal_curves_of_increasing_roughness() -> None:
     scores = normal_scores(np.random.default_rng(1).normal(size=200))[0]
-    functions = curves_module._SmoothFunctions(scores, 9)
+    functions = SmoothFunctions(scores, 9)
     rows = functions.of_rows(0, 200)
     assert rows.shape == (200, 9)
     np.testing.assert_allclose(rows.T @ rows / 200, np.eye(9), atol=1e-8)

@@ -16,7 +16,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.expected_tables import completed_codes
 from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.available_cases import MISSING
-from gomea_bn.problems.kernels.score import ScoreRule
+from gomea_bn.problems.kernels.score_rules import ScoreRule
 from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem

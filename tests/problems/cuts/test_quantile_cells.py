@@ -18,7 +18,7 @@ from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, fill_bin_codes, policy_library
-from gomea_bn.problems.cuts.quantile_cells import quantile_cells, row_cells
+from gomea_bn.problems.cuts.quantile_cells import quantile_cells
 from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.scores import score_rule, scoring_method
@@ -67,13 +67,6 @@ def test_cells_count_rows_and_distinct_values_between_their_cuts(name, few_cells
     assert (cells.low, cells.high) == (values.min(), values.max())
     for cell, middle in enumerate(cells.middles.tolist()):
         assert middle == np.quantile(values[cell_of == cell], 0.5, method="lower")
-
-
-@pytest.mark.parametrize("name", COLUMNS)
-def test_rows_are_in_the_cell_between_their_cuts(name, few_cells):
-    values = COLUMNS[name]
-    cells = quantile_cells(np.sort(values))
-    assert row_cells(values, cells).tolist() == np.searchsorted(cells.cuts, values, side="left").tolist()
 
 
 def test_a_frequent_value_has_a_cell_of_its_own(few_cells):
