@@ -178,6 +178,16 @@ class Climb:
             if column is not None
         )
 
+    def table_parents(self, v: int) -> list[int]:
+        """Return the parents of a column without those that tell nothing, since one of the two has a single bin.
+
+        Parents that the rules require stay.
+        """
+        several = [self.view(p).cardinality > 1 for p in range(len(self.parents))]
+        return [
+            p for p in sorted(self.parents[v]) if (several[p] and several[v]) or self.rules.requires(p, v)
+        ]
+
     def family_tables(self) -> list[NDArray[np.int64]]:
         """Return the counts of the families of the network, int64 (card(parent_1), ..., card(child)) each."""
         families = [self._family(v, parents) for v, parents in enumerate(self.parents)]
@@ -345,12 +355,6 @@ class Climb:
                 if is_gain(gain, present[child] + present[parent]):
                     moves.append(Move("reverse", (parent, child), gain, {child: best, parent: new}))
         return moves
-
-    def _best_set(self, child: int, sets: Sequence[frozenset[int]]) -> tuple[frozenset[int], float]:
-        """Return the parents with the highest score, the first of equal ones, and this score."""
-        scores = [self._score(child, parents) for parents in sets]
-        best = int(np.argmax(scores))
-        return sets[best], scores[best]
 
     def _make(self, moves: Sequence[Move], *, at_once: bool) -> int:
         """Make moves in their order, and return their number.

@@ -22,7 +22,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.large import counts, learning
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.fitting import network_from_pieces
-from gomea_bn.large.learning import learn_from_pieces
+from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
@@ -120,6 +120,12 @@ def test_no_single_edge_improves_the_network(frame, fit, learner) -> None:
             except GomeaBnError:
                 continue
             assert score_in_memory(frame, other, learner) < score + 1e-6
+
+
+def test_the_score_of_a_network_over_all_rows_is_that_of_learning(frame, fit, learner) -> None:
+    pieces = [frame.iloc[:3_000], frame.iloc[3_000:]]
+    assert score_of_pieces(learner, pieces, fit.network) == pytest.approx(fit.score, abs=1e-7)
+    assert score_of_pieces(learner, pieces, fit.on_sample.network_) < fit.score - 10
 
 
 def test_tables_count_all_rows(frame, fit) -> None:
@@ -338,14 +344,13 @@ def test_links_are_followed_once_and_a_broken_one_is_an_error(frame, tmp_path) -
 
 def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path, monkeypatch) -> None:
     frame.to_parquet(tmp_path / "rows.parquet")
-    before = learning._Fit._sample
+    before = learning._Fit._read_sample
 
-    def then_written(self):
-        table = before(self)
+    def then_written(self) -> None:
+        before(self)
         frame.iloc[:3_000].to_parquet(tmp_path / "rows.parquet")
-        return table
 
-    monkeypatch.setattr(learning._Fit, "_sample", then_written)
+    monkeypatch.setattr(learning._Fit, "_read_sample", then_written)
     with pytest.raises(GomeaBnError, match="have changed while they were read"):
         learner.fit(tmp_path)
 
