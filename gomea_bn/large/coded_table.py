@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import Table
 from gomea_bn.large.boundaries import (
     estimated_distinct,
@@ -16,9 +17,10 @@ from gomea_bn.large.boundaries import (
     repeats_values,
     zoomed_boundaries,
 )
-from gomea_bn.large.cells import Coding, scaled_log_density
+from gomea_bn.large.cells import CodedPiece, Coding, coded_piece, scaled_log_density
 from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, View
 from gomea_bn.large.grid_cuts import GridColumn
+from gomea_bn.large.known_scores import CodedRows, KnownScores, coding_key
 from gomea_bn.large.opening import SourceFiles, check_complete
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import column_shapes, scoring_of
@@ -43,8 +45,10 @@ class CodedTable:
         Number of all rows.
     options : LearningOptions
         Options of the search.
-    drops_missing : bool
-        Whether rows with missing values are left out; otherwise they are an error.
+    known : KnownScores
+        Codings whose results are known are only repeated when families are counted.
+    missing : {"available", "drop", "error"}
+        What is done with rows that have missing values.
     announce : callable
         Receives a line on every reading.
 
@@ -52,7 +56,10 @@ class CodedTable:
     ----------
     n_rows : int
         Number of all rows that count.
-    n_readings : int
+    key : bytes
+        Digest of the present cells.
+    has_missing : list of bool
+        Columns in which values are missing.
     columns : list of GridColumn or None
         Continuous columns with their present cells; None for discrete ones.
     cardinality : list of int
@@ -70,17 +77,17 @@ class CodedTable:
         sample: Table,
         n_rows: int,
         options: LearningOptions,
+        known: KnownScores,
         *,
-        drops_missing: bool,
+        missing: str,
         announce: Callable[[str], object],
     ) -> None:
-        self.counter = counter
         self.sample = sample
-        self.options = options
         self.n_rows = n_rows
-        self.n_readings = 0
+        self.key = b""
         self.columns: list[GridColumn | None] = []
         self.cardinality: list[int] = []
+        self.has_missing: list[bool] = []
         self.sorted_samples = {
             column.name: SortedColumn(np.asarray(column.values, np.float64))
             for column in sample.columns
@@ -88,8 +95,15 @@ class CodedTable:
         }
         self.shapes = column_shapes(sample, options)
         self._method, _ = scoring_of(sample, options)
+        self._counter = counter
         self._files = files
-        self._drops_missing = drops_missing
+        self._options = options
+        self._known = known
+        self._coding = Coding(sample.names, {}, {})
+        # whether the counter does not have the cells of the coding yet
+        self._is_waiting = False
+        self._sample_cells: CodedPiece | None = None
+        self._missing = missing
         self._announce = announce
 
     def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
@@ -137,43 +151,74 @@ class CodedTable:
     @property
     def constant_score(self) -> float:
         """Score in nats of the shapes of columns whose bins can only be shaped, which is the same for all cuts."""
-        return sum(shape.constant_score for shape in self.shapes.values())
+        return sum(
+            column.weight * self.shapes[name].constant_score
+            for name, column in zip(self.sample.names, self.columns, strict=True)
+            if column is not None and name in self.shapes
+        )
 
     def _code(self, boundaries: dict[str, NDArray[np.float64]]) -> None:
         """Read all rows, keep their cells, and describe the columns by them."""
         began = perf_counter()
         is_first = not self.columns
+        self.cardinality = [
+            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
+            for column in self.sample.columns
+        ]
         coding = Coding(
             self.sample.names,
             boundaries,
             {column.name: column.levels for column in self.sample.columns if column.levels is not None},
             {name: shape.shape for name, shape in self.shapes.items()} if is_first else {},
-            drops_missing=self._drops_missing,
+            drops_missing=self._missing == "drop",
         )
-        coded = self.counter.code(coding)
-        self._files.check_unchanged()
-        self.n_readings += 1
-        if not self._drops_missing:
-            check_complete(self.sample, coded.n_missing)
-        self.n_rows = coded.n_rows
+        self.key = coding_key(coding)
+        self._coding, self._is_waiting, self._sample_cells = coding, True, None
+        if self.key not in self._known.codings:
+            views = [
+                View.of_codes(v, np.arange(n_cells), n_cells) for v, n_cells in enumerate(self.cardinality)
+            ]
+            plan = CountPlan([[view] for view in views])
+            coded = self._read()
+            self._known.codings[self.key] = CodedRows(coded, plan.tables(self.count(plan)))
+            self._announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
+            self._known.section.write_if_due()
+        known = self._known.codings[self.key]
+        self.n_rows = known.coded.n_rows
+        # rows with missing values may have been dropped
+        self.has_missing = [bool(of_column[-1]) for of_column in known.rows_of_cells]
         if is_first:
             self.shapes = {
-                name: self._shape_of_all(name, shape, coded) for name, shape in self.shapes.items()
+                name: self._shape_of_all(name, shape, known.coded) for name, shape in self.shapes.items()
             }
-        self._announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
-        self.cardinality = [
-            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
-            for column in self.sample.columns
-        ]
-        views = [View.of_codes(v, np.arange(n_cells), n_cells) for v, n_cells in enumerate(self.cardinality)]
-        plan = CountPlan([[view] for view in views])
-        rows = plan.tables(self.counter.count(plan))
         self.columns = [
-            self._grid_column(column.name, boundaries[column.name], of_column)
+            self._grid_column(column.name, boundaries[column.name], of_column[:-1])
             if column.levels is None
             else None
-            for column, of_column in zip(self.sample.columns, rows, strict=True)
+            for column, of_column in zip(self.sample.columns, known.rows_of_cells, strict=True)
         ]
+
+    def _read(self) -> Coded:
+        """Let the counter read all rows and keep their cells."""
+        coded = self._counter.code(self._coding)
+        self._is_waiting = False
+        self._files.check_unchanged()
+        self._known.n_readings += 1
+        if self._missing == "error":
+            check_complete(self.sample, coded.n_missing)
+        return coded
+
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over the present cells of all rows, int64 (plan.n_cells,)."""
+        if self._is_waiting:
+            self._read()
+        return self._counter.count(plan)
+
+    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over the present cells of the sample, int64 (plan.n_cells,)."""
+        if self._sample_cells is None:
+            self._sample_cells = coded_piece(FramePiece(self.sample.to_frame()), self._coding)
+        return plan.count([self._sample_cells], np.zeros(plan.n_cells, np.int64))
 
     def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
         """Return the shape of a column with its log likelihood over all rows.
@@ -192,7 +237,17 @@ class CodedTable:
         if repeats_values(sample):
             ends = np.concatenate(([0], np.searchsorted(sample.distinct, boundaries, side="right")))
             distinct = np.diff(np.append(ends, len(sample.distinct)))
-        cost = self._method.cut_cost * np.log(max(estimated_distinct(sample, self.n_rows) - 1, 1))
-        if name in (self.options.cut_points or {}):
+        cost = self._method.cut_cost * np.log(max(estimated_distinct(sample, int(rows.sum())) - 1, 1))
+        if name in (self._options.cut_points or {}):
             cost = 0.0
-        return GridColumn(boundaries, sample.low, sample.high, rows, distinct, cost, self.shapes.get(name))
+        n_observed = int(rows.sum())
+        return GridColumn(
+            boundaries,
+            sample.low,
+            sample.high,
+            rows,
+            distinct,
+            cost,
+            self.shapes.get(name),
+            self.n_rows / max(n_observed, 1),
+        )

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gomea_bn.data.table import read_table
+from gomea_bn.data.sources import AVAILABLE
+from gomea_bn.data.table import read_table, table_digest
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
+from gomea_bn.large.available import observed_counts
 from gomea_bn.large.climb import Climb, SearchRules
 from gomea_bn.large.coded_table import CodedTable
 from gomea_bn.large.counts import FamilyCounter
+from gomea_bn.large.known_scores import KnownScores
 from gomea_bn.large.opening import (
     SourceFiles,
     check_complete,
@@ -26,7 +29,7 @@ from gomea_bn.large.opening import (
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem, scored_variables, scoring_of
-from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.options import section_of_data, seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
@@ -34,8 +37,9 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.scores import price_per_parameter
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.kernel_progress import announced_kernels
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.runtime.threads import StopFlag, thread_count
 from gomea_bn.texts import counted
 
 __all__ = ["LargeFit", "compile_large_kernels", "learn_from_pieces", "score_of_pieces"]
@@ -72,6 +76,7 @@ def learn_from_pieces(
     learner: BayesNetLearner,
     source: Any,
     *,
+    checkpoint: CheckpointOption = None,
     announce: Callable[[str], object] | None = None,
 ) -> LargeFit:
     """Return the network that a learner finds for all rows of a table in pieces.
@@ -82,19 +87,22 @@ def learn_from_pieces(
         Options; the learner itself stays as it is. Curves are not used.
     source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
         See `pieces.pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
+    checkpoint : Checkpoint, path or None
+        Folder for checkpoints of the search on the sample, and of what passes over all rows have told.
     announce : callable, optional
         Receives a line on every step.
 
     Raises
     ------
     GomeaBnError
-        For options that do not apply, unreadable files, and missing values unless they are dropped.
+        For options that do not apply, unreadable files, missing values unless they are dropped, and a checkpoint of
+        other data or options.
     """
     check_integer("sample_rows", learner.sample_rows, 1000)
     _check_options(learner)
     tell = announce or (print_line if learner.verbose else silent)
     with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
-        return _Fit(learner, source, counter, tell).run()
+        return _Fit(learner, source, counter, tell, checkpoint).run()
 
 
 def score_of_pieces(learner: BayesNetLearner, source: Any, network: DiscretizedBayesNet) -> float:
@@ -155,11 +163,21 @@ class _Fit:
         source: Any,
         counter: FamilyCounter,
         tell: Callable[[str], object],
+        checkpoint: CheckpointOption = None,
     ) -> None:
         self.learner = learner
-        # of the sample too, which a seed that is drawn must repeat
-        self.seed = seed_of(learner.random_state)
         self.files = SourceFiles(source)
+        # the seed is that of the sample too, so that a run with a drawn one can be repeated
+        self.section, self.seed = section_of_data(
+            learner,
+            checkpoint,
+            f"{type(learner).__name__}, table in pieces",
+            lambda: {"names, sizes and times of the files": self.files.digest},
+            seed_of(learner.random_state),
+        )
+        self.known = KnownScores(self.section)
+        self.seconds_before = 0.0
+        self.after_search = 0.0
         self.counter = counter
         self.tell = tell
         self.stop = StopFlag(None)
@@ -168,11 +186,13 @@ class _Fit:
     def run(self) -> LargeFit:
         """Return the network for all rows."""
         self._read_sample()
-        table = self.table
-        on_sample = replace(self.learner, curves="none", missing="error", random_state=self.seed)
-        self.tell(f"Searching on a sample of {table.n_rows:,} rows.")
-        on_sample.fit(table)
-        self.after_search = perf_counter() - self.began
+        self.sample_digest = table_digest(self.table)
+        self.section.resume(self._restore)
+        self.section.keep(self._state)
+        on_sample = replace(self.learner, curves="none", missing=AVAILABLE, random_state=self.seed)
+        self.tell(f"Searching on a sample of {self.table.n_rows:,} rows.")
+        on_sample.fit(self.table, checkpoint=self.section.part("sample"))
+        self.after_search = self.after_search or self._seconds
         try:
             with self.stop.catching_interrupts():
                 if on_sample.stopped_by_ == "interrupt":
@@ -181,6 +201,30 @@ class _Fit:
                 return self._improved(on_sample)
         except KeyboardInterrupt:
             return self._of_sample(on_sample)
+
+    @property
+    def _seconds(self) -> float:
+        """Seconds so far, with those of former runs that a checkpoint has."""
+        return self.seconds_before + perf_counter() - self.began
+
+    def _state(self) -> State:
+        """Return what a resumed run needs beside the search on the sample."""
+        return {
+            "sample": self.sample_digest,
+            "seconds": self._seconds,
+            "seconds of the search": self.after_search,
+            "known": self.known.state(),
+        }
+
+    def _restore(self, state: State) -> None:
+        """Go on from what `_state` has returned."""
+        if state["sample"] != self.sample_digest:
+            raise GomeaBnError("The checkpoint belongs to another run: the table has other values.")
+        n_readings = self.known.n_readings
+        self.known.restore(state["known"])
+        self.known.n_readings += n_readings
+        self.seconds_before = float(state["seconds"])
+        self.after_search = float(state["seconds of the search"])
 
     def score_of(self, network: DiscretizedBayesNet) -> float:
         """Return the score of a network over all rows in nats."""
@@ -198,6 +242,7 @@ class _Fit:
         for _ in range(_MOST_ROUNDS):
             if self.stop.flag[0] or not climb.improve(edges=True) or not self._refine(climb, rows):
                 break
+        self.section.write()
         return self._result(climb, rows, on_sample)
 
     def _coded_around(self, network: DiscretizedBayesNet) -> CodedTable:
@@ -208,7 +253,8 @@ class _Fit:
             self.table,
             self.n_rows,
             self.options,
-            drops_missing=self.learner.missing == "drop",
+            self.known,
+            missing=self.learner.missing,
             announce=self.tell,
         )
         rows.code_around(network.cut_points)
@@ -226,7 +272,6 @@ class _Fit:
         *,
         tables_of: str,
         rows: CodedTable | None = None,
-        n_passes: int = 0,
         moves: Sequence[dict[str, Any]] = (),
     ) -> dict[str, Any]:
         """Return what was done, as plain values."""
@@ -234,24 +279,25 @@ class _Fit:
             "n_rows": self.n_rows if rows is None else rows.n_rows,
             "sample_rows": self.table.n_rows,
             "tables_of": tables_of,
-            # one of them for the sample
-            "readings": 1 + (0 if rows is None else rows.n_readings),
-            "passes": n_passes,
+            "readings": self.known.n_readings,
+            "passes": self.known.n_passes,
             "moves": list(moves),
             "stopped_by": self.stop.reason or "local optimum",
             "seconds_to_sample_network": self.after_search,
-            "seconds": perf_counter() - self.began,
+            "seconds": self._seconds,
         }
 
     def _read_sample(self) -> None:
         """Read all rows once, and keep the sample, its options and its score."""
+        self.known.n_readings += 1
         frame, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, self.seed)
         self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
         missing = "drop" if self.learner.missing == "drop" else "keep"
         kinds, max_levels = self.learner.kinds, self.learner.max_levels
         table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
-        numbers = np.array([column.n_missing for column in table.columns])
-        check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
+        if self.learner.missing == "error":
+            numbers = np.array([column.n_missing for column in table.columns])
+            check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
         self.table = table
         self.options = LearningOptions.of(replace(self.learner, curves="none"), self.n_rows)
         self.method, self.rule = scoring_of(table, self.options)
@@ -278,9 +324,12 @@ class _Fit:
         parents = [frozenset(position[p] for p in network.parents(name)) for name in table.names]
         fixed = set(options.cut_points or {})
         return Climb(
-            counter=self.counter,
+            counter=rows,
+            known=self.known,
+            coding=rows.key,
             columns=rows.columns,
             cardinality=rows.cardinality,
+            has_missing=rows.has_missing,
             parents=parents,
             cuts=rows.indices(network.cut_points),
             rules=SearchRules(
@@ -296,6 +345,7 @@ class _Fit:
             ),
             announce=self.tell,
             stop=self.stop,
+            n_threads=thread_count(self.learner.n_jobs),
         )
 
     def _refine(self, climb: Climb, rows: CodedTable) -> bool:
@@ -306,7 +356,7 @@ class _Fit:
             cuts = rows.cut_points(climb.cuts)
             if self.stop.flag[0] or not rows.zoom(climb.cuts):
                 break
-            climb.use_cells(rows.columns, rows.indices(cuts))
+            climb.use_cells(rows.key, rows.columns, rows.indices(cuts))
             if climb.improve(edges=False) < _LEAST_GAIN:
                 break
         after = rows.cut_points(climb.cuts)
@@ -323,12 +373,11 @@ class _Fit:
             parents = climb.table_parents(v)
             score += (len(climb.parents[v]) - len(parents)) * climb.rules.score.edge_cost
             edges += [(names[p], name) for p in parents]
-            axes = tuple(a for a, p in enumerate(sorted(climb.parents[v])) if p not in parents)
-            of_parents = np.asarray(counts[v].sum(axis=axes), np.float64)
-            tables[name] = table_of_counts(of_parents, on_sample.pseudo_count)
-        record = self._record(
-            tables_of="all rows", rows=rows, n_passes=climb.n_passes, moves=_described(climb, names)
-        )
+            members = [*sorted(climb.parents[v]), v]
+            axes = [axis for axis, member in enumerate(members) if member in (*parents, v)]
+            of_parents = observed_counts(counts[v], [climb.view(member) for member in members], axes)
+            tables[name] = table_of_counts(of_parents.astype(np.float64), on_sample.pseudo_count)
+        record = self._record(tables_of="all rows", rows=rows, moves=_described(climb, names))
         network = DiscretizedBayesNet(
             names,
             edges,

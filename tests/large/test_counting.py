@@ -152,7 +152,7 @@ def test_best_cuts_of_cells_equal_those_of_the_dynamic_programme_for_rows(
     child = np.zeros((n_cells, 3, 2), np.int64)
     np.add.at(child, (cells, k, z), 1)
     present = np.array([3, 7])
-    best, value, now = GridCuts(grid, of_family, [child]).best(limits, present)
+    best, value, now = GridCuts(grid, [(1.0, of_family)], [(1.0, child)]).best(limits, present)
     assert expected is not None
     assert len(best) > 1
     assert_array_equal(column.cuts[best], expected.cut_points)
