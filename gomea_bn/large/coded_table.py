@@ -175,8 +175,10 @@ class CodedTable:
         self.key = coding_key(coding)
         self._coding, self._is_waiting, self._sample_cells = coding, True, None
         if self.key not in self._known.codings:
+            # the code after the last cell is that of missing values
             views = [
-                View.of_codes(v, np.arange(n_cells), n_cells) for v, n_cells in enumerate(self.cardinality)
+                View.of_codes(v, np.arange(n_cells), n_cells, has_missing=True)
+                for v, n_cells in enumerate(self.cardinality)
             ]
             plan = CountPlan([[view] for view in views])
             coded = self._read()
