@@ -298,7 +298,9 @@ class Climb:
         """
         column = self.columns[v]
         assert column is not None
-        starts = np.concatenate(([0], self.cuts[v] + 1, [len(column.rows)][: self.has_missing[v]]))
+        starts = np.concatenate(([0], self.cuts[v] + 1))
+        if self.has_missing[v]:
+            starts = np.append(starts, len(column.rows))
         parts: list[list[tuple[float, NDArray[np.int64]]]] = []
         for family, table in zip(families, tables, strict=True):
             position = [view.column for view in family].index(v)
