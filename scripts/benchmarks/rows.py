@@ -2,6 +2,7 @@
 
     python scripts/benchmarks/rows.py learn FOLDER [--rows 1e4 1e5 1e6 1e7] [--variables 20] [--seconds 20]
                                             [--threads 2] [--workers 0 1 2] [--in-memory 1e6] [--evaluations 50000]
+    python scripts/benchmarks/rows.py compare FOLDER [--rows 1e6] [--variables 20] [--seconds 60] [--threads 2]
     python scripts/benchmarks/rows.py count [--rows 1000000] [--variables 20] [--workers 1 2]
 
 learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a million rows a file, unless they exist.
@@ -10,6 +11,8 @@ learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a 
         network and others, and the score per row. Rows up to --in-memory are also learned from a table in memory.
         --workers is the number of processes of a Dask cluster on this machine; 0 stands for threads. With --evaluations
         the search on the sample ends by their number, so that all ways begin with one network.
+compare The network of the files, searched for --seconds on the sample, and that of a table in memory, searched for as
+        many seconds as the files took altogether; the scores of both over all rows by one measure, and their memory.
 count   Nanoseconds a row and family, of the same families: scored in memory by one thread, and counted from cells by
         one thread and by a Dask cluster of --workers processes. The two take turns.
 """
@@ -38,7 +41,7 @@ from gomea_bn.data.pieces import pieces_of
 from gomea_bn.data.table import Table
 from gomea_bn.large.cells import Coding
 from gomea_bn.large.counts import CountPlan, FamilyCounter, LocalCounter, View
-from gomea_bn.large.learning import learn_from_pieces
+from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.large.on_dask import DaskCounter
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
@@ -83,7 +86,7 @@ def one_run(task: dict[str, Any]) -> dict[str, Any]:
     )
     began = perf_counter()
     if task["memory"]:
-        learner.fit(pd.read_parquet(task["folder"]))
+        learner.fit(read_table(pd.read_parquet(task["folder"])))
         network, score, record = learner.network_, learner.score_, {}
     elif task["workers"]:
         with workers(task["workers"]) as client:
@@ -109,9 +112,47 @@ def one_run(task: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def run_apart(task: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of one run in a process of its own, whose memory is measured."""
+    command = [sys.executable, __file__, "run", json.dumps(task)]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    result: dict[str, Any] = json.loads(printed)
+    return result
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Print the networks of the files and of a table in memory, with the same seconds, and their scores."""
+    n_rows = int(options.rows[0])
+    folder, _ = write_rows(options.folder, options.variables, n_rows)
+    task = {
+        "variables": options.variables,
+        "folder": str(folder),
+        "rows": n_rows,
+        "evaluations": None,
+        "threads": options.threads,
+        "sample": options.sample,
+        "workers": 0,
+    }
+    files = run_apart({**task, "memory": False, "seconds": options.seconds})
+    print(f"files: {files['seconds']:.0f} s, {files['gigabytes']:.1f} GB", flush=True)
+    memory = run_apart({**task, "memory": True, "seconds": files["seconds"]})
+    print(f"in memory: {memory['seconds']:.0f} s, {memory['gigabytes']:.1f} GB", flush=True)
+    learner = BayesNetLearner(
+        n_jobs=options.threads, random_state=1, curves="none", sample_rows=options.sample
+    )
+    rows = []
+    for name, run in (("files", files), ("in memory", memory)):
+        score = score_of_pieces(learner, folder, DiscretizedBayesNet.from_json(run["network"]))
+        edges = f"{run['found']} of {run['edges']} + {run['others']}"
+        cells = [f"{run['seconds']:.0f}", f"{run['gigabytes']:.1f}", edges, f"{score / n_rows:.6f}"]
+        rows.append([name, *cells])
+    heading = f"{n_rows:,} rows of {options.variables} columns; scores by one measure over all rows"
+    print_table(heading, ["", "whole, s", "GB", "edges", "score a row"], rows)
+
+
 def learn(options: argparse.Namespace) -> None:
     """Print a row per number of rows and of workers."""
-    rows, former = [], None
+    rows = []
     for n_rows in map(int, options.rows):
         folder, seconds = write_rows(options.folder, options.variables, n_rows)
         print(f"{n_rows:,} rows of {options.variables} columns written in {seconds:.0f} s", flush=True)
@@ -131,8 +172,7 @@ def learn(options: argparse.Namespace) -> None:
                 "workers": workers,
                 "memory": memory,
             }
-            command = [sys.executable, __file__, "run", json.dumps(task)]
-            run = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            run = run_apart(task)
             network = DiscretizedBayesNet.from_json(run["network"])
             same = "" if memory or former is None else "yes" if network == former else "no"
             former = former or (None if memory else network)
@@ -223,17 +263,17 @@ def count(options: argparse.Namespace) -> None:
         pieces = pieces_of(target)
         counted = CountedFamilies.of(truth, read_table(pd.read_parquet(target)))
         unit = 1e9 / (len(counted.families) * n_rows)
-        rows = []
+        rows: list[tuple[str, float, float]] = []
         with LocalCounter(pieces, 1, 2**30) as counter:
             counter.code(counted.coding)
             of_memory, of_cells = alternating_seconds(counted, counter)
-            rows.append(["cells, one thread", of_memory * unit, of_cells * unit])
+            rows.append(("cells, one thread", of_memory * unit, of_cells * unit))
         for n_workers in options.workers:
             with workers(n_workers) as client:
                 on_dask = DaskCounter(client, pieces)
                 on_dask.code(counted.coding)
                 of_memory, of_cells = alternating_seconds(counted, on_dask)
-                rows.append([counted_noun(n_workers, "worker"), of_memory * unit, of_cells * unit])
+                rows.append((counted_noun(n_workers, "worker"), of_memory * unit, of_cells * unit))
     columns = ["", "in memory, one thread", "counted", "speed"]
     cells = [[name, f"{a:.2f}", f"{b:.2f}", f"{a / b:.0%}"] for name, a, b in rows]
     heading = f"{len(counted.families)} families of {n_rows:,} rows, ns a row and family, medians of 5"
@@ -242,7 +282,8 @@ def count(options: argparse.Namespace) -> None:
 
 def alternating_seconds(counted: CountedFamilies, counter: FamilyCounter) -> tuple[float, float]:
     """Return the median seconds of scoring the families in memory and of counting them, each of five, in turns."""
-    of_memory, of_cells = [], []
+    of_memory: list[float] = []
+    of_cells: list[float] = []
     for _ in range(5):
         began = perf_counter()
         counted.problem.scorer.score(counted.families, use_cache=False)
@@ -266,7 +307,7 @@ def workers(n_workers: int) -> Iterator[Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one of the two."""
+    """Run one of the commands."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -279,8 +320,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     learning.add_argument("--sample", type=int, default=200_000)
     learning.add_argument("--workers", nargs="+", type=int, default=[0])
     learning.add_argument("--in-memory", type=float, default=1e6)
+    comparing = commands.add_parser("compare")
+    comparing.add_argument("folder", type=Path)
+    comparing.add_argument("--seconds", type=float, default=60)
+    comparing.add_argument("--threads", type=int, default=2)
+    comparing.add_argument("--sample", type=int, default=200_000)
     counting = commands.add_parser("count")
-    for command, rows in ((learning, [1e4, 1e5, 1e6, 1e7]), (counting, [1e6])):
+    for command, rows in ((learning, [1e4, 1e5, 1e6, 1e7]), (comparing, [1e6]), (counting, [1e6])):
         command.add_argument("--rows", nargs="+", type=float, default=rows)
         command.add_argument("--variables", type=int, default=20)
     counting.add_argument("--workers", nargs="+", type=int, default=[])
@@ -291,6 +337,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(one_run(json.loads(options.task))))
     elif options.command == "learn":
         learn(options)
+    elif options.command == "compare":
+        compare(options)
     else:
         count(options)
 
