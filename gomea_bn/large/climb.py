@@ -14,14 +14,13 @@ from gomea_bn.large.available import available_score, available_terms, counts_of
 from gomea_bn.large.counts import CountPlan, View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts
 from gomea_bn.large.known_scores import BestCuts, KnownScores, families_key, family_key
+from gomea_bn.large.moves import Move, SearchRules
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.kernels.score import ScoreRule
-from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.threads import StopFlag, in_threads
 
-__all__ = ["CellCounter", "Climb", "Move", "SearchRules"]
+__all__ = ["CellCounter", "Climb"]
 
 # cells of the tables of one pass over the cells of all rows
 _CELLS_OF_PASS = 2**24
@@ -30,64 +29,6 @@ _MOST_CELLS_OF_CUTS = 2**22
 
 _Family = tuple[View, ...]
 """Parents in their order, then the child; or any views whose joint table is counted."""
-
-
-@dataclass(frozen=True)
-class SearchRules:
-    """What the climb may change, and how families are scored.
-
-    Attributes
-    ----------
-    edges : EdgeRules
-    pairs : ndarray of shape (n_columns, n_columns), bool
-        Pairs of columns that may be joined.
-    score : ScoreRule
-        Score of families over all rows; see `scores.family_score`.
-    limits : CutLimits
-    recut : frozenset of int
-        Columns whose cuts may change.
-    """
-
-    edges: EdgeRules
-    pairs: NDArray[np.bool_]
-    score: ScoreRule
-    limits: CutLimits
-    recut: frozenset[int]
-
-    def allows(self, parent: int, child: int) -> bool:
-        """Return whether an edge may be added."""
-        first, second = sorted((parent, child))
-        return bool(self.pairs[parent, child] and self.edges.allowed[first, second, 1 + (parent > child)])
-
-    def requires(self, parent: int, child: int) -> bool:
-        """Return whether the pair of an edge must stay joined."""
-        first, second = sorted((parent, child))
-        return not self.edges.allowed[first, second, 0]
-
-
-@dataclass(frozen=True)
-class Move:
-    """A change of the network that raises its score over all rows.
-
-    Attributes
-    ----------
-    kind : str
-        "add", "remove", "replace", "reverse" or "cuts".
-    columns : tuple of int
-        Parent, or new and former parent, and child; or the column that is cut.
-    gain : float
-        Nats.
-    families : mapping of int to frozenset of int
-        New parents of the children that change.
-    cuts : ndarray of shape (k,), int64, optional
-        New cuts as indices of boundaries.
-    """
-
-    kind: str
-    columns: tuple[int, ...]
-    gain: float
-    families: Mapping[int, frozenset[int]]
-    cuts: NDArray[np.int64] | None = None
 
 
 class CellCounter(Protocol):

@@ -14,10 +14,11 @@ from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import read_table, table_digest
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.large.available import observed_counts
-from gomea_bn.large.climb import Climb, SearchRules
+from gomea_bn.large.climb import Climb
 from gomea_bn.large.coded_table import CodedTable
 from gomea_bn.large.counts import FamilyCounter
 from gomea_bn.large.known_scores import KnownScores
+from gomea_bn.large.moves import SearchRules
 from gomea_bn.large.opening import (
     SourceFiles,
     check_complete,
@@ -190,7 +191,8 @@ class _Fit:
         self.section.resume(self._restore)
         self.section.keep(self._state)
         on_sample = replace(self.learner, curves="none", missing=AVAILABLE, random_state=self.seed)
-        self.tell(f"Searching on a sample of {self.table.n_rows:,} rows.")
+        without = " without curves" if self.learner.curves == "auto" else ""
+        self.tell(f"Searching on a sample of {self.table.n_rows:,} rows{without}.")
         on_sample.fit(self.table, checkpoint=self.section.part("sample"))
         self.after_search = self.after_search or self._seconds
         try:

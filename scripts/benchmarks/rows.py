@@ -157,7 +157,7 @@ def learn(options: argparse.Namespace) -> None:
         folder, seconds = write_rows(options.folder, options.variables, n_rows)
         print(f"{n_rows:,} rows of {options.variables} columns written in {seconds:.0f} s", flush=True)
         ways: list[tuple[str, int, bool]] = [("threads", 0, False)] * (0 in options.workers)
-        ways += [(f"{n} workers", n, False) for n in options.workers if n]
+        ways += [(counted_noun(n, "worker"), n, False) for n in options.workers if n]
         ways += [("in memory", 0, True)] * (n_rows <= options.in_memory)
         former = None
         for name, workers, memory in ways:
@@ -176,34 +176,26 @@ def learn(options: argparse.Namespace) -> None:
             network = DiscretizedBayesNet.from_json(run["network"])
             same = "" if memory or former is None else "yes" if network == former else "no"
             former = former or (None if memory else network)
-            rows.append(
-                [
-                    f"{n_rows:,}",
-                    name,
-                    "" if run["sample"] is None else f"{run['sample']:.0f}",
-                    f"{run['seconds']:.0f}",
-                    str(run["readings"] or ""),
-                    str(run["passes"] or ""),
-                    f"{run['gigabytes']:.1f}",
-                    f"{run['found']} of {run['edges']} + {run['others']}",
-                    f"{run['score']:.6f}",
-                    same,
-                ]
-            )
+            rows.append([f"{n_rows:,}", name, *cells_of_run(run), same])
             print(rows[-1], flush=True)
     columns = [
-        "rows",
-        "",
-        "sample, s",
-        "whole, s",
-        "readings",
-        "passes",
-        "GB",
-        "edges",
-        "score a row",
+        *("rows", "", "sample, s", "whole, s", "readings", "passes", "GB", "edges", "score a row"),
         "same network",
     ]
     print_table(f"{options.variables} columns", columns, rows)
+
+
+def cells_of_run(run: dict[str, Any]) -> list[str]:
+    """Return the figures of a run as cells of a row."""
+    return [
+        "" if run["sample"] is None else f"{run['sample']:.0f}",
+        f"{run['seconds']:.0f}",
+        str(run["readings"] or ""),
+        str(run["passes"] or ""),
+        f"{run['gigabytes']:.1f}",
+        f"{run['found']} of {run['edges']} + {run['others']}",
+        f"{run['score']:.6f}",
+    ]
 
 
 @dataclass(frozen=True)

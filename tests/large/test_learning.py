@@ -58,7 +58,7 @@ def test_the_seed_of_a_run_repeats_its_sample(frame):
 
 def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:
     """The score of a network over all rows by the machine for tables in memory."""
-    table = read_table(frame)
+    table = read_table(frame, missing="keep")
     options = replace(LearningOptions.of(learner, table.n_rows), curves="none")
     method, rule = scoring_of(table, options)
     variables, _ = scored_variables(table, options)
@@ -236,7 +236,9 @@ def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(let
     names = list(gaps)
     for pair in [(a, b) for a in names for b in names if a != b]:
         try:
-            other = type(fit.network).from_table(read_table(gaps), set(fit.network.edges) ^ {pair}, {})
+            other = type(fit.network).from_table(
+                read_table(gaps, missing="keep"), set(fit.network.edges) ^ {pair}, {}
+            )
         except GomeaBnError:
             continue
         assert score_in_memory(gaps, other, learner) < score + 1e-6
