@@ -198,8 +198,7 @@ class GridCuts:
             gains = scores - column.weight * in_rows * log_widths
         # the one interval that is the whole range is always allowed
         allowed[0, -1] = True
-        gains[~allowed] = -np.inf
-        return gains
+        return np.where(allowed, gains, -np.inf)
 
     def _term(self, n_bins: int, *, shaped: bool) -> float:
         """Return the part of the score in nats that depends on the number of bins alone."""
