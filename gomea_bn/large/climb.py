@@ -239,6 +239,8 @@ class Climb:
         """
         column = self.columns[v]
         assert column is not None
+        if not any(view.has_missing for family in families for view in family):
+            return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]])
         starts = np.concatenate(([0], self.cuts[v] + 1))
         if self.has_missing[v]:
             starts = np.append(starts, len(column.rows))

@@ -225,17 +225,31 @@ class GridCuts:
         """Return the best cuts as indices of candidates, and their score."""
         n_edges = len(gains)
         most = min(limits.max_bins or n_edges - 1, n_edges - 1)
-        layers = [gains[0].copy()]
+        layer = gains[0].copy()
         origins = [np.zeros(n_edges, np.int64)]
-        for _ in range(1, most):
-            sums = layers[-1][:, None] + gains
+        best, best_total = 0, float(layer[-1]) + self._term(1, shaped=shaped)
+        # the term falls with the number of bins if no weight is negative, so that more bins are not worth trying
+        bound = _best_sum(gains) if all(weight > 0 for weight, _ in self._configurations) else np.inf
+        for k in range(1, most):
+            term = self._term(k + 1, shaped=shaped)
+            if bound + term < best_total:
+                break
+            sums = layer[:, None] + gains
             origins.append(np.argmax(sums, axis=0))
-            layers.append(sums[origins[-1], np.arange(n_edges)])
-        totals = [layer[-1] + self._term(k + 1, shaped=shaped) for k, layer in enumerate(layers)]
-        best = int(np.argmax(totals))
+            layer = sums[origins[-1], np.arange(n_edges)]
+            if layer[-1] + term > best_total:
+                best, best_total = k, float(layer[-1]) + term
         cuts = []
         edge = n_edges - 1
         for layer in range(best, 0, -1):
             edge = int(origins[layer][edge])
             cuts.append(edge - 1)
-        return np.array(cuts[::-1], np.int64), float(totals[best])
+        return np.array(cuts[::-1], np.int64), best_total
+
+
+def _best_sum(gains: NDArray[np.float64]) -> float:
+    """Return the largest sum of gains of intervals that follow each other from the first edge to the last."""
+    sums = gains[0].copy()
+    for edge in range(2, len(gains)):
+        sums[edge] = max(sums[edge], (sums[1:edge] + gains[1:edge, edge]).max())
+    return float(sums[-1])
