@@ -107,20 +107,25 @@ class Climb:
 
         Cuts of all columns first move at once, since most of them hardly matter to each other. As soon as that lowers
         the score it is taken back, and from then on a move waits for those that concern its families.
+
+        With missing values new cuts may change the order in which parents are judged, and so lower the score. Such
+        moves are taken back and end the climb, which could go in a circle otherwise.
         """
         gained, at_once, pairs = 0.0, not edges, False
-        before: tuple[float, list[NDArray[np.int64]], int] | None = None
+        before: tuple[float, list[NDArray[np.int64]], list[frozenset[int]], int] | None = None
         while not self.stop.flag[0]:
             moves = self._pass(edges=edges, pairs=pairs)
             score = self._total()
             if before is not None:
-                if at_once and score < before[0]:
-                    score, self.cuts, n_moves = before[0], before[1], before[2]
+                if score < before[0] and (at_once or any(self.has_missing)):
+                    _, self.cuts, self.parents, n_moves = before
                     del self.moves[n_moves:]
+                    if not at_once:
+                        break
                     at_once, before = False, None
                     continue
                 gained += score - before[0]
-            before = score, list(self.cuts), len(self.moves)
+            before = score, list(self.cuts), list(self.parents), len(self.moves)
             has_moved = bool(self._make(moves, at_once=at_once))
             if not has_moved and (pairs or not edges):
                 break
