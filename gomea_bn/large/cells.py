@@ -14,6 +14,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.pieces import Piece
 from gomea_bn.large.kernels import cells_of_values, sum_log_heights
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.kernels.available_cases import MISSING
 
 __all__ = ["BLOCK_ROWS", "MOST_BOUNDARIES", "CodedPiece", "Coding", "coded_piece", "scaled_log_density"]
 
@@ -22,8 +23,6 @@ BLOCK_ROWS = 65_536
 
 MOST_BOUNDARIES = 254
 """Largest number of boundaries between the cells of a column."""
-
-_MISSING = 255
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
                     column = column.replace([np.inf, -np.inf], np.nan)
                 values = numeric_values(column, name, allow_missing=True)
                 n_missing[position] += cells_of_values(
-                    values, coding.boundaries[name], _MISSING, cells[position]
+                    values, coding.boundaries[name], MISSING, cells[position]
                 )
                 if name in coding.shapes:
                     shaped[name] = values
@@ -143,7 +142,7 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
                 cells[position] = codes.astype(np.uint8)
         complete = np.ones(len(frame), np.bool_)
         if coding.drops_missing:
-            complete = (cells != _MISSING).all(axis=0)
+            complete = (cells != MISSING).all(axis=0)
             cells = cells[:, complete]
         for name, values in shaped.items():
             sums[name] += scaled_log_density(coding.shapes[name], values[complete])

@@ -4,90 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import prod, sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.large.counts import CountPlan, FamilyCounter, View
+from gomea_bn.large.available import available_score, available_terms, counts_of_term
+from gomea_bn.large.counts import CountPlan, View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts
-from gomea_bn.large.scores import family_score
+from gomea_bn.large.known_scores import BestCuts, KnownScores, families_key, family_key
+from gomea_bn.large.moves import Move, SearchRules
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.kernels.score_rules import ScoreRule
-from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scores import is_gain
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.runtime.threads import StopFlag, in_threads
 
-__all__ = ["Climb", "Graph", "Move", "SearchRules"]
+__all__ = ["CellCounter", "Climb"]
 
 # cells of the tables of one pass over the cells of all rows
 _CELLS_OF_PASS = 2**24
 # a table by cells with more entries is not counted, so that its column keeps its cuts
 _MOST_CELLS_OF_CUTS = 2**22
 
-Graph = tuple[frozenset[int], ...]
-"""Parents of every column."""
-
-_FamilyKey = tuple[tuple[int, bytes], ...]
+_Family = tuple[View, ...]
+"""Parents in their order, then the child; or any views whose joint table is counted."""
 
 
-@dataclass(frozen=True)
-class SearchRules:
-    """What the climb may change, and how families are scored.
+class CellCounter(Protocol):
+    """Counts families over the cells of all rows, and of a sample of them."""
 
-    Attributes
-    ----------
-    edges : EdgeRules
-    pairs : ndarray of shape (n_columns, n_columns), bool
-        Pairs of columns that may be joined.
-    score : ScoreRule
-        Score of families over all rows; see `scores.family_score`.
-    limits : CutLimits
-    recut : frozenset of int
-        Columns whose cuts may change.
-    """
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
 
-    edges: EdgeRules
-    pairs: NDArray[np.bool_]
-    score: ScoreRule
-    limits: CutLimits
-    recut: frozenset[int]
-
-    def allows(self, parent: int, child: int) -> bool:
-        """Return whether an edge may be added."""
-        first, second = sorted((parent, child))
-        return bool(self.pairs[parent, child] and self.edges.allowed[first, second, 1 + (parent > child)])
-
-    def requires(self, parent: int, child: int) -> bool:
-        """Return whether the pair of an edge must stay joined."""
-        first, second = sorted((parent, child))
-        return not self.edges.allowed[first, second, 0]
-
-
-@dataclass(frozen=True)
-class Move:
-    """A change of the network that raises its score over all rows.
-
-    Attributes
-    ----------
-    kind : str
-        "add", "remove", "replace", "reverse" or "cuts".
-    columns : tuple of int
-        Parent, or new and former parent, and child; or the column that is cut.
-    gain : float
-        Nats.
-    families : mapping of int to frozenset of int
-        New parents of the children that change.
-    cuts : ndarray of shape (k,), int64, optional
-        New cuts as indices of boundaries.
-    """
-
-    kind: str
-    columns: tuple[int, ...]
-    gain: float
-    families: Mapping[int, frozenset[int]]
-    cuts: NDArray[np.int64] | None = None
+    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over the rows of the sample, int64 (plan.n_cells,)."""
 
 
 @dataclass
@@ -99,13 +50,18 @@ class Climb:
 
     Parameters
     ----------
-    counter : FamilyCounter
-        Has coded all rows.
+    counter : CellCounter
+    known : KnownScores
+        Results of counts, which are not repeated.
+    coding : bytes
+        Key of the cells.
     columns : sequence of GridColumn or None
         Continuous columns; None for discrete ones.
     cardinality : sequence of int
         Number of cells of every column.
     parents : list of frozenset of int
+    has_missing : sequence of bool
+        Columns in which values are missing; their families are scored on available cases.
     cuts : list of ndarray of shape (k,), int64
         Cuts of every continuous column as indices of boundaries; empty for discrete columns.
     rules : SearchRules
@@ -113,56 +69,63 @@ class Climb:
         Receives a line on every pass.
     stop : StopFlag
         Ends the climb after the present pass.
+    n_threads : int
+        Threads that score counts.
     """
 
-    counter: FamilyCounter
+    counter: CellCounter
+    known: KnownScores
+    coding: bytes
     columns: Sequence[GridColumn | None]
     cardinality: Sequence[int]
+    has_missing: Sequence[bool]
     parents: list[frozenset[int]]
     cuts: list[NDArray[np.int64]]
     rules: SearchRules
     announce: Callable[[str], object]
     stop: StopFlag
-    n_passes: int = 0
+    n_threads: int = 1
     moves: list[Move] = field(default_factory=list)
-    _scores: dict[_FamilyKey, float] = field(default_factory=dict)
-    _best_cuts: dict[tuple[_FamilyKey, ...], tuple[NDArray[np.int64], float, float]] = field(
-        default_factory=dict
-    )
 
     def view(self, v: int) -> View:
         """Return the present bins or levels of a column."""
-        cells = np.arange(self.cardinality[v])
         if self.columns[v] is None:
-            return View.of_codes(v, cells, self.cardinality[v])
-        return View.of_codes(v, np.searchsorted(self.cuts[v], cells, side="left"), len(self.cuts[v]) + 1)
+            return self.cells(v)
+        codes = np.searchsorted(self.cuts[v], np.arange(self.cardinality[v]), side="left")
+        return View.of_codes(v, codes, len(self.cuts[v]) + 1, has_missing=self.has_missing[v])
 
     def cells(self, v: int) -> View:
         """Return the cells of a column."""
-        return View.of_codes(v, np.arange(self.cardinality[v]), self.cardinality[v])
+        n_cells = self.cardinality[v]
+        return View.of_codes(v, np.arange(n_cells), n_cells, has_missing=self.has_missing[v])
 
     def improve(self, *, edges: bool) -> float:
         """Make moves until none is left, and return what they gain in nats; without `edges` only cuts move.
 
         Where no single move is left, pairs are tried: a parent in place of another one, and the reversal of an edge
-        with one more change of the parents at either end.
+        with one more change of the parents at either end, unless they lose much on the sample.
 
         Cuts of all columns first move at once, since most of them hardly matter to each other. As soon as that lowers
         the score it is taken back, and from then on a move waits for those that concern its families.
+
+        With missing values new cuts may change the order in which parents are judged, and so lower the score. Such
+        moves are taken back and end the climb, which could go in a circle otherwise.
         """
         gained, at_once, pairs = 0.0, not edges, False
-        before: tuple[float, list[NDArray[np.int64]], int] | None = None
+        before: tuple[float, list[NDArray[np.int64]], list[frozenset[int]], int] | None = None
         while not self.stop.flag[0]:
             moves = self._pass(edges=edges, pairs=pairs)
             score = self._total()
             if before is not None:
-                if at_once and score < before[0]:
-                    score, self.cuts, n_moves = before[0], before[1], before[2]
+                if score < before[0] and (at_once or any(self.has_missing)):
+                    _, self.cuts, self.parents, n_moves = before
                     del self.moves[n_moves:]
+                    if not at_once:
+                        break
                     at_once, before = False, None
                     continue
                 gained += score - before[0]
-            before = score, list(self.cuts), len(self.moves)
+            before = score, list(self.cuts), list(self.parents), len(self.moves)
             has_moved = bool(self._make(moves, at_once=at_once))
             if not has_moved and (pairs or not edges):
                 break
@@ -178,35 +141,51 @@ class Climb:
             if column is not None
         )
 
+    def table_parents(self, v: int) -> list[int]:
+        """Return the parents of a column without those that tell nothing, since one of the two has a single bin.
+
+        Parents that the rules require stay.
+        """
+        several = [self.view(p).cardinality > 1 for p in range(len(self.parents))]
+        return [
+            p for p in sorted(self.parents[v]) if (several[p] and several[v]) or self.rules.requires(p, v)
+        ]
+
     def family_tables(self) -> list[NDArray[np.int64]]:
-        """Return the counts of the families of the network, int64 (card(parent_1), ..., card(child)) each."""
+        """Return the counts of the families of the network, int64 (n_codes(parent_1), ..., n_codes(child)) each."""
         families = [self._family(v, parents) for v, parents in enumerate(self.parents)]
-        tables = self._counted(families)
-        return [tables[self._key(family)] for family in families]
+        tables: dict[int, NDArray[np.int64]] = {}
+
+        def keep(v: int, counts: list[NDArray[np.int64]]) -> None:
+            (tables[v],) = counts
+
+        self._count([[family] for family in families], keep)
+        return [tables[v] for v in range(len(families))]
 
     def score(self, tables: Sequence[NDArray[np.int64]]) -> tuple[float, NDArray[np.bool_]]:
         """Return the score of the network in nats, given `family_tables`, and which columns have shaped bins."""
         total = 0.0
         is_shaped = np.zeros(len(self.parents), np.bool_)
         for v, table in enumerate(tables):
-            total += family_score(table, self.rules.score)
+            views = self._family(v, self.parents[v])
+            total += available_score(table, views, self.rules.score)
             column = self.columns[v]
             if column is not None:
                 constant, is_shaped[v] = column.constant(self.cuts[v])
                 total += constant
         return total, is_shaped
 
-    def use_cells(self, columns: Sequence[GridColumn | None], cuts: list[NDArray[np.int64]]) -> None:
-        """Go on with other cells, whose boundaries contain the present cuts."""
-        self.columns, self.cuts = columns, cuts
+    def use_cells(
+        self, coding: bytes, columns: Sequence[GridColumn | None], cuts: list[NDArray[np.int64]]
+    ) -> None:
+        """Go on with other cells, given by their key, whose boundaries contain the present cuts."""
+        self.coding, self.columns, self.cuts = coding, columns, cuts
         self.cardinality = [
             n if column is None else len(column.rows)
             for n, column in zip(self.cardinality, columns, strict=True)
         ]
-        self._scores.clear()
-        self._best_cuts.clear()
 
-    def _family(self, child: int, parents: Iterable[int]) -> tuple[View, ...]:
+    def _family(self, child: int, parents: Iterable[int]) -> _Family:
         return (*(self.view(p) for p in sorted(parents)), self.view(child))
 
     def _pass(self, *, edges: bool, pairs: bool) -> list[Move]:
@@ -214,42 +193,76 @@ class Climb:
         children = range(len(self.parents))
         neighbours = {v: self._neighbours(v, self.parents[v]) for v in children} if edges else {}
         if pairs:
-            for v in children:
-                neighbours[v] = self._second_neighbours(v, neighbours[v])
-        families = {
-            self._key(self._family(v, self.parents[v])): self._family(v, self.parents[v]) for v in children
-        }
-        for v, sets in neighbours.items():
-            for parents in sets:
-                family = self._family(v, parents)
-                families[self._key(family)] = family
-        unknown = [family for key, family in families.items() if key not in self._scores]
-        recut = [v for v in sorted(self.rules.recut) if self._can_recut(v)]
-        around = {v: self._around(v) for v in recut}
-        due = {
-            v: of_column for v, of_column in around.items() if self._keys(of_column) not in self._best_cuts
-        }
-        unknown += [family for of_column in due.values() for family in of_column]
-        before = self.n_passes
-        tables = self._counted(unknown)
-        for family in families.values():
-            key = self._key(family)
-            if key not in self._scores:
-                self._scores[key] = family_score(tables[key], self.rules.score)
-        for v, of_column in due.items():
-            column = self.columns[v]
-            assert column is not None
-            of_family, *of_children = (tables[self._key(family)] for family in of_column)
-            best = GridCuts(column, of_family, of_children).best(self._limits(v), self.cuts[v])
-            self._best_cuts[self._keys(of_column)] = best
-        if self.n_passes > before:
-            self.announce(
-                f"{len(unknown):,} families counted over all rows; {len(self.moves):,} moves so far."
-            )
+            neighbours = self._promising({v: self._second_neighbours(v, neighbours[v]) for v in children})
+        families = [self._family(v, self.parents[v]) for v in children]
+        families += [self._family(v, parents) for v, sets in neighbours.items() for parents in sets]
+        around = {v: self._around(v) for v in sorted(self.rules.recut) if self._can_recut(v)}
+        n_counted = self._count_unknown(families, around)
+        if n_counted:
+            self.announce(f"{n_counted:,} families counted over all rows; {len(self.moves):,} moves so far.")
+            self.known.section.write_if_due()
         moves = self._cut_moves(around)
         if edges:
             moves += self._edge_moves(neighbours)
         return sorted(moves, key=lambda move: (-move.gain, move.kind, move.columns))
+
+    def _count_unknown(self, families: Sequence[_Family], around: Mapping[int, Sequence[_Family]]) -> int:
+        """Score families, and find the best cuts of columns, as far as they are unknown; return how many were counted.
+
+        `around` has the families that the cuts of a column decide.
+        """
+        unknown = {
+            key: family for family in families if (key := self._key(family)) not in self.known.families
+        }
+        due = {
+            key: v
+            for v, of_column in around.items()
+            if (key := self._keys(of_column)) not in self.known.best_cuts
+        }
+        keys = [*unknown, *due]
+        groups: list[Sequence[_Family]] = [[family] for family in unknown.values()]
+        groups += [around[v] for v in due.values()]
+
+        def use(group: int, tables: list[NDArray[np.int64]]) -> None:
+            key = keys[group]
+            if key in unknown:
+                self.known.families[key] = available_score(tables[0], unknown[key], self.rules.score)
+                return
+            v = due[key]
+            cuts = self._grid_cuts(v, around[v], tables)
+            self.known.best_cuts[key] = BestCuts(*cuts.best(self._limits(v), self.cuts[v]))
+
+        self._count(groups, use)
+        return sum(map(len, groups))
+
+    def _grid_cuts(
+        self, v: int, families: Sequence[_Family], tables: Sequence[NDArray[np.int64]]
+    ) -> GridCuts:
+        """Return the cuts of a column, given the counts of the families around it by its cells.
+
+        The order in which parents with missing values are judged is that of the present cuts.
+        """
+        column = self.columns[v]
+        assert column is not None
+        if not any(view.has_missing for family in families for view in family):
+            return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]])
+        starts = np.concatenate(([0], self.cuts[v] + 1))
+        if self.has_missing[v]:
+            starts = np.append(starts, len(column.rows))
+        parts: list[list[tuple[float, NDArray[np.int64]]]] = []
+        for family, table in zip(families, tables, strict=True):
+            position = [view.column for view in family].index(v)
+            bins = np.add.reduceat(table, starts, axis=position)
+            views = [self.view(view.column) for view in family]
+            terms = available_terms(bins, views, self.rules.score)
+            parts.append(
+                [
+                    (term.weight, counts_of_term(table, family, term))
+                    for term in terms
+                    if position in (*term.parents, len(family) - 1)
+                ]
+            )
+        return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child])
 
     def _neighbours(self, child: int, parents: frozenset[int]) -> list[frozenset[int]]:
         """Return the sets with one parent more or fewer that the rules allow."""
@@ -283,11 +296,44 @@ class Climb:
         sets.pop(parents, None)
         return list(sets)
 
+    def _promising(
+        self, neighbours: Mapping[int, Sequence[frozenset[int]]]
+    ) -> dict[int, list[frozenset[int]]]:
+        """Return the neighbours that differ by one parent, and those of the others that lose little on the sample.
+
+        A sample of m rows shows gains and losses with an error of the order of the root of m.
+        """
+        keys = [
+            (v, parents)
+            for v, sets in neighbours.items()
+            for parents in dict.fromkeys((*sets, self.parents[v]))
+        ]
+        families = [self._family(v, parents) for v, parents in keys]
+        scores: dict[tuple[int, frozenset[int]], float] = {}
+        n_rows = 0
+
+        def use(position: int, tables: list[NDArray[np.int64]]) -> None:
+            nonlocal n_rows
+            n_rows = int(tables[0].sum())
+            scores[keys[position]] = available_score(tables[0], families[position], self.rules.score)
+
+        self._count([[family] for family in families], use, of_sample=True)
+        most = sqrt(n_rows)
+        return {
+            v: [
+                parents
+                for parents in sets
+                if len(parents ^ self.parents[v]) == 1
+                or scores[v, parents] > scores[v, self.parents[v]] - most
+            ]
+            for v, sets in neighbours.items()
+        }
+
     def _can_recut(self, v: int) -> bool:
-        sizes = [prod(view.cardinality for view in family) for family in self._around(v)]
+        sizes = [prod(view.n_codes for view in family) for family in self._around(v)]
         return max(sizes) <= _MOST_CELLS_OF_CUTS
 
-    def _around(self, v: int) -> list[tuple[View, ...]]:
+    def _around(self, v: int) -> list[_Family]:
         """Return the families that the cuts of a column decide, with its cells: its own, and those of its children."""
         family = (*(self.view(p) for p in sorted(self.parents[v])), self.cells(v))
         children = [c for c, parents in enumerate(self.parents) if v in parents]
@@ -299,15 +345,15 @@ class Climb:
             ),
         ]
 
-    def _cut_moves(self, around: Mapping[int, Sequence[tuple[View, ...]]]) -> list[Move]:
+    def _cut_moves(self, around: Mapping[int, Sequence[_Family]]) -> list[Move]:
         """Return the best cuts of columns whose present cuts are worse."""
         moves = []
         for v, families in around.items():
-            cuts, value, now = self._best_cuts[self._keys(families)]
-            if is_gain(value - now, value) and not np.array_equal(cuts, self.cuts[v]):
+            best = self.known.best_cuts[self._keys(families)]
+            if is_gain(best.value - best.present, best.value) and not np.array_equal(best.cuts, self.cuts[v]):
                 changed = {v, *(c for c, parents in enumerate(self.parents) if v in parents)}
                 families_after = {c: self.parents[c] for c in sorted(changed)}
-                moves.append(Move("cuts", (v,), value - now, families_after, cuts))
+                moves.append(Move("cuts", (v,), best.value - best.present, families_after, best.cuts))
         return moves
 
     def _limits(self, v: int) -> CutLimits:
@@ -346,12 +392,6 @@ class Climb:
                     moves.append(Move("reverse", (parent, child), gain, {child: best, parent: new}))
         return moves
 
-    def _best_set(self, child: int, sets: Sequence[frozenset[int]]) -> tuple[frozenset[int], float]:
-        """Return the parents with the highest score, the first of equal ones, and this score."""
-        scores = [self._score(child, parents) for parents in sets]
-        best = int(np.argmax(scores))
-        return sets[best], scores[best]
-
     def _make(self, moves: Sequence[Move], *, at_once: bool) -> int:
         """Make moves in their order, and return their number.
 
@@ -381,30 +421,48 @@ class Climb:
         ancestors = dict(enumerate(parents))
         return any(v in reachable(ancestors, parents[v]) for v in move.families)
 
-    def _key(self, family: Sequence[View]) -> _FamilyKey:
-        return tuple((view.column, view.lookup) for view in family)
+    def _key(self, family: Sequence[View]) -> bytes:
+        return family_key(self.coding, family)
 
-    def _keys(self, families: Sequence[tuple[View, ...]]) -> tuple[_FamilyKey, ...]:
+    def _keys(self, families: Sequence[_Family]) -> bytes:
         """Return the key of the families around a column, and of its present cuts."""
         of_cuts = self.view(families[0][-1].column)
-        return (*map(self._key, families), self._key((of_cuts,)))
+        return families_key([*map(self._key, families), self._key((of_cuts,))])
 
     def _score(self, child: int, parents: frozenset[int]) -> float:
         """Return the score of a counted family in nats, without the inside of the bins."""
-        return self._scores[self._key(self._family(child, parents))]
+        return self.known.families[self._key(self._family(child, parents))]
 
-    def _counted(self, families: Sequence[tuple[View, ...]]) -> dict[_FamilyKey, NDArray[np.int64]]:
-        """Return the counts of families, in one pass or, where their tables are large, in several."""
-        waiting = [(key, family) for key, family in {self._key(f): f for f in families}.items()]
-        tables: dict[_FamilyKey, NDArray[np.int64]] = {}
-        while waiting:
-            n_cells, n = 0, 0
-            while n < len(waiting) and (n == 0 or n_cells < _CELLS_OF_PASS):
-                n_cells += prod(view.cardinality for view in waiting[n][1])
-                n += 1
-            plan = CountPlan([family for _, family in waiting[:n]])
-            counts = plan.tables(self.counter.count(plan))
-            tables.update(zip((key for key, _ in waiting[:n]), counts, strict=True))
-            self.n_passes += 1
-            waiting = waiting[n:]
-        return tables
+    def _count(
+        self,
+        groups: Sequence[Sequence[_Family]],
+        use: Callable[[int, list[NDArray[np.int64]]], None],
+        *,
+        of_sample: bool = False,
+    ) -> None:
+        """Count families in one pass or, where their tables are large, in several.
+
+        Parameters
+        ----------
+        groups : sequence of sequence of family
+            The tables of a group are in memory together.
+        use : callable
+            Receives the position of every group and its tables, on some thread; the tables are then released.
+        of_sample : bool
+            Whether the rows of the sample are counted instead of all rows.
+        """
+        first = 0
+        while first < len(groups):
+            n_cells, last = 0, first
+            while last < len(groups) and (last == first or n_cells < _CELLS_OF_PASS):
+                n_cells += sum(prod(view.n_codes for view in family) for family in groups[last])
+                last += 1
+            plan = CountPlan([family for group in groups[first:last] for family in group])
+            count = self.counter.count_sample if of_sample else self.counter.count
+            tables = iter(plan.tables(count(plan)))
+            self.known.n_passes += not of_sample
+            of_groups = {
+                position: [next(tables) for _ in groups[position]] for position in range(first, last)
+            }
+            in_threads(lambda item: use(*item), of_groups.items(), n_threads=self.n_threads)
+            first = last

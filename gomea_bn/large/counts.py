@@ -20,6 +20,7 @@ from gomea_bn.large.cells import BLOCK_ROWS, CodedPiece, Coding, coded_piece
 from gomea_bn.large.kernels import MOST_NARROW, add_counts
 from gomea_bn.large.survey import Sampled, survey
 from gomea_bn.problems.family_scorer import new_scratch
+from gomea_bn.problems.kernels.available_cases import MISSING
 
 __all__ = ["Coded", "CountPlan", "FamilyCounter", "LocalCounter", "View"]
 
@@ -38,19 +39,31 @@ class View:
     lookup : bytes
         Code of every cell, 256 bytes.
     cardinality : int
-        Number of codes.
+        Number of codes of values.
+    has_missing : bool
+        Whether missing values have a code of their own, the last one.
     """
 
     column: int
     lookup: bytes
     cardinality: int
+    has_missing: bool = False
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes, that of missing values among them."""
+        return self.cardinality + self.has_missing
 
     @classmethod
-    def of_codes(cls, column: int, codes: NDArray[np.integer], cardinality: int) -> View:
+    def of_codes(
+        cls, column: int, codes: NDArray[np.integer], cardinality: int, *, has_missing: bool = False
+    ) -> View:
         """Return the view of a column with the given code per cell."""
         lookup = np.zeros(256, np.uint8)
         lookup[: len(codes)] = codes
-        return cls(column, lookup.tobytes(), cardinality)
+        if has_missing:
+            lookup[MISSING] = cardinality
+        return cls(column, lookup.tobytes(), cardinality, has_missing)
 
 
 class CountPlan:
@@ -65,10 +78,10 @@ class CountPlan:
     def __init__(self, families: Sequence[Sequence[View]]) -> None:
         views = list(dict.fromkeys(view for family in families for view in family))
         index = {view: position for position, view in enumerate(views)}
-        self.shapes = [tuple(view.cardinality for view in family) for family in families]
+        self.shapes = [tuple(view.n_codes for view in family) for family in families]
         self.columns = np.array([view.column for view in views], np.int64)
         self.lookups = np.array([np.frombuffer(view.lookup, np.uint8) for view in views]).reshape(-1, 256)
-        self.cardinality = np.array([view.cardinality for view in views], np.int64)
+        self.cardinality = np.array([view.n_codes for view in views], np.int64)
         self.members = np.array([index[view] for family in families for view in family], np.int64)
         self.starts = np.cumsum([0, *map(len, families)]).astype(np.int64)
         self.first_cell = np.cumsum([0, *map(prod, self.shapes)]).astype(np.int64)

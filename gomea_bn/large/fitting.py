@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
@@ -83,21 +83,31 @@ def network_from_pieces(
         plan = CountPlan(_families(of_sample, table.names))
         counts = plan.tables(counter.count(plan))
     files.check_unchanged()
+    return _with_counts(of_sample, counts, coded.n_rows, pseudo_count)
+
+
+def _with_counts(
+    network: DiscretizedBayesNet,
+    counts: Sequence[NDArray[np.int64]],
+    n_rows: int,
+    pseudo_count: PseudoCount,
+) -> DiscretizedBayesNet:
+    """Return a network with tables of other counts, int64 (card(parent_1), ..., card(child)) for every variable."""
     tables = {
         name: table_of_counts(of_family.astype(np.float64), pseudo_count)
-        for name, of_family in zip(table.names, counts, strict=True)
+        for name, of_family in zip(network.names, counts, strict=True)
     }
     return DiscretizedBayesNet(
-        of_sample.names,
-        of_sample.edges,
-        cut_points=of_sample.cut_points,
-        support=of_sample.support,
-        levels=of_sample.levels,
+        network.names,
+        network.edges,
+        cut_points=network.cut_points,
+        support=network.support,
+        levels=network.levels,
         tables=tables,
-        shapes=of_sample.shapes,
+        shapes=network.shapes,
         pseudo_count=pseudo_count,
-        value_kinds=of_sample.value_kinds,
-        metadata={"n_rows": coded.n_rows},
+        value_kinds=network.value_kinds,
+        metadata={"n_rows": n_rows},
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from gomea_bn.large.kernels import interval_gains_of_counts
+from gomea_bn.large.kernels import interval_scores_of_counts
 from gomea_bn.large.scores import dirichlet_score
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -19,6 +19,8 @@ __all__ = ["GridColumn", "GridCuts"]
 
 # cells and counters of a dynamic programme: its time grows with cells * cells * counters
 _MOST_WORK = 30_000_000
+# ln(n!) of small counts, which most counts are, in the second cache
+_LOG_FACTORIALS = gammaln(np.arange(8192) + 1.0)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class GridColumn:
         Nats per chosen cut.
     shape : ColumnShape, optional
         How the bins may be distributed inside; without it they are uniform.
+    weight : float
+        Number of all rows per row in which the column has a value.
     """
 
     boundaries: NDArray[np.float64]
@@ -48,6 +52,7 @@ class GridColumn:
     distinct: NDArray[np.int64]
     cost_of_cut: float
     shape: ColumnShape | None
+    weight: float = 1.0
 
     @property
     def edges(self) -> NDArray[np.float64]:
@@ -69,7 +74,7 @@ class GridColumn:
         values = {shaped: self._constant(counts, ends, shaped=shaped) for shaped in self.measures}
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(values), key=lambda measure: values[measure])
-        return values[shaped] - self.cost_of_cut * len(cuts), shaped
+        return self.weight * (values[shaped] - self.cost_of_cut * len(cuts)), shaped
 
     def _constant(self, counts: NDArray[np.int64], ends: NDArray[np.int64], *, shaped: bool) -> float:
         if shaped:
@@ -99,33 +104,37 @@ class GridCuts:
     Parameters
     ----------
     column : GridColumn
-    of_family : ndarray of shape (card(parent_1), ..., n_cells), int64
-        Counts of the column and its parents.
-    children : sequence of ndarray of shape (n_cells, card(parent), ..., card(child)), int64
+    of_family : sequence of (weight, ndarray of shape (card(parent_1), ..., n_cells), int64)
+        Counts of the column and its parents; several, with weights, if values are missing.
+    children : sequence of (weight, ndarray of shape (n_cells, card(parent), ..., card(child)), int64)
         Counts of the families of its children; the first axis is the column.
     """
 
     def __init__(
-        self, column: GridColumn, of_family: NDArray[np.int64], children: Sequence[NDArray[np.int64]]
+        self,
+        column: GridColumn,
+        of_family: Sequence[tuple[float, NDArray[np.int64]]],
+        children: Sequence[tuple[float, NDArray[np.int64]]],
     ) -> None:
         self.column = column
         n_cells = len(column.rows)
-        rows_of_parents = of_family.reshape(-1, n_cells)
-        self._configurations = rows_of_parents.sum(axis=1)
-        parts, is_total, shift = (
-            [rows_of_parents.T],
-            [np.zeros(len(rows_of_parents), np.int64)],
-            [np.zeros(len(rows_of_parents), np.int64)],
-        )
-        for table in children:
+        parts, shift, weights = [], [], []
+        self._configurations: list[tuple[float, NDArray[np.int64]]] = []
+        for weight, table in of_family:
+            rows_of_parents = table.reshape(-1, n_cells)
+            self._configurations.append((weight, rows_of_parents.sum(axis=1)))
+            parts.append(rows_of_parents.T)
+            shift.append(np.zeros(len(rows_of_parents), np.int64))
+            weights.append(np.full(len(rows_of_parents), weight))
+        for weight, table in children:
             cardinality = table.shape[-1]
             cells = table.reshape(n_cells, -1)
             totals = cells.reshape(n_cells, -1, cardinality).sum(axis=2)
             parts += [cells, totals]
-            is_total += [np.zeros(cells.shape[1], np.int64), np.ones(totals.shape[1], np.int64)]
             shift += [np.zeros(cells.shape[1], np.int64), np.full(totals.shape[1], cardinality - 1, np.int64)]
+            weights += [np.full(cells.shape[1], weight), np.full(totals.shape[1], -weight)]
         self._counts = np.ascontiguousarray(np.concatenate(parts, axis=1))
-        self._is_total, self._shift = np.concatenate(is_total), np.concatenate(shift)
+        self._shift, self._weights = np.concatenate(shift), np.concatenate(weights)
 
     def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
         """Return the best cuts, their score, and the score of the present cuts on the same scale, in nats.
@@ -136,8 +145,9 @@ class GridCuts:
         candidates = self._candidates(present)
         now = -np.inf
         best, best_value = present, -np.inf
+        scores = self._scores(candidates)
         for shaped in self.column.measures:
-            gains = self._gains(candidates, limits, shaped=shaped)
+            gains = self._gains(scores, candidates, limits, shaped=shaped)
             now = max(now, self._value(gains, np.searchsorted(candidates, present), shaped=shaped))
             chosen, value = self._solve(gains, limits, shaped=shaped)
             if value > best_value:
@@ -154,23 +164,30 @@ class GridCuts:
         near = np.concatenate([present + step for step in (-1, 0, 1)])
         return np.unique(np.concatenate((spread, near[(near >= 0) & (near < n_boundaries)])))
 
+    def _scores(self, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the score of every interval between two edges by its tables, float64 (n + 2, n + 2)."""
+        counts = np.add.reduceat(self._counts, np.concatenate(([0], candidates + 1)), axis=0)
+        scores = np.zeros((len(candidates) + 2, len(candidates) + 2))
+        sums = np.empty(counts.shape[1], np.int64)
+        interval_scores_of_counts(
+            np.ascontiguousarray(counts), self._shift, self._weights, _LOG_FACTORIALS, sums, scores
+        )
+        return scores
+
     def _gains(
-        self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
+        self, scores: NDArray[np.float64], candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
     ) -> NDArray[np.float64]:
         """Return the gain of every interval between two edges, float64 (n + 2, n + 2) for n candidates."""
         column = self.column
-        starts = np.concatenate(([0], candidates + 1))
-        ends = np.concatenate((starts, [len(column.rows)]))
-        counts = np.add.reduceat(self._counts, starts, axis=0)
-        rows = np.add.reduceat(column.rows, starts)
+        ends = np.concatenate(([0], candidates + 1, [len(column.rows)]))
         edges = column.edges[ends]
         below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (column.rows, column.distinct))
-        widths = edges[None, :] - edges[:, None]
         in_rows = below[None, :] - below[:, None]
-        allowed = in_rows >= limits.min_bin_count
+        allowed = np.triu(in_rows >= limits.min_bin_count, 1)
         if shaped:
-            log_widths = np.empty((0, 0))
+            gains = scores - column.weight * gammaln(np.maximum(in_rows, 0) + 1.0)
         else:
+            widths = edges[None, :] - edges[:, None]
             least = limits.min_width * (column.high - column.low)
             tied = 0.0
             if column.shape is not None:
@@ -178,31 +195,24 @@ class GridCuts:
             is_tied = in_rows > 2 * (distinct[None, :] - distinct[:, None])
             allowed &= (widths >= least) & (widths > 0) & ~(is_tied & (widths < tied))
             log_widths = np.log(np.maximum(widths, np.finfo(float).tiny)) - log(column.high - column.low)
+            gains = scores - column.weight * in_rows * log_widths
         # the one interval that is the whole range is always allowed
         allowed[0, -1] = True
-        gains = np.empty(allowed.shape)
-        interval_gains_of_counts(
-            np.ascontiguousarray(counts),
-            self._is_total,
-            self._shift,
-            rows,
-            log_widths,
-            allowed,
-            np.zeros(counts.shape[1], np.int64),
-            gains,
-        )
-        return gains
+        return np.where(allowed, gains, -np.inf)
 
     def _term(self, n_bins: int, *, shaped: bool) -> float:
         """Return the part of the score in nats that depends on the number of bins alone."""
-        totals = self._configurations
-        term = float((gammaln(n_bins) - gammaln(totals + float(n_bins))).sum())
+        column = self.column
+        term = -column.cost_of_cut * (n_bins - 1)
         if shaped:
-            assert self.column.shape is not None
-            n_rows = float(self.column.rows.sum())
-            term += self.column.shape.compared_log_likelihood
+            assert column.shape is not None
+            n_rows = float(column.rows.sum())
+            term += column.shape.compared_log_likelihood
             term += float(gammaln(n_rows + n_bins) - gammaln(n_bins))
-        return term - self.column.cost_of_cut * (n_bins - 1)
+        term *= column.weight
+        for weight, totals in self._configurations:
+            term += weight * float((gammaln(n_bins) - gammaln(totals + float(n_bins))).sum())
+        return term
 
     def _value(self, gains: NDArray[np.float64], cuts: NDArray[np.int64], *, shaped: bool) -> float:
         """Return the score of some cuts, given as indices of candidates."""
@@ -215,17 +225,31 @@ class GridCuts:
         """Return the best cuts as indices of candidates, and their score."""
         n_edges = len(gains)
         most = min(limits.max_bins or n_edges - 1, n_edges - 1)
-        layers = [gains[0].copy()]
+        layer = gains[0].copy()
         origins = [np.zeros(n_edges, np.int64)]
-        for _ in range(1, most):
-            sums = layers[-1][:, None] + gains
+        best, best_total = 0, float(layer[-1]) + self._term(1, shaped=shaped)
+        # the term falls with the number of bins if no weight is negative, so that more bins are not worth trying
+        bound = _best_sum(gains) if all(weight > 0 for weight, _ in self._configurations) else np.inf
+        for k in range(1, most):
+            term = self._term(k + 1, shaped=shaped)
+            if bound + term < best_total:
+                break
+            sums = layer[:, None] + gains
             origins.append(np.argmax(sums, axis=0))
-            layers.append(sums[origins[-1], np.arange(n_edges)])
-        totals = [layer[-1] + self._term(k + 1, shaped=shaped) for k, layer in enumerate(layers)]
-        best = int(np.argmax(totals))
+            layer = sums[origins[-1], np.arange(n_edges)]
+            if layer[-1] + term > best_total:
+                best, best_total = k, float(layer[-1]) + term
         cuts = []
         edge = n_edges - 1
         for layer in range(best, 0, -1):
             edge = int(origins[layer][edge])
             cuts.append(edge - 1)
-        return np.array(cuts[::-1], np.int64), float(totals[best])
+        return np.array(cuts[::-1], np.int64), best_total
+
+
+def _best_sum(gains: NDArray[np.float64]) -> float:
+    """Return the largest sum of gains of intervals that follow each other from the first edge to the last."""
+    sums = gains[0].copy()
+    for edge in range(2, len(gains)):
+        sums[edge] = max(sums[edge], (sums[1:edge] + gains[1:edge, edge]).max())
+    return float(sums[-1])

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from math import inf, lgamma, log
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,12 @@ from gomea_bn.problems.kernels.score import ScoreScratch, count_dense
 from gomea_bn.problems.kernels.score_rules import stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["MOST_NARROW", "add_counts", "cells_of_values", "interval_gains_of_counts", "sum_log_heights"]
+__all__ = ["MOST_NARROW", "add_counts", "cells_of_values", "interval_scores_of_counts", "sum_log_heights"]
 
 # cells that `count_dense` can number
 MOST_NARROW = 65_536
 # cells of which four tables fit into the first cache
 _MOST_IN_FOUR = 1024
-_LEAST_STIRLING = 16
 
 
 @kernel
@@ -155,66 +154,47 @@ def add_counts(
 
 
 @kernel
-def _log_factorial(count: int) -> float:
-    """Return ln(count!)."""
-    return stirling_lgamma(count + 1.0) if count + 1 >= _LEAST_STIRLING else lgamma(count + 1.0)
-
-
-@kernel
-def interval_gains_of_counts(
+def interval_scores_of_counts(
     counts: NDArray[np.int64],
-    table_row: NDArray[np.int64],
     shift: NDArray[np.int64],
-    rows_of_cells: NDArray[np.int64],
-    log_widths: NDArray[np.float64],
-    is_allowed: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    log_factorials: NDArray[np.float64],
     sums: NDArray[np.int64],
-    gains: NDArray[np.float64],
+    scores: NDArray[np.float64],
 ) -> int:
-    """Fill ``gains[a, b]`` with what the interval of the cells a to b - 1 gains in nats under Dirichlet(1) priors.
+    """Fill ``scores[a, b]`` with the weighted sum of ln((sum of the cells a to b - 1 + shift)! / shift!) over counters.
 
     Parameters
     ----------
     counts : (n_cells, n_counters)
-        Rows per cell and counter; the first counters are cells of tables, the others totals of table rows.
-    table_row : (n_counters,)
-        1 for totals, 0 for cells of tables.
+        Rows per cell and counter.
     shift : (n_counters,)
-        Amount by which a total is raised, the number of the child's codes minus 1.
-    rows_of_cells : (n_cells,)
-        Rows per cell.
-    log_widths : (n_cells + 1, n_cells + 1)
-        Logarithm of the width of every interval as a share of the range; (0, 0) for shaped bins.
-    is_allowed : (n_cells + 1, n_cells + 1)
-        Intervals that the limits allow.
+        Amount by which the sums of a counter are raised.
+    weights : (n_counters,)
+        1 for cells of tables and -1 for totals of table rows, where all rows count.
+    log_factorials : (n,)
+        ln(0!), ln(1!), ...; larger ones are computed.
     sums : (n_counters,)
         Work space.
-    gains : (n_cells + 1, n_cells + 1)
-        Result; minus infinity where an interval is not allowed.
+    scores : (n_cells + 1, n_cells + 1)
+        Result; entries with a >= b stay as they are.
     """
     n_cells, n_counters = counts.shape
-    gains[:] = -inf
-    is_shaped = log_widths.shape[0] == 0
+    n_known = log_factorials.shape[0]
     for a in range(n_cells):
-        sums[:] = 0
+        for j in range(n_counters):
+            sums[j] = shift[j]
         score = 0.0
-        rows = 0
         for b in range(a + 1, n_cells + 1):
             for j in range(n_counters):
                 amount = counts[b - 1, j]
                 if amount == 0:
                     continue
                 old = sums[j]
-                sums[j] = old + amount
-                if table_row[j] == 0:
-                    score += _log_factorial(old + amount) - _log_factorial(old)
-                else:
-                    score -= _log_factorial(old + amount + shift[j]) - _log_factorial(old + shift[j])
-            rows += rows_of_cells[b - 1]
-            if not is_allowed[a, b]:
-                continue
-            if is_shaped:
-                gains[a, b] = score - _log_factorial(rows)
-            else:
-                gains[a, b] = score - rows * log_widths[a, b]
+                new = old + amount
+                sums[j] = new
+                before = log_factorials[old] if old < n_known else stirling_lgamma(old + 1.0)
+                after = log_factorials[new] if new < n_known else stirling_lgamma(new + 1.0)
+                score += weights[j] * (after - before)
+            scores[a, b] = score
     return n_cells

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.sources import AVAILABLE
+from gomea_bn.data.table import read_table, table_digest
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
-from gomea_bn.large.cells import MOST_BOUNDARIES, Coding, scaled_log_density
-from gomea_bn.large.climb import Climb, SearchRules
-from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, View
-from gomea_bn.large.grid_cuts import GridColumn
+from gomea_bn.large.available import observed_counts
+from gomea_bn.large.climb import Climb
+from gomea_bn.large.coded_table import CodedTable
+from gomea_bn.large.counts import FamilyCounter
+from gomea_bn.large.known_scores import KnownScores
+from gomea_bn.large.moves import SearchRules
 from gomea_bn.large.opening import (
     SourceFiles,
     check_complete,
@@ -27,34 +29,26 @@ from gomea_bn.large.opening import (
 )
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.learning.learning_problem import column_shapes, learning_problem, scored_variables, scoring_of
-from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.learning_problem import learning_problem, scored_variables, scoring_of
+from gomea_bn.learning.options import section_of_data, seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score_rules import DIRICHLET
 from gomea_bn.problems.scores import price_per_parameter
 from gomea_bn.problems.screening import UNSCREENED_VARIABLES
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.kernel_progress import announced_kernels
-from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.runtime.threads import StopFlag, thread_count
 from gomea_bn.texts import counted
 
-__all__ = ["LargeFit", "compile_large_kernels", "learn_from_pieces"]
+__all__ = ["LargeFit", "compile_large_kernels", "learn_from_pieces", "score_of_pieces"]
 
-# boundaries of cells that are spread over a column; the others are near its cuts
-_SPREAD = 120
-# sample ranks around a learned cut that become boundaries
-_NEAR = (-64, -32, -16, -8, -4, -2, -1, 1, 2, 4, 8, 16, 32, 64)
-# cells next to a cut that hold more rows are split, unless the last split has gained less in nats
-_FINE_ROWS = 2
+# cells next to cuts are not split again once a split has gained less in nats
 _LEAST_GAIN = 1.0
 _MOST_ZOOMS = 4
 _MOST_ROUNDS = 4
-# a column with more rows than this per distinct value of the sample repeats its values
-_TIES = 2
 
 
 @dataclass(frozen=True)
@@ -83,6 +77,7 @@ def learn_from_pieces(
     learner: BayesNetLearner,
     source: Any,
     *,
+    checkpoint: CheckpointOption = None,
     announce: Callable[[str], object] | None = None,
 ) -> LargeFit:
     """Return the network that a learner finds for all rows of a table in pieces.
@@ -93,19 +88,39 @@ def learn_from_pieces(
         Options; the learner itself stays as it is. Curves are not used.
     source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
         See `pieces.pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
+    checkpoint : Checkpoint, path or None
+        Folder for checkpoints of the search on the sample, and of what passes over all rows have told.
     announce : callable, optional
         Receives a line on every step.
 
     Raises
     ------
     GomeaBnError
-        For options that do not apply, unreadable files, and missing values unless they are dropped.
+        For options that do not apply, unreadable files, missing values unless they are dropped, and a checkpoint of
+        other data or options.
     """
     check_integer("sample_rows", learner.sample_rows, 1000)
     _check_options(learner)
     tell = announce or (print_line if learner.verbose else silent)
     with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
-        return _Fit(learner, source, counter, tell).run()
+        return _Fit(learner, source, counter, tell, checkpoint).run()
+
+
+def score_of_pieces(learner: BayesNetLearner, source: Any, network: DiscretizedBayesNet) -> float:
+    """Return the score of a network over all rows of a table in pieces, in nats.
+
+    Networks of one learner and one source are compared by it, however they were found: the numbers of distinct values
+    and the shapes of columns come from the same sample.
+
+    Parameters
+    ----------
+    learner, source
+        As of `learn_from_pieces`; the learner needs a `random_state`.
+    network : DiscretizedBayesNet
+        Edges and cuts; its tables are not used.
+    """
+    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
+        return _Fit(learner, source, counter, silent).score_of(network)
 
 
 def compile_large_kernels(announce: Callable[[str], object]) -> float:
@@ -149,35 +164,37 @@ class _Fit:
         source: Any,
         counter: FamilyCounter,
         tell: Callable[[str], object],
+        checkpoint: CheckpointOption = None,
     ) -> None:
         self.learner = learner
-        # of the sample too, which a seed that is drawn must repeat
-        self.seed = seed_of(learner.random_state)
         self.files = SourceFiles(source)
+        # the seed is that of the sample too, so that a run with a drawn one can be repeated
+        self.section, self.seed = section_of_data(
+            learner,
+            checkpoint,
+            f"{type(learner).__name__}, table in pieces",
+            lambda: {"names, sizes and times of the files": self.files.digest},
+            seed_of(learner.random_state),
+        )
+        self.known = KnownScores(self.section)
+        self.seconds_before = 0.0
+        self.after_search = 0.0
         self.counter = counter
         self.tell = tell
         self.stop = StopFlag(None)
         self.began = perf_counter()
-        self.n_readings = 0
 
     def run(self) -> LargeFit:
         """Return the network for all rows."""
-        table = self._sample()
-        on_sample = replace(self.learner, curves="none", missing="error", random_state=self.seed)
-        self.options = LearningOptions.of(on_sample, self.n_rows)
-        self.method, self.rule = scoring_of(table, self.options)
-        if self.rule.kind != DIRICHLET and any(column.is_continuous for column in table.columns):
-            raise GomeaBnError(
-                [
-                    "A table in pieces with continuous columns can be learned with ",
-                    Option("scoring_method", "density-bd"),
-                    f" alone, got {self.method.name!r}.",
-                ]
-            )
-        self.table = table
-        self.tell(f"Searching on a sample of {table.n_rows:,} rows.")
-        on_sample.fit(table)
-        self.after_search = perf_counter() - self.began
+        self._read_sample()
+        self.sample_digest = table_digest(self.table)
+        self.section.resume(self._restore)
+        self.section.keep(self._state)
+        on_sample = replace(self.learner, curves="none", missing=AVAILABLE, random_state=self.seed)
+        without = " without curves" if self.learner.curves == "auto" else ""
+        self.tell(f"Searching on a sample of {self.table.n_rows:,} rows{without}.")
+        on_sample.fit(self.table, checkpoint=self.section.part("sample"))
+        self.after_search = self.after_search or self._seconds
         try:
             with self.stop.catching_interrupts():
                 if on_sample.stopped_by_ == "interrupt":
@@ -187,156 +204,115 @@ class _Fit:
         except KeyboardInterrupt:
             return self._of_sample(on_sample)
 
+    @property
+    def _seconds(self) -> float:
+        """Seconds so far, with those of former runs that a checkpoint has."""
+        return self.seconds_before + perf_counter() - self.began
+
+    def _state(self) -> State:
+        """Return what a resumed run needs beside the search on the sample."""
+        return {
+            "sample": self.sample_digest,
+            "seconds": self._seconds,
+            "seconds of the search": self.after_search,
+            "known": self.known.state(),
+        }
+
+    def _restore(self, state: State) -> None:
+        """Go on from what `_state` has returned."""
+        if state["sample"] != self.sample_digest:
+            raise GomeaBnError("The checkpoint belongs to another run: the table has other values.")
+        n_readings = self.known.n_readings
+        self.known.restore(state["known"])
+        self.known.n_readings += n_readings
+        self.seconds_before = float(state["seconds"])
+        self.after_search = float(state["seconds of the search"])
+
+    def score_of(self, network: DiscretizedBayesNet) -> float:
+        """Return the score of a network over all rows in nats."""
+        self._read_sample()
+        rows = self._coded_around(network)
+        climb = self._climb(network, rows)
+        score, _ = climb.score(climb.family_tables())
+        return score + rows.constant_score
+
     def _improved(self, on_sample: BayesNetLearner) -> LargeFit:
         """Return the network of the sample, improved on all rows."""
-        self.shapes = column_shapes(self.table, self.options)
-        self.sorted = {
-            column.name: SortedColumn(np.asarray(column.values, np.float64))
-            for column in self.table.columns
-            if column.is_continuous
-        }
-        network = on_sample.network_
-        boundaries = {name: self._first_boundaries(name, network.cut_points[name]) for name in self.sorted}
-        self._code(boundaries, is_first=True)
-        climb = self._climb(network)
-        self._refine(climb)
+        rows = self._coded_around(on_sample.network_)
+        climb = self._climb(on_sample.network_, rows)
+        self._refine(climb, rows)
         for _ in range(_MOST_ROUNDS):
-            if self.stop.flag[0] or not climb.improve(edges=True) or not self._refine(climb):
+            if self.stop.flag[0] or not climb.improve(edges=True) or not self._refine(climb, rows):
                 break
-        return self._result(climb, on_sample)
+        self.section.write()
+        return self._result(climb, rows, on_sample)
+
+    def _coded_around(self, network: DiscretizedBayesNet) -> CodedTable:
+        """Return all rows as cells around the cuts of a network."""
+        rows = CodedTable(
+            self.counter,
+            self.files,
+            self.table,
+            self.n_rows,
+            self.options,
+            self.known,
+            missing=self.learner.missing,
+            announce=self.tell,
+        )
+        rows.code_around(network.cut_points)
+        return rows
 
     def _of_sample(self, on_sample: BayesNetLearner) -> LargeFit:
         """Return the network and the tables of the sample, after a Ctrl-C that did not wait for all rows."""
         self.stop.raise_for("interrupt")
-        record = self._record(0, [], tables_of="sample")
+        record = self._record(tables_of="sample")
         network = on_sample.network_.with_metadata(all_rows=record)
         return LargeFit(network, on_sample, on_sample.score_, record)
 
-    def _record(self, n_passes: int, moves: list[dict[str, Any]], *, tables_of: str) -> dict[str, Any]:
+    def _record(
+        self,
+        *,
+        tables_of: str,
+        rows: CodedTable | None = None,
+        moves: Sequence[dict[str, Any]] = (),
+    ) -> dict[str, Any]:
         """Return what was done, as plain values."""
         return {
-            "n_rows": self.n_rows,
+            "n_rows": self.n_rows if rows is None else rows.n_rows,
             "sample_rows": self.table.n_rows,
             "tables_of": tables_of,
-            "readings": self.n_readings,
-            "passes": n_passes,
-            "moves": moves,
+            "readings": self.known.n_readings,
+            "passes": self.known.n_passes,
+            "moves": list(moves),
             "stopped_by": self.stop.reason or "local optimum",
             "seconds_to_sample_network": self.after_search,
-            "seconds": perf_counter() - self.began,
+            "seconds": self._seconds,
         }
 
-    def _sample(self) -> Table:
-        """Read all rows once, and return the sample as a table."""
-        rows, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, self.seed)
+    def _read_sample(self) -> None:
+        """Read all rows once, and keep the sample, its options and its score."""
+        self.known.n_readings += 1
+        frame, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, self.seed)
         self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
-        self.n_readings += 1
         missing = "drop" if self.learner.missing == "drop" else "keep"
         kinds, max_levels = self.learner.kinds, self.learner.max_levels
-        table = read_table(rows, kinds=kinds, missing=missing, max_levels=max_levels)
-        numbers = np.array([column.n_missing for column in table.columns])
-        check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
-        return table
+        table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+        if self.learner.missing == "error":
+            numbers = np.array([column.n_missing for column in table.columns])
+            check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
+        self.table = table
+        self.options = LearningOptions.of(replace(self.learner, curves="none"), self.n_rows)
+        self.method, self.rule = scoring_of(table, self.options)
+        if self.rule.kind != DIRICHLET and any(column.is_continuous for column in table.columns):
+            raise GomeaBnError(
+                [
+                    "A table in pieces with continuous columns can be learned with ",
+                    Option("scoring_method", "density-bd"),
+                    f" alone, got {self.method.name!r}.",
+                ]
+            )
 
-    def _first_boundaries(self, name: str, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the boundaries of the first cells of a column: the cuts of the sample, near ones, and spread ones."""
-        column = self.sorted[name]
-        gaps = column.gaps(cuts) if len(cuts) else np.empty(0, np.int64)
-        near = (gaps[:, None] + np.array(_NEAR)).ravel()
-        near = near[(near >= 0) & (near < len(column.cuts))]
-        if len(near) > MOST_BOUNDARIES - _SPREAD - len(cuts):
-            near = near[:: -(-len(near) // max(MOST_BOUNDARIES - _SPREAD - len(cuts), 1))]
-        spread = column.grid(min(_SPREAD, len(column.cuts) + 1))
-        chosen = column.cuts[np.setdiff1d(np.union1d(near, spread), gaps)]
-        return self._with_cuts(chosen, cuts)
-
-    def _with_cuts(self, boundaries: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return at most `MOST_BOUNDARIES` boundaries, all cuts among them, ascending."""
-        others = np.setdiff1d(boundaries, cuts)
-        room = MOST_BOUNDARIES - len(cuts)
-        if len(others) > room:
-            others = others[np.linspace(0, len(others) - 1, room).round().astype(np.int64)]
-        return np.union1d(others, cuts)
-
-    def _code(
-        self,
-        boundaries: dict[str, NDArray[np.float64]],
-        *,
-        is_first: bool = False,
-    ) -> None:
-        """Read all rows, keep their cells, and describe the columns by them."""
-        began = perf_counter()
-        shapes = {name: shape.shape for name, shape in self.shapes.items()} if is_first else {}
-        coding = Coding(
-            self.table.names,
-            boundaries,
-            {column.name: column.levels for column in self.table.columns if column.levels is not None},
-            shapes,
-            drops_missing=self.learner.missing == "drop",
-        )
-        coded = self.counter.code(coding)
-        self.files.check_unchanged()
-        self.n_readings += 1
-        if self.learner.missing != "drop":
-            check_complete(self.table, coded.n_missing)
-        self.n_rows = coded.n_rows
-        if is_first:
-            self.shapes = {
-                name: self._shape_of_all(name, shape, coded) for name, shape in self.shapes.items()
-            }
-        self.tell(f"All rows read and coded in {perf_counter() - began:.1f} s.")
-        self.cardinality = [
-            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
-            for column in self.table.columns
-        ]
-        views = [View.of_codes(v, np.arange(n_cells), n_cells) for v, n_cells in enumerate(self.cardinality)]
-        plan = CountPlan([[view] for view in views])
-        rows = dict(zip(self.table.names, plan.tables(self.counter.count(plan)), strict=True))
-        self.columns: list[GridColumn | None] = [
-            self._grid_column(column.name, boundaries[column.name], rows[column.name])
-            if column.levels is None
-            else None
-            for column in self.table.columns
-        ]
-
-    def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
-        """Return the shape of a column with its log likelihood over all rows.
-
-        Its price in nats grows as the logarithm of the number of rows does.
-        """
-        values = self.sorted[name].values
-        of_sample = scaled_log_density(shape.shape, values)
-        price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
-        return replace(shape, log_likelihood=coded.log_densities[name] - price)
-
-    def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
-        column = self.sorted[name]
-        ends = np.concatenate(([0], np.searchsorted(column.distinct, boundaries, side="right")))
-        distinct = np.diff(np.append(ends, len(column.distinct)))
-        n_distinct = self._n_distinct(column)
-        if not self._repeats(column):
-            distinct = rows
-        cost = self.method.cut_cost * np.log(max(n_distinct - 1, 1))
-        if name in (self.options.cut_points or {}):
-            cost = 0.0
-        return GridColumn(boundaries, column.low, column.high, rows, distinct, cost, self.shapes.get(name))
-
-    def _repeats(self, column: SortedColumn) -> bool:
-        """Return whether a column has few distinct values for its rows, so that the sample shows them all."""
-        return column.n_rows > _TIES * len(column.distinct)
-
-    def _n_distinct(self, column: SortedColumn) -> float:
-        """Return an estimate of the number of distinct values in all rows.
-
-        Of the rows outside the sample, the share of values that occur once in the sample is new (Good, 1953); but no
-        more values are unseen than their numbers of occurrences suggest (Chao, 1984).
-        """
-        counts = np.diff(np.concatenate(([0], column.below, [column.n_rows])))
-        once, twice = float((counts == 1).sum()), float((counts == 2).sum())
-        new = once / column.n_rows * (self.n_rows - column.n_rows)
-        return len(column.distinct) + min(new, once * max(once - 1, 0) / (2 * (twice + 1)))
-
-    def _climb(self, network: DiscretizedBayesNet) -> Climb:
+    def _climb(self, network: DiscretizedBayesNet, rows: CodedTable) -> Climb:
         """Return the climb that begins with the network of the sample."""
         table, options = self.table, self.options
         _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
@@ -350,16 +326,19 @@ class _Fit:
         parents = [frozenset(position[p] for p in network.parents(name)) for name in table.names]
         fixed = set(options.cut_points or {})
         return Climb(
-            counter=self.counter,
-            columns=self.columns,
-            cardinality=self.cardinality,
+            counter=rows,
+            known=self.known,
+            coding=rows.key,
+            columns=rows.columns,
+            cardinality=rows.cardinality,
+            has_missing=rows.has_missing,
             parents=parents,
-            cuts=self._indices(network.cut_points),
+            cuts=rows.indices(network.cut_points),
             rules=SearchRules(
                 edges=edge_rules,
                 pairs=pairs,
                 score=self.rule._replace(
-                    weight=price_per_parameter(self.method, self.n_rows, self.options.penalty)
+                    weight=price_per_parameter(self.method, rows.n_rows, self.options.penalty)
                 ),
                 limits=CutLimits(1, options.max_bins, options.min_width, options.min_bin_count),
                 recut=frozenset(
@@ -368,103 +347,53 @@ class _Fit:
             ),
             announce=self.tell,
             stop=self.stop,
+            n_threads=thread_count(self.learner.n_jobs),
         )
 
-    def _indices(self, cuts: dict[str, NDArray[np.float64]]) -> list[NDArray[np.int64]]:
-        """Return the indices of cuts among the boundaries of their columns; empty for discrete columns."""
-        return [
-            np.empty(0, np.int64)
-            if column is None
-            else np.searchsorted(column.boundaries, cuts[name]).astype(np.int64)
-            for name, column in zip(self.table.names, self.columns, strict=True)
-        ]
-
-    def _cuts(self, climb: Climb) -> dict[str, NDArray[np.float64]]:
-        """Return the cuts of the continuous columns, by name."""
-        return {
-            name: column.boundaries[climb.cuts[v]]
-            for v, (name, column) in enumerate(zip(self.table.names, climb.columns, strict=True))
-            if column is not None
-        }
-
-    def _refine(self, climb: Climb) -> bool:
+    def _refine(self, climb: Climb, rows: CodedTable) -> bool:
         """Find the best cuts for the graph to within a few rows; return whether they have changed."""
-        before = self._cuts(climb)
+        before = rows.cut_points(climb.cuts)
         climb.improve(edges=False)
         for _ in range(_MOST_ZOOMS):
-            cuts = self._cuts(climb)
-            zoomed = {
-                name: self._zoomed(name, column, climb.cuts[v])
-                for v, (name, column) in enumerate(zip(self.table.names, climb.columns, strict=True))
-                if column is not None
-            }
-            if self.stop.flag[0] or all(boundaries is None for boundaries in zoomed.values()):
+            cuts = rows.cut_points(climb.cuts)
+            if self.stop.flag[0] or not rows.zoom(climb.cuts):
                 break
-            present = {
-                name: column.boundaries
-                for name, column in zip(self.table.names, climb.columns, strict=True)
-                if column is not None
-            }
-            self._code({name: present[name] if new is None else new for name, new in zoomed.items()})
-            climb.use_cells(self.columns, self._indices(cuts))
+            climb.use_cells(rows.key, rows.columns, rows.indices(cuts))
             if climb.improve(edges=False) < _LEAST_GAIN:
                 break
-        after = self._cuts(climb)
+        after = rows.cut_points(climb.cuts)
         return any(not np.array_equal(before[name], after[name]) for name in after)
 
-    def _zoomed(self, name: str, column: GridColumn, cuts: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """Return boundaries with more of them next to the cuts, or None if the cells there are fine."""
-        sample = self.sorted[name]
-        if not len(cuts) or self._repeats(sample):
-            return None
-        if (np.maximum(column.rows[cuts], column.rows[cuts + 1]) <= _FINE_ROWS).all():
-            return None
-        edges = column.edges
-        n_each = (MOST_BOUNDARIES - _SPREAD - len(cuts)) // len(cuts)
-        near = np.concatenate(
-            [np.linspace(edges[cut], edges[cut + 2], max(n_each, 3) + 2)[1:-1] for cut in cuts.tolist()]
-        )
-        spread = sample.cuts[sample.grid(min(_SPREAD, len(sample.cuts) + 1))]
-        chosen = np.concatenate((near, edges[cuts], edges[cuts + 2], spread))
-        inside = np.unique(chosen[(chosen > column.low) & (chosen < column.high)])
-        return self._with_cuts(inside, column.boundaries[cuts])
-
-    def _result(self, climb: Climb, on_sample: BayesNetLearner) -> LargeFit:
+    def _result(self, climb: Climb, rows: CodedTable, on_sample: BayesNetLearner) -> LargeFit:
         """Return the network, with tables of all rows."""
         table, names = self.table, self.table.names
         counts = climb.family_tables()
         score, is_shaped = climb.score(counts)
-        score += sum(shape.constant_score for shape in self.shapes.values())
-        cuts = self._cuts(climb)
-        several = [climb.view(v).cardinality > 1 for v in range(len(names))]
+        score += rows.constant_score
         tables, edges = {}, []
         for v, name in enumerate(names):
-            parents = [
-                p
-                for p in sorted(climb.parents[v])
-                if (several[p] and several[v]) or climb.rules.requires(p, v)
-            ]
+            parents = climb.table_parents(v)
             score += (len(climb.parents[v]) - len(parents)) * climb.rules.score.edge_cost
             edges += [(names[p], name) for p in parents]
-            axes = tuple(a for a, p in enumerate(sorted(climb.parents[v])) if p not in parents)
-            of_parents = np.asarray(counts[v].sum(axis=axes), np.float64)
-            tables[name] = table_of_counts(of_parents, on_sample.pseudo_count)
-        continuous = [column.name for column in table.columns if column.is_continuous]
-        record = self._record(climb.n_passes, _described(climb, names), tables_of="all rows")
+            members = [*sorted(climb.parents[v]), v]
+            axes = [axis for axis, member in enumerate(members) if member in (*parents, v)]
+            of_parents = observed_counts(counts[v], [climb.view(member) for member in members], axes)
+            tables[name] = table_of_counts(of_parents.astype(np.float64), on_sample.pseudo_count)
+        record = self._record(tables_of="all rows", rows=rows, moves=_described(climb, names))
         network = DiscretizedBayesNet(
             names,
             edges,
-            cut_points=cuts,
-            support={name: (self.sorted[name].low, self.sorted[name].high) for name in continuous},
+            cut_points=rows.cut_points(climb.cuts),
+            support={name: (sample.low, sample.high) for name, sample in rows.sorted_samples.items()},
             levels={column.name: column.levels for column in table.columns if column.levels is not None},
             tables=tables,
-            shapes={name: self.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
+            shapes={name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
             pseudo_count=on_sample.pseudo_count,
             value_kinds=value_kinds_of({column.name: column for column in table.columns}),
             metadata={
                 **on_sample.network_.metadata,
                 "score": score,
-                "n_rows": self.n_rows,
+                "n_rows": rows.n_rows,
                 "all_rows": record,
             },
         )

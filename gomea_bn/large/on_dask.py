@@ -15,15 +15,16 @@ from gomea_bn.large.survey import Sampled, survey
 
 __all__ = ["DaskCounter"]
 
-# largest number of pieces whose counts one task adds
+# largest number of results that one task adds
 _SUMMED = 8
 
 
 class DaskCounter:
     """Counts on the workers of a cluster, which hold the cells of their pieces in memory; rows never move.
 
-    Dask computes the cells of a worker that dies again, on other workers. Every piece is counted by one task whose
-    result is added once.
+    Every thread of a worker adds the counts of its pieces in one task, so that a pass sends as many tables as there are
+    threads. Dask computes the cells of a worker that dies again, on other workers. Every piece belongs to one task,
+    whose result is added once.
 
     Parameters
     ----------
@@ -53,12 +54,32 @@ class DaskCounter:
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
         """Return the counts of a plan over all rows; see `FamilyCounter`."""
-        parts = self._client.map(_count, self._coded, plan=plan, pure=False)
+        parts = [
+            # another worker counts the pieces if this one dies
+            self._client.submit(_count, pieces, plan, workers=worker, allow_other_workers=True, pure=False)
+            for worker, pieces in self._pieces_of_threads()
+        ]
         while len(parts) > 1:
             groups = [parts[first : first + _SUMMED] for first in range(0, len(parts), _SUMMED)]
             parts = self._client.map(_sum, groups, pure=False)
         (total,) = self._gathered(parts)
         return np.asarray(total, np.int64)
+
+    def _pieces_of_threads(self) -> list[tuple[str | None, list[Any]]]:
+        """Return the coded pieces of every thread of the cluster with the address of its worker.
+
+        Pieces that a dead worker had are a part of their own without an address.
+        """
+        holders = self._client.who_has(self._coded)
+        of_worker: dict[str | None, list[Any]] = {}
+        for coded in self._coded:
+            of_worker.setdefault(next(iter(holders[coded.key]), None), []).append(coded)
+        n_threads = self._client.nthreads()
+        parts = []
+        for worker, pieces in of_worker.items():
+            n_parts = min(n_threads.get(worker, 1), len(pieces))
+            parts += [(worker, pieces[first::n_parts]) for first in range(n_parts)]
+        return parts
 
     def _gathered(self, futures: Sequence[Any]) -> Any:
         """Return the results of tasks; Ctrl-C cancels them."""
@@ -77,8 +98,8 @@ def _numbers(coded: CodedPiece) -> tuple[int, NDArray[np.int64], dict[str, float
     return coded.n_rows, coded.n_missing, coded.log_densities
 
 
-def _count(coded: CodedPiece, plan: CountPlan) -> NDArray[np.int64]:
-    return plan.count([coded], np.zeros(plan.n_cells, np.int64))
+def _count(pieces: Sequence[CodedPiece], plan: CountPlan) -> NDArray[np.int64]:
+    return plan.count(pieces, np.zeros(plan.n_cells, np.int64))
 
 
 def _sum(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

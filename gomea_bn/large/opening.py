@@ -35,18 +35,23 @@ class SourceFiles:
     ----------
     source : path, pattern, Dask dataframe, or sequence of DataFrame
         See `pieces_of`.
+
+    Attributes
+    ----------
+    digest : str
+        See `files_digest`; "" for frames.
     """
 
     def __init__(self, source: Any) -> None:
         self._source = source if isinstance(source, (str, os.PathLike)) else None
-        self._digest = self._present_digest()
+        self.digest = self._present_digest()
 
     def _present_digest(self) -> str:
         return "" if self._source is None else files_digest(self._source)
 
     def check_unchanged(self) -> None:
         """Raise if a file was written to, added or removed since the first reading."""
-        if self._digest != self._present_digest():
+        if self.digest != self._present_digest():
             raise GomeaBnError("Files of the table have changed while they were read.", ["start again"])
 
 

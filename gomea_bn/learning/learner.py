@@ -16,7 +16,7 @@ from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.hasty_preparation import options_of_run
 from gomea_bn.learning.learning_options import LearningOptions
@@ -351,9 +351,7 @@ class BayesNetLearner(LearnerParameters):
         """Learn a network from a table in pieces."""
         from gomea_bn.large.learning import learn_from_pieces
 
-        if checkpoint is not None:
-            raise GomeaBnError([Option("checkpoint"), " does not apply to a table in pieces."])
-        large = learn_from_pieces(self, source)
+        large = learn_from_pieces(self, source, checkpoint=checkpoint)
         on_sample = large.on_sample
         fitted = {name: value for name, value in vars(on_sample).items() if name.endswith("_")}
         self.__dict__.update(fitted)

@@ -35,6 +35,7 @@ __all__ = [
     "mean_density",
     "preparation_seconds",
     "row_densities",
+    "section_of_data",
     "seed_of",
     "why_unrepeatable",
     "with_live_table",
@@ -138,19 +139,30 @@ def learner_section(
     **options
         Values in place of parameters.
     """
+
+    def digests() -> dict[str, str]:
+        return {f"column {name!r}": digest for name, digest in column_digests(table).items()}
+
+    return section_of_data(learner, checkpoint, type(learner).__name__, digests, seed, **options)
+
+
+def section_of_data(
+    learner: Parameters,
+    checkpoint: CheckpointOption,
+    kind: str,
+    digests: Callable[[], Mapping[str, str]],
+    seed: int,
+    /,
+    **options: Any,
+) -> tuple[Section, int]:
+    """Return what `learner_section` returns, for a kind of run and the digests of its data by name."""
     has_seed = learner.get_params(deep=False)["random_state"] is not None
 
     def texts() -> dict[str, str]:
         values = {**learner.get_params(deep=False), **options, "random_state": seed}
         return option_texts({name: value for name, value in values.items() if name not in _WITHOUT_EFFECT})
 
-    section = opened(
-        checkpoint,
-        type(learner).__name__,
-        texts,
-        lambda: {f"column {name!r}": digest for name, digest in column_digests(table).items()},
-        free=() if has_seed else ("random_state",),
-    )
+    section = opened(checkpoint, kind, texts, digests, free=() if has_seed else ("random_state",))
     if isinstance(checkpoint, Section):
         return section, seed
     return section, int(section.options.get("random_state", seed))

@@ -12,6 +12,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.large.cells import Coding, coded_piece, scaled_log_density
 from gomea_bn.large.counts import CountPlan, LocalCounter, View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts
+from gomea_bn.large.on_dask import DaskCounter
 from gomea_bn.large.scores import dirichlet_score
 from gomea_bn.large.survey import sample_of, sampled_rows, survey
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
@@ -151,7 +152,7 @@ def test_best_cuts_of_cells_equal_those_of_the_dynamic_programme_for_rows(
     child = np.zeros((n_cells, 3, 2), np.int64)
     np.add.at(child, (cells, k, z), 1)
     present = np.array([3, 7])
-    best, value, now = GridCuts(grid, of_family, [child]).best(limits, present)
+    best, value, now = GridCuts(grid, [(1.0, of_family)], [(1.0, child)]).best(limits, present)
     assert expected is not None
     assert len(best) > 1
     assert_array_equal(column.cuts[best], expected.cut_points)
@@ -182,3 +183,25 @@ def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None
 def test_a_table_reads_the_sample_as_it_would_read_all_rows(frame) -> None:
     kinds = {column.name: column.is_continuous for column in read_table(frame).columns}
     assert kinds == {"x": True, "y": True, "z": False, "k": False}
+
+
+def test_workers_count_what_threads_count_in_a_task_a_thread(frame) -> None:
+    from distributed import Client, LocalCluster
+
+    whole, cells = pieces(frame, 100, 101, 500, 700), coding(frame)
+    plan = CountPlan([(View.of_codes(1, np.arange(40), 40), View.of_codes(2, np.arange(2), 2))])
+    with LocalCounter(whole, 1, 2**30) as local:
+        local.code(cells)
+        expected = local.count(plan)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        counter = DaskCounter(client, whole)
+        assert counter.sizes() == [100, 1, 399, 200, 200]
+        coded = counter.code(cells)
+        assert (coded.n_rows, coded.n_missing.tolist()) == (900, [0, 0, 0, 0])
+        tasks = counter._pieces_of_threads()
+        assert sorted(p.key for _, some in tasks for p in some) == sorted(p.key for p in counter._coded)
+        assert len(tasks) <= 4
+        assert_array_equal(counter.count(plan), expected)

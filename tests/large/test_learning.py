@@ -15,19 +15,19 @@ import pyarrow as pa
 import pytest
 from dask import delayed
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.large import counts, learning
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.fitting import network_from_pieces
-from gomea_bn.large.learning import learn_from_pieces
+from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.runtime import cluster
+from gomea_bn.runtime import checkpoints, cluster
 from gomea_bn.simulation.random_networks import random_network
 
 
@@ -58,7 +58,7 @@ def test_the_seed_of_a_run_repeats_its_sample(frame):
 
 def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:
     """The score of a network over all rows by the machine for tables in memory."""
-    table = read_table(frame)
+    table = read_table(frame, missing="keep")
     options = replace(LearningOptions.of(learner, table.n_rows), curves="none")
     method, rule = scoring_of(table, options)
     variables, _ = scored_variables(table, options)
@@ -120,6 +120,12 @@ def test_no_single_edge_improves_the_network(frame, fit, learner) -> None:
             except GomeaBnError:
                 continue
             assert score_in_memory(frame, other, learner) < score + 1e-6
+
+
+def test_the_score_of_a_network_over_all_rows_is_that_of_learning(frame, fit, learner) -> None:
+    pieces = [frame.iloc[:3_000], frame.iloc[3_000:]]
+    assert score_of_pieces(learner, pieces, fit.network) == pytest.approx(fit.score, abs=1e-7)
+    assert score_of_pieces(learner, pieces, fit.on_sample.network_) < fit.score - 10
 
 
 def test_tables_count_all_rows(frame, fit) -> None:
@@ -198,9 +204,44 @@ def test_missing_values_are_named_or_dropped(frame, learner) -> None:
         GomeaBnError,
         match=r"complete rows; missing values of a sample of [\d,]+ rows in 'X1' \(1\), 'X3' \(1\)",
     ):
-        learn_from_pieces(learner, [gaps.iloc[:3_000], gaps.iloc[3_000:]])
+        learn_from_pieces(replace(learner, missing="error"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
     dropped = learn_from_pieces(replace(learner, missing="drop"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
     assert dropped.record["n_rows"] == 5_997
+
+
+def test_families_with_missing_values_have_the_score_of_a_table_in_memory(frame, learner) -> None:
+    shares = np.linspace(0.0, 0.3, frame.shape[1])
+    gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < shares)
+    fit = learn_from_pieces(replace(learner, sample_rows=6_000), [gaps.iloc[:900], gaps.iloc[900:]])
+    assert fit.score == pytest.approx(score_in_memory(gaps, fit.network, learner), abs=1e-5)
+    assert fit.network.edges
+    assert fit.record["n_rows"] == 6_000
+    for name in fit.network.names:
+        family = [*fit.network.parents(name), name]
+        complete = gaps.dropna(subset=family)
+        counted = type(fit.network).from_table(
+            read_table(complete[family], kinds={"level": "discrete"} if "level" in family else None),
+            [(parent, name) for parent in family[:-1]],
+            {v: fit.network.cut_points[v] for v in family if v in fit.network.cut_points},
+            pseudo_count="auto",
+        )
+        np.testing.assert_allclose(fit.network.tables[name], counted.tables[name], atol=1e-12)
+
+
+def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(letters, learner) -> None:
+    gaps = letters.mask(np.random.default_rng(1).random(letters.shape) < 0.15)
+    fit = learn_from_pieces(replace(learner, max_evaluations=300), [gaps.iloc[:1_500], gaps.iloc[1_500:]])
+    score = score_in_memory(gaps, fit.network, learner)
+    assert fit.score == pytest.approx(score, abs=1e-6)
+    names = list(gaps)
+    for pair in [(a, b) for a in names for b in names if a != b]:
+        try:
+            other = type(fit.network).from_table(
+                read_table(gaps, missing="keep"), set(fit.network.edges) ^ {pair}, {}
+            )
+        except GomeaBnError:
+            continue
+        assert score_in_memory(gaps, other, learner) < score + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -271,6 +312,54 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
     assert stopped.network.metadata["n_rows"] == 6_000
 
 
+@pytest.mark.parametrize("n_counts", [0, 1, 6, 9])
+def test_a_killed_run_goes_on_without_counting_again(
+    frame, fit, learner, tmp_path, monkeypatch, n_counts: int
+) -> None:
+    monkeypatch.setattr(checkpoints, "_MOST_SHARE", 1.0)
+    pieces = [frame.iloc[:2_500], frame.iloc[2_500:2_501], frame.iloc[2_501:]]
+    before, counted = counts.LocalCounter.count, []
+
+    def killed(self, plan):
+        if len(counted) == n_counts:
+            raise RuntimeError("killed")
+        counted.append(plan)
+        return before(self, plan)
+
+    monkeypatch.setattr(counts.LocalCounter, "count", killed)
+    with pytest.raises(RuntimeError, match="killed"):
+        learn_from_pieces(learner, pieces, checkpoint=Checkpoint(tmp_path, every=0))
+    first = len(counted)
+    n_counts, counted = -1, []
+    resumed = learn_from_pieces(learner, pieces, checkpoint=Checkpoint(tmp_path, every=0, resume=True))
+    assert resumed.network == fit.network
+    assert resumed.score == fit.score
+    assert resumed.record["moves"] == fit.record["moves"]
+    assert resumed.record["passes"] == fit.record["passes"]
+    # the rows of cells are counted before the first pass, and once more for every coding
+    assert len(counted) + first <= fit.record["passes"] + fit.record["readings"]
+    assert resumed.record["readings"] <= fit.record["readings"] + 2
+    # what has ended gives its result again; its tables are counted
+    n_counts, counted = -1, []
+    again = learn_from_pieces(learner, pieces, checkpoint=Checkpoint(tmp_path, resume=True))
+    assert again.network == fit.network
+    assert len(counted) == 1
+
+
+def test_a_checkpoint_of_other_rows_or_options_is_refused(frame, learner, tmp_path) -> None:
+    short = replace(learner, max_evaluations=100, random_state=None)
+    first = learn_from_pieces(short, [frame], checkpoint=tmp_path)
+    again = Checkpoint(tmp_path, resume=True)
+    assert learn_from_pieces(short, [frame], checkpoint=again).network == first.network
+    with pytest.raises(GomeaBnError, match="option max_evaluations was 100, and is now 200"):
+        learn_from_pieces(replace(short, max_evaluations=200), [frame], checkpoint=again)
+    with pytest.raises(GomeaBnError, match="the table has other values"):
+        learn_from_pieces(short, [frame.iloc[1:]], checkpoint=again)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(GomeaBnError, match="names, sizes and times of the files was"):
+        learn_from_pieces(short, tmp_path, checkpoint=again)
+
+
 def test_a_second_ctrl_c_keeps_the_network_of_the_sample(frame, learner, monkeypatch) -> None:
     def interrupted(self, coding):
         os.kill(os.getpid(), signal.SIGINT)
@@ -338,14 +427,13 @@ def test_links_are_followed_once_and_a_broken_one_is_an_error(frame, tmp_path) -
 
 def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path, monkeypatch) -> None:
     frame.to_parquet(tmp_path / "rows.parquet")
-    before = learning._Fit._sample
+    before = learning._Fit._read_sample
 
-    def then_written(self):
-        table = before(self)
+    def then_written(self) -> None:
+        before(self)
         frame.iloc[:3_000].to_parquet(tmp_path / "rows.parquet")
-        return table
 
-    monkeypatch.setattr(learning._Fit, "_sample", then_written)
+    monkeypatch.setattr(learning._Fit, "_read_sample", then_written)
     with pytest.raises(GomeaBnError, match="have changed while they were read"):
         learner.fit(tmp_path)
 
@@ -381,7 +469,7 @@ def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, l
     gap = frame.copy()
     gap.loc[5_432, "X2"] = np.nan
     with pytest.raises(GomeaBnError, match=r"missing values of a sample .*'X2' \(1\)"):
-        learn_from_pieces(learner, [gap], announce=searched.append)
+        learn_from_pieces(replace(learner, missing="error"), [gap], announce=searched.append)
     assert not any("Searching" in line for line in searched)
 
 

@@ -1,0 +1,117 @@
+"""Families whose members have missing values: counts with a code for missing as terms on the rows that count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.large.counts import View
+from gomea_bn.large.scores import family_score
+from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.problems.kernels.score_rules import ScoreRule
+
+__all__ = ["Term", "available_score", "available_terms", "counts_of_term", "observed_counts"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of the score of a family: the score of the child given some parents, on some rows, times a weight.
+
+    Attributes
+    ----------
+    parents : tuple of int
+        Axes of the parents in the table of the family, ascending.
+    observed : tuple of int
+        Axes of the members that have values in the rows that count, ascending; the last one is the child.
+    weight : float
+    """
+
+    parents: tuple[int, ...]
+    observed: tuple[int, ...]
+    weight: float
+
+
+def observed_counts(
+    counts: NDArray[np.int64], views: Sequence[View], axes: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the counts of the rows in which some members have values, as a table of these members.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_codes of the first member, ..., n_codes of the child), int64
+        The last code of a member with missing values stands for missing.
+    views : sequence of View
+        Members.
+    axes : sequence of int
+        Members of the result, ascending.
+    """
+    kept = tuple(slice(view.cardinality) if axis in axes else slice(None) for axis, view in enumerate(views))
+    others = tuple(axis for axis in range(counts.ndim) if axis not in axes)
+    return np.asarray(counts[kept].sum(axis=others))
+
+
+def counts_of_term(counts: NDArray[np.int64], views: Sequence[View], term: Term) -> NDArray[np.int64]:
+    """Return the counts that a term scores, int64 (card(parent), ..., card(child)); see `observed_counts`."""
+    of_rows = observed_counts(counts, views, term.observed)
+    others = tuple(position for position, axis in enumerate(term.observed[:-1]) if axis not in term.parents)
+    return np.asarray(of_rows.sum(axis=others))
+
+
+def available_terms(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> list[Term]:
+    """Return the terms whose sum is the score of a family on available cases, without costs of edges.
+
+    The parent that gains least, given the other parents, on the rows in which all members have values, is removed; then
+    the next one. Every gain is multiplied by the number of all rows per row that has them, as for tables in memory
+    (`problems.cuts.gain_terms.family_tables`). Without missing values this is one term.
+    """
+    child = len(views) - 1
+    remaining = list(range(child))
+    n_rows = int(counts.sum())
+    if not any(view.has_missing for view in views):
+        return [Term(tuple(remaining), (*remaining, child), 1.0)]
+    without_edges = rule._replace(edge_cost=0.0)
+    terms: list[Term] = []
+    while True:
+        observed = (*remaining, child)
+        complete = observed_counts(counts, views, observed)
+        weight = n_rows / max(int(complete.sum()), 1)
+        terms.append(Term(tuple(remaining), observed, weight))
+        if not remaining:
+            return terms
+        del remaining[_weakest(complete, without_edges)]
+        terms.append(Term(tuple(remaining), observed, -weight))
+
+
+def _weakest(counts: NDArray[np.int64], rule: ScoreRule) -> int:
+    """Return the axis of the parent that gains least given the others, the first of equal ones."""
+    whole = family_score(counts, rule)
+    weakest, least = 0, np.inf
+    for axis in range(counts.ndim - 1):
+        gain = whole - family_score(counts.sum(axis=axis), rule)
+        if gain < least - LEAST_GAIN * max(1.0, abs(whole)) or least == np.inf:
+            weakest, least = axis, gain
+    return weakest
+
+
+def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:
+    """Return the score of a family on available cases in nats, with the cost of its edges.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_codes of the first member, ..., n_codes of the child), int64
+        Counts of all rows, see `observed_counts`.
+    views : sequence of View
+        Parents, then the child.
+    rule : ScoreRule
+        As of `scores.family_score`.
+    """
+    if not any(view.has_missing for view in views):
+        return family_score(counts, rule)
+    total = 0.0
+    for term in available_terms(counts, views, rule):
+        # the cost of an edge is a part of its gain
+        total += term.weight * family_score(counts_of_term(counts, views, term), rule)
+    return total
