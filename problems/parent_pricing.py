@@ -9,9 +9,7 @@ one variable gets its best set, and all that this displaces get their best remai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,11 +20,9 @@ from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choos
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.refiner import Refiner, ValuesInUse
 from gomea_bn.problems.scores import is_gain, rounding
+from gomea_bn.problems.variable_orders import Arc, Parents, arcs_of, chain, random_order
 
-__all__ = ["ParentLibraries", "ParentPricer", "WidenedPairs", "pairs_of_climbs", "widened_pairs"]
-
-Parents = tuple[int, ...]
-Arc = tuple[int, int]
+__all__ = ["ParentLibraries", "ParentPricer"]
 
 # searches for a set in a library that take about as long as an evaluation
 _SCANS_PER_EVALUATION = 30
@@ -34,8 +30,7 @@ _SCANS_PER_EVALUATION = 30
 _EFFORT_PER_EVALUATION = 2
 # graphs of fewer variables reach their optimum by moves of single variables
 _FEWEST_CHAINED = 100
-# of `widened_pairs`: rounds, and partners that one neighbour of a parent set may add
-_MOST_ROUNDS = 3
+# partners that one neighbour of a parent set may add in `ParentLibraries.widen`
 _MOST_JOINED = 3
 
 
@@ -304,7 +299,7 @@ class ParentLibraries:
         for v in generator.permutation(len(order)).tolist():
             if stop[0]:
                 break
-            first = [] if sets[v] == ranked[v][0] else _chain(v, sets, ranked)
+            first = [] if sets[v] == ranked[v][0] else chain(v, sets, ranked)
             if not first:
                 continue
             moved = set(first)
@@ -413,136 +408,5 @@ class ParentPricer(Refiner):
             parents[child].append(parent)
         for v, of_variable in enumerate(parents):
             self.libraries.enter(v, tuple(sorted(of_variable)))
-        sets = self.libraries.improved(_random_order(parents, generator), generator, self.stop)
-        return self.problem.genotype(_edges(sets), [0] * n)
-
-
-def pairs_of_climbs(
-    scorer: FamilyScorer, rules: EdgeRules, n_climbs: int, generator: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Return the pairs of variables that are joined in the graphs of searches from random orders, (N, N), symmetric."""
-    libraries = ParentLibraries(scorer, rules, None)
-    n = len(scorer.variables)
-    joined = np.zeros((n, n), np.bool_)
-    for _ in range(n_climbs):
-        order = _random_order(libraries.required, generator)
-        for v, parents in enumerate(libraries.climbed(order, generator, np.zeros(1, np.uint8))):
-            joined[v, list(parents)] = True
-    return joined | joined.T
-
-
-@dataclass(frozen=True)
-class WidenedPairs:
-    """Pairs of variables that matter around a good graph, and that graph.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (N, N), bool
-        Symmetric.
-    edges : list of (parent, child)
-    """
-
-    pairs: NDArray[np.bool_]
-    edges: list[Arc]
-
-
-def widened_pairs(
-    scorer: FamilyScorer,
-    rules: EdgeRules,
-    pairs: NDArray[np.bool_],
-    generator: np.random.Generator,
-    is_late: Callable[[], bool] = lambda: False,
-) -> WidenedPairs:
-    """Return some pairs and those that they lack around the graph of a local search, in a few rounds.
-
-    A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
-    in place of each of its parents. A ranking before any search is filled by variables that tell the same; given one of
-    them as a parent, the others gain little.
-
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Every variable has one policy.
-    rules : EdgeRules
-    pairs : ndarray of shape (N, N), bool
-        Symmetric.
-    generator : numpy.random.Generator
-    is_late : callable
-        Whether no time is left, asked before every round.
-    """
-    libraries = ParentLibraries(scorer, rules, pairs)
-    never = np.zeros(1, np.uint8)
-    sets = libraries.improved(_random_order(libraries.required, generator), generator, never)
-    for _ in range(_MOST_ROUNDS):
-        if is_late() or not libraries.widen(sets):
-            break
-        sets = libraries.improved(_random_order(sets, generator), generator, never)
-    return WidenedPairs(libraries.pairs, _edges(sets))
-
-
-def _edges(sets: Sequence[Parents]) -> list[Arc]:
-    return [(parent, v) for v, of_variable in enumerate(sets) for parent in of_variable]
-
-
-def _chain(first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents]]) -> list[int]:
-    """Return the variables that come up to `first` in an order where it has the best set of its library.
-
-    Its parents, their parents and so on keep their sets, apart from those whose set would close a cycle: they get their
-    best set without one.
-
-    Parameters
-    ----------
-    first : int
-    sets : sequence of tuple of int
-        Parents of every variable.
-    ranked : sequence of sequence of tuple of int
-        Library of every variable, best set first.
-
-    Returns
-    -------
-    order : list of int
-        Parents before their children; empty if some variable has required parents that close a cycle.
-    """
-    order: list[int] = []
-    # variables on the path from `first`, each with its parents that are still to be visited
-    path = {first: iter(ranked[first][0])}
-    reached = {first}
-    while path:
-        v, parents = next(reversed(path.items()))
-        parent = next((p for p in parents if p not in reached), None)
-        if parent is None:
-            order.append(v)
-            del path[v]
-            continue
-        chosen: Parents | None = sets[parent]
-        if not path.keys().isdisjoint(sets[parent]):
-            chosen = next((s for s in ranked[parent] if path.keys().isdisjoint(s)), None)
-        if chosen is None:
-            return []
-        reached.add(parent)
-        path[parent] = iter(chosen)
-    return order
-
-
-def _random_order(parents: Sequence[Iterable[int]], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random order of the variables in which parents come before their children."""
-    n = len(parents)
-    rank = generator.permutation(n).tolist()
-    variable = np.argsort(rank).tolist()
-    children: list[list[int]] = [[] for _ in range(n)]
-    n_waiting = [0] * n
-    for v, of_variable in enumerate(parents):
-        for parent in of_variable:
-            children[parent].append(v)
-            n_waiting[v] += 1
-    ready = [rank[v] for v in range(n) if not n_waiting[v]]
-    heapify(ready)
-    order = []
-    while ready:
-        v = variable[heappop(ready)]
-        order.append(v)
-        for child in children[v]:
-            n_waiting[child] -= 1
-            if not n_waiting[child]:
-                heappush(ready, rank[child])
-    return np.array(order, np.int64)
+        sets = self.libraries.improved(random_order(parents, generator), generator, self.stop)
+        return self.problem.genotype(arcs_of(sets), [0] * n)

@@ -15,13 +15,13 @@ from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.linkage.models import LinkageTree
+from gomea_bn.problems.climbed_pairs import pairs_of_climbs
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.parent_pricing import pairs_of_climbs
 from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.screening import candidate_pairs

@@ -14,6 +14,7 @@ from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems import parent_pricing, screening
+from gomea_bn.problems.climbed_pairs import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
     ParentSetTable,
@@ -21,15 +22,9 @@ from gomea_bn.problems.kernels.insertion import (
     choose_sets,
     reinsert_all,
 )
-from gomea_bn.problems.parent_pricing import (
-    ParentLibraries,
-    ParentPricer,
-    Parents,
-    _chain,
-    pairs_of_climbs,
-    widened_pairs,
-)
+from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
 from gomea_bn.problems.scored_columns import ScoredVariable
+from gomea_bn.problems.variable_orders import Parents, chain
 
 NEVER = np.zeros(1, np.uint8)
 
@@ -180,11 +175,11 @@ def test_a_chain_that_runs_the_wrong_way_turns_round_at_once():
     # every variable is determined by its neighbour on either side, a little better by the former one
     ranked: list[list[Parents]] = [[(1,), ()], [(0,), (2,), ()], [(1,), (3,), ()], [(2,), ()], [()]]
     backward: list[Parents] = [(1,), (2,), (3,), (), ()]
-    assert _chain(3, backward, ranked) == [0, 1, 2, 3]
+    assert chain(3, backward, ranked) == [0, 1, 2, 3]
     # a variable that keeps its set stops the chain
-    assert _chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
+    assert chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
     # every set of variable 0 needs variable 1, whose best set needs variable 0
-    assert _chain(1, backward, [[(1,)], *ranked[1:]]) == []
+    assert chain(1, backward, [[(1,)], *ranked[1:]]) == []
 
 
 def test_moves_of_chains_raise_the_score_of_an_order():
