@@ -70,13 +70,16 @@ def widened_pairs(
         Symmetric.
     generator : numpy.random.Generator
     is_late : callable
-        Whether no time is left, asked before every round.
+        Whether no time is left, asked before every piece of work; the graph is then the present one.
     """
-    libraries = ParentLibraries(scorer, rules, pairs)
-    never = np.zeros(1, np.uint8)
-    sets = libraries.improved(random_order(libraries.required, generator), generator, never)
+    libraries = ParentLibraries(scorer, rules, pairs, is_late)
+    stop = np.zeros(1, np.uint8)
+    libraries.enter_pairs(stop)
+    sets = libraries.improved(random_order(libraries.required, generator), generator, stop)
     for _ in range(_MOST_ROUNDS):
-        if is_late() or not libraries.widen(sets):
+        if stop[0] or not libraries.widen(sets, stop):
             break
-        sets = libraries.improved(random_order(sets, generator), generator, never)
+        sets = libraries.improved(random_order(sets, generator), generator, stop)
+    order = libraries.kicked(random_order(sets, generator), generator, stop)
+    sets = libraries.climbed(order, generator, stop)
     return WidenedPairs(libraries.pairs, arcs_of(sets))

@@ -9,18 +9,20 @@ one variable gets its best set, and all that this displaces get their best remai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.chain_search import ChainSearch
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, reinsert_all
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.refiner import Refiner, ValuesInUse
-from gomea_bn.problems.scores import is_gain, rounding
-from gomea_bn.problems.variable_orders import Arc, Parents, arcs_of, chain, random_order
+from gomea_bn.problems.scores import rounding
+from gomea_bn.problems.variable_orders import Arc, Parents, arcs_of, random_order
 
 __all__ = ["ParentLibraries", "ParentPricer"]
 
@@ -32,6 +34,8 @@ _EFFORT_PER_EVALUATION = 2
 _FEWEST_CHAINED = 100
 # partners that one neighbour of a parent set may add in `ParentLibraries.widen`
 _MOST_JOINED = 3
+# candidates of a variable of which `ParentLibraries.enter_pairs` scores all pairs
+_MOST_PAIRED = 60
 
 
 class _Library:
@@ -78,6 +82,8 @@ class ParentLibraries:
     rules : EdgeRules
     pairs : ndarray of shape (N, N), bool, optional
         Pairs of variables that may be joined, symmetric; by default all.
+    is_late : callable
+        Whether no time is left, asked before every piece of work; `stop` is raised if it is so.
 
     Attributes
     ----------
@@ -89,9 +95,16 @@ class ParentLibraries:
         Number of searches for a set in a library.
     """
 
-    def __init__(self, scorer: FamilyScorer, rules: EdgeRules, pairs: NDArray[np.bool_] | None) -> None:
+    def __init__(
+        self,
+        scorer: FamilyScorer,
+        rules: EdgeRules,
+        pairs: NDArray[np.bool_] | None,
+        is_late: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.scorer = scorer
         self.rules = rules
+        self.is_late = is_late
         n = len(scorer.variables)
         lower = np.tri(n, k=-1, dtype=np.bool_)
         # parent in the rows, child in the columns
@@ -162,7 +175,48 @@ class ParentLibraries:
         larger.sort(axis=1)
         return others, larger, self._scores(v, larger) if len(others) else np.empty(0)
 
-    def widen(self, sets: Sequence[Parents]) -> bool:
+    def _is_stopped(self, stop: NDArray[np.uint8]) -> bool:
+        """Return whether `stop` is raised, after raising it if no time is left."""
+        if self.is_late():
+            stop[0] = 1
+        return bool(stop[0])
+
+    def enter_pairs(self, stop: NDArray[np.uint8]) -> None:
+        """Score two more parents than the required ones of every variable; pairs that gain more than either enter.
+
+        Parents that count only together are not found by adding one at a time. Of many candidates the best single ones
+        are combined.
+
+        Parameters
+        ----------
+        stop : ndarray of shape (1,), uint8
+            Raised by another thread to end early.
+        """
+        for v, required in enumerate(self.required):
+            if self._is_stopped(stop):
+                break
+            parents = tuple(sorted(required))
+            if len(parents) + 2 > self.rules.max_indegree:
+                continue
+            single, _, scores = self._enlarged(v, parents, self._candidates[v])
+            best = np.argsort(-scores, kind="stable")[:_MOST_PAIRED]
+            of_single = dict(zip(single.tolist(), scores.tolist(), strict=True))
+            # the first member of a pair is the better one
+            pairs = np.array(list(combinations(single[best].tolist(), 2)), np.int64).reshape(-1, 2)
+            cells = self._cardinality[[v, *parents]].prod() * self._cardinality[pairs].prod(axis=1)
+            pairs = pairs[cells <= self.rules.max_table_cells]
+            if not len(pairs):
+                continue
+            sets = np.column_stack([np.tile(np.array(parents, np.int64), (len(pairs), 1)), pairs])
+            sets.sort(axis=1)
+            without = self._libraries[v].score(parents)
+            least = np.array([max(of_single[first], without) for first in pairs[:, 0].tolist()])
+            of_pairs = self._scores(v, sets)
+            for k in np.flatnonzero(of_pairs > least + rounding(without)).tolist():
+                self._libraries[v].enter(tuple(sets[k].tolist()), float(of_pairs[k]))
+            self._ranked[v] = None
+
+    def widen(self, sets: Sequence[Parents], stop: NDArray[np.uint8]) -> bool:
         """Add pairs to `pairs` whose edge would raise the score of a graph, cycles aside; returns whether any does.
 
         Every variable may get one more parent, or another one in place of one. For each of these changes the best few
@@ -172,9 +226,13 @@ class ParentLibraries:
         ----------
         sets : sequence of tuple of int
             Parents of every variable; they are in its library.
+        stop : ndarray of shape (1,), uint8
+            As of `enter_pairs`.
         """
         joined = np.zeros_like(self.pairs)
         for v, parents in enumerate(sets):
+            if self._is_stopped(stop):
+                break
             outside = np.flatnonzero(self._may[:, v] & ~self.pairs[:, v])
             present = self._libraries[v].score(parents)
             fewer = [
@@ -195,7 +253,7 @@ class ParentLibraries:
         """Expand one set of every variable until `stop` is raised; returns whether any had not been expanded before."""
         grew = False
         for v, parents in enumerate(sets):
-            if stop[0]:
+            if self._is_stopped(stop):
                 break
             grew |= parents is not None and self.expand(v, parents)
         return grew
@@ -203,7 +261,7 @@ class ParentLibraries:
     def expand_best(self, stop: NDArray[np.uint8]) -> None:
         """Expand the best set of every variable, whatever the order, until no neighbour of it scores higher."""
         for v, library in enumerate(self._libraries):
-            while not stop[0] and self.expand(v, library.best()):
+            while not self._is_stopped(stop) and self.expand(v, library.best()):
                 pass
 
     def _unexpanded(self, v: int) -> Parents | None:
@@ -252,7 +310,7 @@ class ParentLibraries:
             gained |= reinsert_all(table, work, rounding(size), generator) > 0
             sets = self._chosen(table, work)
             grew = self._expand_all(sets, stop)
-            if stop[0]:
+            if self._is_stopped(stop):
                 break
             if grew:
                 continue
@@ -275,43 +333,25 @@ class ParentLibraries:
         """
         if len(order) > _FEWEST_CHAINED:
             self.expand_best(stop)
-            order = self.chained(order, generator, stop)
+            order = self._chain_search(stop).improved(self._new_work(order, stop), generator).order
         return self.climbed(order, generator, stop)
 
-    def chained(
+    def kicked(
         self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """Return an order after one pass over the variables that moves chains of them with a gain.
-
-        Where variables determine each other in both directions, no move of a single one turns a chain of edges round:
-        all of them have to move at once.
+        """Return an order after moves of chains that lose at first, see `ChainSearch.kicked`.
 
         Parameters
         ----------
         order, generator, stop
             As of `climbed`.
         """
-        table, work = self.table(), self._new_work(order, stop)
-        if not choose_sets(table, work):
-            raise ValueError(f"No parent set in the library suits the order {order.tolist()}.")
+        return self._chain_search(stop).kicked(self._new_work(order, stop), generator).order
+
+    def _chain_search(self, stop: NDArray[np.uint8]) -> ChainSearch:
+        table = self.table()
         ranked = [[library.sets[k] for k in library.ranks.tolist()] for library in self._libraries]
-        score, sets = float(table.scores[work.chosen].sum()), self._chosen(table, work)
-        for v in generator.permutation(len(order)).tolist():
-            if stop[0]:
-                break
-            first = [] if sets[v] == ranked[v][0] else chain(v, sets, ranked)
-            if not first:
-                continue
-            moved = set(first)
-            rest = [u for u in work.order.tolist() if u not in moved]
-            other = self._new_work(np.array(first + rest, np.int64), stop)._replace(n_scans=work.n_scans)
-            if not choose_sets(table, other):
-                continue
-            of_other = float(table.scores[other.chosen].sum())
-            if is_gain(of_other - score, score):
-                work, score, sets = other, of_other, self._chosen(table, other)
-        self.n_scans += int(work.n_scans[0])
-        return work.order
+        return ChainSearch(table, ranked, lambda: self._is_stopped(stop))
 
     def _new_work(self, order: NDArray[np.int64], stop: NDArray[np.uint8]) -> OrderWork:
         """Return work space that begins with an order."""

@@ -19,11 +19,13 @@ def arcs_of(sets: Sequence[Parents]) -> list[Arc]:
     return [(parent, v) for v, of_variable in enumerate(sets) for parent in of_variable]
 
 
-def chain(first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents]]) -> list[int]:
+def chain(
+    first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents]], depth: int = 0
+) -> list[int]:
     """Return the variables that come up to `first` in an order where it has the best set of its library.
 
-    Its parents, their parents and so on keep their sets, apart from those whose set would close a cycle: they get their
-    best set without one.
+    Its parents, their parents and so on keep their sets, apart from those whose set would close a cycle and from the
+    nearest generations: they get their best set that closes none.
 
     Parameters
     ----------
@@ -32,6 +34,8 @@ def chain(first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents
         Parents of every variable.
     ranked : sequence of sequence of tuple of int
         Library of every variable, best set first.
+    depth : int
+        Number of generations of ancestors that get their best sets.
 
     Returns
     -------
@@ -50,7 +54,7 @@ def chain(first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents
             del path[v]
             continue
         chosen: Parents | None = sets[parent]
-        if not path.keys().isdisjoint(sets[parent]):
+        if len(path) <= depth or not path.keys().isdisjoint(sets[parent]):
             chosen = next((s for s in ranked[parent] if path.keys().isdisjoint(s)), None)
         if chosen is None:
             return []
