@@ -16,8 +16,6 @@ from gomea_bn.problems.variable_orders import Parents, chain
 
 __all__ = ["ChainSearch"]
 
-# generations of ancestors that get their best sets too; the last one stands for all
-_DEPTHS = (0, 1, 2, 4, 8, 1_000)
 # kicks without a gain after which `ChainSearch.kicked` ends
 _IDLE_KICKS = 400
 
@@ -30,15 +28,22 @@ class ChainSearch:
     table : ParentSetTable
     ranked : sequence of sequence of tuple of int
         The same sets of every variable, best set first.
+    depths : sequence of int
+        Numbers of generations of ancestors that get their best sets too; every variable is moved with each of them.
     is_stopped : callable
         Whether to end early, asked before every move.
     """
 
     def __init__(
-        self, table: ParentSetTable, ranked: Sequence[Sequence[Parents]], is_stopped: Callable[[], bool]
+        self,
+        table: ParentSetTable,
+        ranked: Sequence[Sequence[Parents]],
+        depths: Sequence[int],
+        is_stopped: Callable[[], bool],
     ) -> None:
         self.table = table
         self.ranked = ranked
+        self.depths = depths
         self.is_stopped = is_stopped
 
     def improved(self, work: OrderWork, generator: np.random.Generator) -> OrderWork:
@@ -53,7 +58,7 @@ class ChainSearch:
         self._choose(work)
         score, sets = self._score(work), self._chosen(work)
         for v in generator.permutation(len(sets)).tolist():
-            for depth in _DEPTHS:
+            for depth in self.depths:
                 if self.is_stopped():
                     return work
                 other = self._moved(v, depth, work, sets)
@@ -94,7 +99,7 @@ class ChainSearch:
         sets = self._chosen(work)
         kicks: dict[float, tuple[int, int]] = {}
         for v in range(len(sets)):
-            for depth in _DEPTHS:
+            for depth in self.depths:
                 if self.is_stopped():
                     return []
                 other = self._moved(v, depth, work, sets)

@@ -17,6 +17,8 @@ __all__ = ["WidenedPairs", "pairs_of_climbs", "widened_pairs"]
 
 # rounds of `widened_pairs`
 _MOST_ROUNDS = 3
+# generations of ancestors that chains of variables change with a variable; the last number stands for all of them
+_DEPTHS = (0, 1, 2, 4, 8, 1_000)
 
 
 def pairs_of_climbs(
@@ -59,7 +61,7 @@ def widened_pairs(
 
     A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
     in place of each of its parents. A ranking before any search is filled by variables that tell the same; given one of
-    them as a parent, the others gain little.
+    them as a parent, the others gain little. The last graph is improved by kicks until many gain nothing.
 
     Parameters
     ----------
@@ -75,11 +77,10 @@ def widened_pairs(
     libraries = ParentLibraries(scorer, rules, pairs, is_late)
     stop = np.zeros(1, np.uint8)
     libraries.enter_pairs(stop)
-    sets = libraries.improved(random_order(libraries.required, generator), generator, stop)
+    sets = libraries.improved(random_order(libraries.required, generator), generator, stop, _DEPTHS)
     for _ in range(_MOST_ROUNDS):
         if stop[0] or not libraries.widen(sets, stop):
             break
-        sets = libraries.improved(random_order(sets, generator), generator, stop)
-    order = libraries.kicked(random_order(sets, generator), generator, stop)
-    sets = libraries.climbed(order, generator, stop)
+        sets = libraries.improved(random_order(sets, generator), generator, stop, _DEPTHS)
+    sets = libraries.kicked(random_order(sets, generator), generator, stop, _DEPTHS)
     return WidenedPairs(libraries.pairs, arcs_of(sets))

@@ -322,7 +322,11 @@ class ParentLibraries:
         return sets
 
     def improved(
-        self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
+        self,
+        order: NDArray[np.int64],
+        generator: np.random.Generator,
+        stop: NDArray[np.uint8],
+        depths: Sequence[int] = (0,),
     ) -> list[Parents]:
         """Return the parents of every variable after moves of chains, if there are many, and of single variables.
 
@@ -330,28 +334,39 @@ class ParentLibraries:
         ----------
         order, generator, stop
             As of `climbed`.
+        depths : sequence of int
+            As of `ChainSearch`.
         """
         if len(order) > _FEWEST_CHAINED:
             self.expand_best(stop)
-            order = self._chain_search(stop).improved(self._new_work(order, stop), generator).order
+            work = self.chain_search(depths, stop).improved(self._new_work(order, stop), generator)
+            self.n_scans += int(work.n_scans[0])
+            order = work.order
         return self.climbed(order, generator, stop)
 
     def kicked(
-        self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
-    ) -> NDArray[np.int64]:
-        """Return an order after moves of chains that lose at first, see `ChainSearch.kicked`.
+        self,
+        order: NDArray[np.int64],
+        generator: np.random.Generator,
+        stop: NDArray[np.uint8],
+        depths: Sequence[int],
+    ) -> list[Parents]:
+        """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`.
 
         Parameters
         ----------
-        order, generator, stop
-            As of `climbed`.
+        order, generator, stop, depths
+            As of `improved`.
         """
-        return self._chain_search(stop).kicked(self._new_work(order, stop), generator).order
+        work = self.chain_search(depths, stop).kicked(self._new_work(order, stop), generator)
+        self.n_scans += int(work.n_scans[0])
+        return self.climbed(work.order, generator, stop)
 
-    def _chain_search(self, stop: NDArray[np.uint8]) -> ChainSearch:
+    def chain_search(self, depths: Sequence[int], stop: NDArray[np.uint8]) -> ChainSearch:
+        """Return the search by moves of chains for the present libraries; parameters as of `improved`."""
         table = self.table()
         ranked = [[library.sets[k] for k in library.ranks.tolist()] for library in self._libraries]
-        return ChainSearch(table, ranked, lambda: self._is_stopped(stop))
+        return ChainSearch(table, ranked, depths, lambda: self._is_stopped(stop))
 
     def _new_work(self, order: NDArray[np.int64], stop: NDArray[np.uint8]) -> OrderWork:
         """Return work space that begins with an order."""
