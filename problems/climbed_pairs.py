@@ -76,8 +76,14 @@ def widened_pairs(
     """
     libraries = ParentLibraries(scorer, rules, pairs, is_late)
     stop = np.zeros(1, np.uint8)
+    sets = libraries.improved(random_order(libraries.required, generator), generator, stop)
     libraries.enter_pairs(stop)
-    sets = libraries.improved(random_order(libraries.required, generator), generator, stop, _DEPTHS)
+    # sets that grow one parent at a time, and all pairs of parents, lead to different graphs
+    graphs = [
+        libraries.improved(random_order(parents, generator), generator, stop, _DEPTHS)
+        for parents in (sets, libraries.required)
+    ]
+    sets = max(graphs, key=libraries.score)
     for _ in range(_MOST_ROUNDS):
         if stop[0] or not libraries.widen(sets, stop):
             break

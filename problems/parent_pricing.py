@@ -143,6 +143,10 @@ class ParentLibraries:
             library.enter(parents, float(self._scores(v, np.array([parents], np.int64))[0]))
             self._ranked[v] = None
 
+    def score(self, sets: Sequence[Parents]) -> float:
+        """Return the score of the parents of every variable in nats; they are in its library."""
+        return sum(library.score(parents) for library, parents in zip(self._libraries, sets, strict=True))
+
     def expand(self, v: int, parents: Parents) -> bool:
         """Score the neighbours of a parent set in the library; returns whether that had not been done before.
 

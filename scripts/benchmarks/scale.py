@@ -202,6 +202,7 @@ def our_result(
     frame: pd.DataFrame, score: str, candidates: int | str | None, seed: int, options: argparse.Namespace
 ) -> SearchResult:
     """Return the score of our network under the limits of the options."""
+    began = perf_counter()
     learner = BayesNetLearner(
         scoring_method=score,
         equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
@@ -210,8 +211,11 @@ def our_result(
         n_jobs=options.jobs,
         random_state=seed,
     ).fit(frame)
+    in_all = perf_counter() - began
+    # the learner counts from the beginning of its search, after the preparation of the table
+    to_best = in_all - learner.fit_seconds_ + learner.time_to_best_
     reached = network_score(frame, learner.network_.edges, score, EQUIVALENT_SAMPLE_SIZE)
-    seconds = (f"{learner.time_to_best_:.1f}", f"{learner.fit_seconds_:.1f}")
+    seconds = (f"{to_best:.1f}", f"{in_all:.1f}")
     return SearchResult(f"ours, {learner.n_candidate_pairs_} pairs", reached, (*seconds, ""))
 
 
