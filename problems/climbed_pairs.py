@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.parent_pricing import ParentLibraries
-from gomea_bn.problems.variable_orders import Arc, arcs_of, random_order
+from gomea_bn.problems.variable_orders import Arc, Parents, arcs_of, random_order
 
 __all__ = ["WidenedPairs", "pairs_of_climbs", "widened_pairs"]
 
@@ -61,7 +61,8 @@ def widened_pairs(
 
     A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
     in place of each of its parents. A ranking before any search is filled by variables that tell the same; given one of
-    them as a parent, the others gain little. The last graph is improved by kicks until many gain nothing.
+    them as a parent, the others gain little. The last graph is improved by kicks until many gain
+    nothing, and so is one of parents added one at a time; the better one counts.
 
     Parameters
     ----------
@@ -76,17 +77,28 @@ def widened_pairs(
     """
     libraries = ParentLibraries(scorer, rules, pairs, is_late)
     stop = np.zeros(1, np.uint8)
-    sets = libraries.improved(random_order(libraries.required, generator), generator, stop)
     libraries.enter_pairs(stop)
-    # sets that grow one parent at a time, and all pairs of parents, lead to different graphs
-    graphs = [
-        libraries.improved(random_order(parents, generator), generator, stop, _DEPTHS)
-        for parents in (sets, libraries.required)
-    ]
-    sets = max(graphs, key=libraries.score)
+    sets = libraries.improved(random_order(libraries.required, generator), generator, stop, _DEPTHS)
     for _ in range(_MOST_ROUNDS):
         if stop[0] or not libraries.widen(sets, stop):
             break
         sets = libraries.improved(random_order(sets, generator), generator, stop, _DEPTHS)
     sets = libraries.kicked(random_order(sets, generator), generator, stop, _DEPTHS)
+    if not stop[0]:
+        sets = max(sets, _from_greedy_graph(libraries, generator, stop), key=libraries.score)
     return WidenedPairs(libraries.pairs, arcs_of(sets))
+
+
+def _from_greedy_graph(
+    libraries: ParentLibraries, generator: np.random.Generator, stop: NDArray[np.uint8]
+) -> list[Parents]:
+    """Return the parents of every variable after a search that begins where parents were added one at a time.
+
+    Such a graph can lie near a better one than a graph of all pairs of parents does.
+    """
+    greedy = ParentLibraries(libraries.scorer, libraries.rules, libraries.pairs, libraries.is_late)
+    sets = greedy.improved(random_order(greedy.required, generator), generator, stop)
+    for v, parents in enumerate(sets):
+        libraries.enter(v, parents)
+    sets = libraries.improved(random_order(sets, generator), generator, stop, _DEPTHS)
+    return libraries.kicked(random_order(sets, generator), generator, stop, _DEPTHS)
