@@ -10,23 +10,21 @@ one variable gets its best set, and all that this displaces get their best remai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.chain_search import ChainSearch
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, reinsert_all
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.refiner import Refiner, ValuesInUse
-from gomea_bn.problems.scores import is_gain, rounding
+from gomea_bn.problems.scores import rounding
+from gomea_bn.problems.variable_orders import Arc, Parents, arcs_of, random_order
 
-__all__ = ["ParentLibraries", "ParentPricer", "WidenedPairs", "pairs_of_climbs", "widened_pairs"]
-
-Parents = tuple[int, ...]
-Arc = tuple[int, int]
+__all__ = ["ParentLibraries", "ParentPricer"]
 
 # searches for a set in a library that take about as long as an evaluation
 _SCANS_PER_EVALUATION = 30
@@ -34,9 +32,10 @@ _SCANS_PER_EVALUATION = 30
 _EFFORT_PER_EVALUATION = 2
 # graphs of fewer variables reach their optimum by moves of single variables
 _FEWEST_CHAINED = 100
-# of `widened_pairs`: rounds, and partners that one neighbour of a parent set may add
-_MOST_ROUNDS = 3
+# partners that one neighbour of a parent set may add in `ParentLibraries.widen`
 _MOST_JOINED = 3
+# candidates of a variable of which `ParentLibraries.enter_pairs` scores all pairs
+_MOST_PAIRED = 60
 
 
 class _Library:
@@ -83,6 +82,8 @@ class ParentLibraries:
     rules : EdgeRules
     pairs : ndarray of shape (N, N), bool, optional
         Pairs of variables that may be joined, symmetric; by default all.
+    is_late : callable
+        Whether no time is left, asked before every piece of work; `stop` is raised if it is so.
 
     Attributes
     ----------
@@ -94,9 +95,16 @@ class ParentLibraries:
         Number of searches for a set in a library.
     """
 
-    def __init__(self, scorer: FamilyScorer, rules: EdgeRules, pairs: NDArray[np.bool_] | None) -> None:
+    def __init__(
+        self,
+        scorer: FamilyScorer,
+        rules: EdgeRules,
+        pairs: NDArray[np.bool_] | None,
+        is_late: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.scorer = scorer
         self.rules = rules
+        self.is_late = is_late
         n = len(scorer.variables)
         lower = np.tri(n, k=-1, dtype=np.bool_)
         # parent in the rows, child in the columns
@@ -135,6 +143,10 @@ class ParentLibraries:
             library.enter(parents, float(self._scores(v, np.array([parents], np.int64))[0]))
             self._ranked[v] = None
 
+    def score(self, sets: Sequence[Parents]) -> float:
+        """Return the score of the parents of every variable in nats; they are in its library."""
+        return sum(library.score(parents) for library, parents in zip(self._libraries, sets, strict=True))
+
     def expand(self, v: int, parents: Parents) -> bool:
         """Score the neighbours of a parent set in the library; returns whether that had not been done before.
 
@@ -167,7 +179,48 @@ class ParentLibraries:
         larger.sort(axis=1)
         return others, larger, self._scores(v, larger) if len(others) else np.empty(0)
 
-    def widen(self, sets: Sequence[Parents]) -> bool:
+    def _is_stopped(self, stop: NDArray[np.uint8]) -> bool:
+        """Return whether `stop` is raised, after raising it if no time is left."""
+        if self.is_late():
+            stop[0] = 1
+        return bool(stop[0])
+
+    def enter_pairs(self, stop: NDArray[np.uint8]) -> None:
+        """Score two more parents than the required ones of every variable; pairs that gain more than either enter.
+
+        Parents that count only together are not found by adding one at a time. Of many candidates the best single ones
+        are combined.
+
+        Parameters
+        ----------
+        stop : ndarray of shape (1,), uint8
+            Raised by another thread to end early.
+        """
+        for v, required in enumerate(self.required):
+            if self._is_stopped(stop):
+                break
+            parents = tuple(sorted(required))
+            if len(parents) + 2 > self.rules.max_indegree:
+                continue
+            single, _, scores = self._enlarged(v, parents, self._candidates[v])
+            best = np.argsort(-scores, kind="stable")[:_MOST_PAIRED]
+            of_single = dict(zip(single.tolist(), scores.tolist(), strict=True))
+            # the first member of a pair is the better one
+            pairs = np.array(list(combinations(single[best].tolist(), 2)), np.int64).reshape(-1, 2)
+            cells = self._cardinality[[v, *parents]].prod() * self._cardinality[pairs].prod(axis=1)
+            pairs = pairs[cells <= self.rules.max_table_cells]
+            if not len(pairs):
+                continue
+            sets = np.column_stack([np.tile(np.array(parents, np.int64), (len(pairs), 1)), pairs])
+            sets.sort(axis=1)
+            without = self._libraries[v].score(parents)
+            least = np.array([max(of_single[first], without) for first in pairs[:, 0].tolist()])
+            of_pairs = self._scores(v, sets)
+            for k in np.flatnonzero(of_pairs > least + rounding(without)).tolist():
+                self._libraries[v].enter(tuple(sets[k].tolist()), float(of_pairs[k]))
+            self._ranked[v] = None
+
+    def widen(self, sets: Sequence[Parents], stop: NDArray[np.uint8]) -> bool:
         """Add pairs to `pairs` whose edge would raise the score of a graph, cycles aside; returns whether any does.
 
         Every variable may get one more parent, or another one in place of one. For each of these changes the best few
@@ -177,9 +230,13 @@ class ParentLibraries:
         ----------
         sets : sequence of tuple of int
             Parents of every variable; they are in its library.
+        stop : ndarray of shape (1,), uint8
+            As of `enter_pairs`.
         """
         joined = np.zeros_like(self.pairs)
         for v, parents in enumerate(sets):
+            if self._is_stopped(stop):
+                break
             outside = np.flatnonzero(self._may[:, v] & ~self.pairs[:, v])
             present = self._libraries[v].score(parents)
             fewer = [
@@ -200,7 +257,7 @@ class ParentLibraries:
         """Expand one set of every variable until `stop` is raised; returns whether any had not been expanded before."""
         grew = False
         for v, parents in enumerate(sets):
-            if stop[0]:
+            if self._is_stopped(stop):
                 break
             grew |= parents is not None and self.expand(v, parents)
         return grew
@@ -208,7 +265,7 @@ class ParentLibraries:
     def expand_best(self, stop: NDArray[np.uint8]) -> None:
         """Expand the best set of every variable, whatever the order, until no neighbour of it scores higher."""
         for v, library in enumerate(self._libraries):
-            while not stop[0] and self.expand(v, library.best()):
+            while not self._is_stopped(stop) and self.expand(v, library.best()):
                 pass
 
     def _unexpanded(self, v: int) -> Parents | None:
@@ -257,7 +314,7 @@ class ParentLibraries:
             gained |= reinsert_all(table, work, rounding(size), generator) > 0
             sets = self._chosen(table, work)
             grew = self._expand_all(sets, stop)
-            if stop[0]:
+            if self._is_stopped(stop):
                 break
             if grew:
                 continue
@@ -269,7 +326,11 @@ class ParentLibraries:
         return sets
 
     def improved(
-        self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
+        self,
+        order: NDArray[np.int64],
+        generator: np.random.Generator,
+        stop: NDArray[np.uint8],
+        depths: Sequence[int] = (0,),
     ) -> list[Parents]:
         """Return the parents of every variable after moves of chains, if there are many, and of single variables.
 
@@ -277,46 +338,39 @@ class ParentLibraries:
         ----------
         order, generator, stop
             As of `climbed`.
+        depths : sequence of int
+            As of `ChainSearch`.
         """
         if len(order) > _FEWEST_CHAINED:
             self.expand_best(stop)
-            order = self.chained(order, generator, stop)
+            work = self.chain_search(depths, stop).improved(self._new_work(order, stop), generator)
+            self.n_scans += int(work.n_scans[0])
+            order = work.order
         return self.climbed(order, generator, stop)
 
-    def chained(
-        self, order: NDArray[np.int64], generator: np.random.Generator, stop: NDArray[np.uint8]
-    ) -> NDArray[np.int64]:
-        """Return an order after one pass over the variables that moves chains of them with a gain.
-
-        Where variables determine each other in both directions, no move of a single one turns a chain of edges round:
-        all of them have to move at once.
+    def kicked(
+        self,
+        order: NDArray[np.int64],
+        generator: np.random.Generator,
+        stop: NDArray[np.uint8],
+        depths: Sequence[int],
+    ) -> list[Parents]:
+        """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`.
 
         Parameters
         ----------
-        order, generator, stop
-            As of `climbed`.
+        order, generator, stop, depths
+            As of `improved`.
         """
-        table, work = self.table(), self._new_work(order, stop)
-        if not choose_sets(table, work):
-            raise ValueError(f"No parent set in the library suits the order {order.tolist()}.")
-        ranked = [[library.sets[k] for k in library.ranks.tolist()] for library in self._libraries]
-        score, sets = float(table.scores[work.chosen].sum()), self._chosen(table, work)
-        for v in generator.permutation(len(order)).tolist():
-            if stop[0]:
-                break
-            first = [] if sets[v] == ranked[v][0] else _chain(v, sets, ranked)
-            if not first:
-                continue
-            moved = set(first)
-            rest = [u for u in work.order.tolist() if u not in moved]
-            other = self._new_work(np.array(first + rest, np.int64), stop)._replace(n_scans=work.n_scans)
-            if not choose_sets(table, other):
-                continue
-            of_other = float(table.scores[other.chosen].sum())
-            if is_gain(of_other - score, score):
-                work, score, sets = other, of_other, self._chosen(table, other)
+        work = self.chain_search(depths, stop).kicked(self._new_work(order, stop), generator)
         self.n_scans += int(work.n_scans[0])
-        return work.order
+        return self.climbed(work.order, generator, stop)
+
+    def chain_search(self, depths: Sequence[int], stop: NDArray[np.uint8]) -> ChainSearch:
+        """Return the search by moves of chains for the present libraries; parameters as of `improved`."""
+        table = self.table()
+        ranked = [[library.sets[k] for k in library.ranks.tolist()] for library in self._libraries]
+        return ChainSearch(table, ranked, depths, lambda: self._is_stopped(stop))
 
     def _new_work(self, order: NDArray[np.int64], stop: NDArray[np.uint8]) -> OrderWork:
         """Return work space that begins with an order."""
@@ -413,136 +467,5 @@ class ParentPricer(Refiner):
             parents[child].append(parent)
         for v, of_variable in enumerate(parents):
             self.libraries.enter(v, tuple(sorted(of_variable)))
-        sets = self.libraries.improved(_random_order(parents, generator), generator, self.stop)
-        return self.problem.genotype(_edges(sets), [0] * n)
-
-
-def pairs_of_climbs(
-    scorer: FamilyScorer, rules: EdgeRules, n_climbs: int, generator: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Return the pairs of variables that are joined in the graphs of searches from random orders, (N, N), symmetric."""
-    libraries = ParentLibraries(scorer, rules, None)
-    n = len(scorer.variables)
-    joined = np.zeros((n, n), np.bool_)
-    for _ in range(n_climbs):
-        order = _random_order(libraries.required, generator)
-        for v, parents in enumerate(libraries.climbed(order, generator, np.zeros(1, np.uint8))):
-            joined[v, list(parents)] = True
-    return joined | joined.T
-
-
-@dataclass(frozen=True)
-class WidenedPairs:
-    """Pairs of variables that matter around a good graph, and that graph.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (N, N), bool
-        Symmetric.
-    edges : list of (parent, child)
-    """
-
-    pairs: NDArray[np.bool_]
-    edges: list[Arc]
-
-
-def widened_pairs(
-    scorer: FamilyScorer,
-    rules: EdgeRules,
-    pairs: NDArray[np.bool_],
-    generator: np.random.Generator,
-    is_late: Callable[[], bool] = lambda: False,
-) -> WidenedPairs:
-    """Return some pairs and those that they lack around the graph of a local search, in a few rounds.
-
-    A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
-    in place of each of its parents. A ranking before any search is filled by variables that tell the same; given one of
-    them as a parent, the others gain little.
-
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Every variable has one policy.
-    rules : EdgeRules
-    pairs : ndarray of shape (N, N), bool
-        Symmetric.
-    generator : numpy.random.Generator
-    is_late : callable
-        Whether no time is left, asked before every round.
-    """
-    libraries = ParentLibraries(scorer, rules, pairs)
-    never = np.zeros(1, np.uint8)
-    sets = libraries.improved(_random_order(libraries.required, generator), generator, never)
-    for _ in range(_MOST_ROUNDS):
-        if is_late() or not libraries.widen(sets):
-            break
-        sets = libraries.improved(_random_order(sets, generator), generator, never)
-    return WidenedPairs(libraries.pairs, _edges(sets))
-
-
-def _edges(sets: Sequence[Parents]) -> list[Arc]:
-    return [(parent, v) for v, of_variable in enumerate(sets) for parent in of_variable]
-
-
-def _chain(first: int, sets: Sequence[Parents], ranked: Sequence[Sequence[Parents]]) -> list[int]:
-    """Return the variables that come up to `first` in an order where it has the best set of its library.
-
-    Its parents, their parents and so on keep their sets, apart from those whose set would close a cycle: they get their
-    best set without one.
-
-    Parameters
-    ----------
-    first : int
-    sets : sequence of tuple of int
-        Parents of every variable.
-    ranked : sequence of sequence of tuple of int
-        Library of every variable, best set first.
-
-    Returns
-    -------
-    order : list of int
-        Parents before their children; empty if some variable has required parents that close a cycle.
-    """
-    order: list[int] = []
-    # variables on the path from `first`, each with its parents that are still to be visited
-    path = {first: iter(ranked[first][0])}
-    reached = {first}
-    while path:
-        v, parents = next(reversed(path.items()))
-        parent = next((p for p in parents if p not in reached), None)
-        if parent is None:
-            order.append(v)
-            del path[v]
-            continue
-        chosen: Parents | None = sets[parent]
-        if not path.keys().isdisjoint(sets[parent]):
-            chosen = next((s for s in ranked[parent] if path.keys().isdisjoint(s)), None)
-        if chosen is None:
-            return []
-        reached.add(parent)
-        path[parent] = iter(chosen)
-    return order
-
-
-def _random_order(parents: Sequence[Iterable[int]], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random order of the variables in which parents come before their children."""
-    n = len(parents)
-    rank = generator.permutation(n).tolist()
-    variable = np.argsort(rank).tolist()
-    children: list[list[int]] = [[] for _ in range(n)]
-    n_waiting = [0] * n
-    for v, of_variable in enumerate(parents):
-        for parent in of_variable:
-            children[parent].append(v)
-            n_waiting[v] += 1
-    ready = [rank[v] for v in range(n) if not n_waiting[v]]
-    heapify(ready)
-    order = []
-    while ready:
-        v = variable[heappop(ready)]
-        order.append(v)
-        for child in children[v]:
-            n_waiting[child] -= 1
-            if not n_waiting[child]:
-                heappush(ready, rank[child])
-    return np.array(order, np.int64)
+        sets = self.libraries.improved(random_order(parents, generator), generator, self.stop)
+        return self.problem.genotype(arcs_of(sets), [0] * n)

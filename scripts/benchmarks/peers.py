@@ -16,6 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -36,6 +37,7 @@ __all__ = [
     "LEARN_SLOWLY",
     "PEERS",
     "SCORE_SET",
+    "STOPPABLE",
     "Family",
     "PeerNetwork",
     "PeerRun",
@@ -107,18 +109,24 @@ def consistent_extension(
     return edges
 
 
-def _pyagrum(frame: pd.DataFrame, score: str, ess: float, search: str) -> list[Edge]:
+def _pyagrum(
+    frame: pd.DataFrame, score: str, ess: float, search: str, seconds: float = math.inf
+) -> list[Edge]:
     learner = pyagrum_learner(frame, score, ess)
+    if math.isfinite(seconds):
+        learner.setMaxTime(seconds)
     getattr(learner, search)()
     return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
 
 
-def _pyagrum_hill_climbing(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
-    return _pyagrum(frame, score, ess, "useGreedyHillClimbing")
+def _pyagrum_hill_climbing(
+    frame: pd.DataFrame, score: str, ess: float, seconds: float = math.inf
+) -> list[Edge]:
+    return _pyagrum(frame, score, ess, "useGreedyHillClimbing", seconds)
 
 
-def _pyagrum_tabu(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
-    return _pyagrum(frame, score, ess, "useLocalSearchWithTabuList")
+def _pyagrum_tabu(frame: pd.DataFrame, score: str, ess: float, seconds: float = math.inf) -> list[Edge]:
+    return _pyagrum(frame, score, ess, "useLocalSearchWithTabuList", seconds)
 
 
 def without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
@@ -138,14 +146,26 @@ def _pybnesian_score(frame: pd.DataFrame, score: str, ess: float) -> Any:
     return pybnesian.BDe(plain, ess) if score == "bdeu" else pybnesian.BIC(plain)
 
 
-def _pybnesian_hill_climbing(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
+def _pybnesian_hill_climbing(
+    frame: pd.DataFrame, score: str, ess: float, seconds: float = math.inf
+) -> list[Edge]:
     import pybnesian
 
+    deadline = time.perf_counter() + seconds
+    edges: list[Edge] = []
+
+    class Deadline(pybnesian.Callback):
+        def call(self, model: Any, _operator: Any, _score: Any, _iteration: int) -> None:
+            edges[:] = [(a, b) for a, b in model.arcs()]
+            if time.perf_counter() > deadline:
+                raise TimeoutError
+
     start = pybnesian.DiscreteBN(list(frame.columns))
-    learned = pybnesian.GreedyHillClimbing().estimate(
-        pybnesian.ArcOperatorSet(), _pybnesian_score(frame, score, ess), start
-    )
-    return [(a, b) for a, b in learned.arcs()]
+    with suppress(TimeoutError):
+        pybnesian.GreedyHillClimbing().estimate(
+            pybnesian.ArcOperatorSet(), _pybnesian_score(frame, score, ess), start, callback=Deadline()
+        )
+    return edges
 
 
 def _pgmpy_score(frame: pd.DataFrame, score: str, ess: float) -> Any:
@@ -176,8 +196,21 @@ def _causal_learn_ges(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]
     from causallearn.search.ScoreBased.GES import ges
 
     codes, _ = codes_and_cards(frame)
-    graph = ges(codes, "local_score_BDeu", node_names=list(frame.columns))["G"].graph
-    names = list(frame.columns)
+    return _causal_learn_edges(frame, ges(codes, "local_score_BDeu", node_names=list(frame.columns))["G"])
+
+
+def _causal_learn_boss(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
+    """Learn with the only discrete score that causal-learn has; ``score`` and ``ess`` are without effect."""
+    from causallearn.search.PermutationBased.BOSS import boss
+
+    codes, _ = codes_and_cards(frame)
+    graph = boss(codes, "local_score_BDeu", node_names=list(frame.columns), verbose=False)
+    return _causal_learn_edges(frame, graph)
+
+
+def _causal_learn_edges(frame: pd.DataFrame, learned: Any) -> list[Edge]:
+    """Return the edges of a DAG in the class of a graph of causal-learn."""
+    graph, names = learned.graph, list(frame.columns)
     # graph[j, i] = 1 and graph[i, j] = -1 stand for i -> j; -1 in both cells stands for i - j
     directed = [(names[i], names[j]) for j, i in np.argwhere(graph == 1) if graph[i, j] == -1]
     undirected = [(names[i], names[j]) for i, j in np.argwhere(graph == -1) if graph[j, i] == -1]
@@ -207,14 +240,24 @@ PEERS: dict[str, Callable[[pd.DataFrame, str, float], list[Edge]]] = {
     "pgmpy hill climbing": _pgmpy_hill_climbing,
     "pgmpy GES": _pgmpy_ges,
     "causal-learn GES": _causal_learn_ges,
+    "causal-learn BOSS": _causal_learn_boss,
     SCORE_SET: _causal_learn_ges_score_set,
 }
 """Functions that learn edges from a frame of categorical columns, a score and its equivalent sample size, by label."""
 
+STOPPABLE: dict[str, Callable[[pd.DataFrame, str, float, float], list[Edge]]] = {
+    "pyAgrum hill climbing": _pyagrum_hill_climbing,
+    "pyAgrum tabu": _pyagrum_tabu,
+    "pybnesian hill climbing": _pybnesian_hill_climbing,
+}
+"""Functions that return the network they have when their seconds, the last argument, are over."""
+# further share of its seconds that such a peer has to end: pyAgrum counts them after it has scored all pairs
+_GRACE = 0.5
+
 
 def _note(label: str, score: str, ess: float) -> str:
     """Return what the peer optimised where that differs from the score asked for."""
-    if label == "causal-learn GES":
+    if label in ("causal-learn GES", "causal-learn BOSS"):
         return "BDeu with ess 1 and a prior of one parent per node: neither can be set; its BIC is Gaussian"
     if label == SCORE_SET:
         return "its search over our family_score"
@@ -234,7 +277,13 @@ class PeerRun:
 
 
 def run_peer(
-    label: str, frame: pd.DataFrame, score: str, ess: float, *, timeout: float | None = None
+    label: str,
+    frame: pd.DataFrame,
+    score: str,
+    ess: float,
+    *,
+    timeout: float | None = None,
+    returns_best: bool = False,
 ) -> PeerRun:
     """Return a peer's edges and its wall seconds from the DataFrame to the edges.
 
@@ -252,11 +301,13 @@ def run_peer(
         Equivalent sample size of BDeu.
     timeout : float, optional
         Seconds after which the peer is stopped; the run then has no edges.
+    returns_best : bool
+        Whether a peer of ``STOPPABLE`` is asked for its network at the timeout, and is stopped shortly after.
     """
     environment = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     with tempfile.TemporaryDirectory() as folder:
         job, answer = Path(folder, "job.pickle"), Path(folder, "answer.pickle")
-        job.write_bytes(pickle.dumps((label, frame, score, ess, timeout)))
+        job.write_bytes(pickle.dumps((label, frame, score, ess, timeout, returns_best)))
         process = subprocess.run(
             [sys.executable, __file__, str(job), str(answer)],
             env=environment | {"PYTHONHASHSEED": "0"},
@@ -275,15 +326,19 @@ def run_peer(
 
 def _run_job(job: Path, answer: Path) -> None:
     """Run the peer of a job file and write (edges, seconds); the alarm kills the process at the timeout."""
-    label, frame, score, ess, timeout = pickle.loads(job.read_bytes())
+    label, frame, score, ess, timeout, returns_best = pickle.loads(job.read_bytes())
     try:
         PEERS[label](frame.iloc[:50, :3], score, ess)
     except ImportError as error:
         sys.exit(f"{error}; the extra gomea-bn[peers] installs it")
+    stops_itself = returns_best and timeout is not None and label in STOPPABLE
     if timeout is not None:
-        signal.setitimer(signal.ITIMER_REAL, timeout)
+        signal.setitimer(signal.ITIMER_REAL, timeout * (1.0 + _GRACE) if stops_itself else timeout)
     start = time.perf_counter()
-    edges = PEERS[label](frame, score, ess)
+    if stops_itself:
+        edges = STOPPABLE[label](frame, score, ess, timeout)
+    else:
+        edges = PEERS[label](frame, score, ess)
     seconds = time.perf_counter() - start
     signal.setitimer(signal.ITIMER_REAL, 0)
     answer.write_bytes(pickle.dumps((edges, seconds)))

@@ -3,7 +3,8 @@
     python scripts/benchmarks/scale.py learn [--nets 1] [--seconds 590] [--discretizer equal-frequency] [--jobs 2]
                                              [--variables 300 --edges 450] [--without-peer]
     python scripts/benchmarks/scale.py screening [--seconds 20] [--candidates 10,20,all] [--networks pigs,link]
-                                                 [--sample-rows 5000] [--without-peer]
+                                                 [--sample-rows 5000] [--score bdeu,bic] [--without-peer]
+                                                 [--peers "pyAgrum tabu,pybnesian hill climbing"]
     python scripts/benchmarks/scale.py linkage
     python scripts/benchmarks/scale.py memory
     python scripts/benchmarks/scale.py all
@@ -11,7 +12,9 @@
 learn      Networks of 100 variables, at most 3 parents and exactly 150 edges (law "tree"), learned from 5,000 rows.
            The peer gets quantile-5 bins and runs to its own end. Its tables are counted again with our smoothing.
            Densities are of fresh rows, in original units.
-screening  Published discrete networks, learned with BDeu; printed is the score above the generating network.
+screening  Published discrete networks; printed is the score above the generating network. Peers get the same seconds:
+           hill climbing of pyAgrum and pybnesian and tabu search end with their best network, others
+           end without one. Nothing of ours runs if --candidates is empty.
 linkage    One tree of the linkage model over many genes, with and without the matrix of similarities.
 memory     Peak memory of a search over 200 columns, screened and not.
 
@@ -22,12 +25,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from peers import PEERS, run_peer
+from peers import run_peer
 from printing import print_table
 from runs import in_new_process, peak_megabytes
 
@@ -138,13 +142,21 @@ def learn(options: argparse.Namespace) -> None:
 
 def read_candidates(text: str) -> list[int | str | None]:
     """Return the values of `max_candidates` that an option lists."""
-    values = text.split(",")
+    values = text.split(",") if text else []
     return [None if value == "all" else value if value == "auto" else int(value) for value in values]
 
 
 def screening(options: argparse.Namespace) -> None:
-    """Print the BDeu that searches reach with fewer and more candidate pairs, minus the generating network's."""
-    compile_kernels(print)
+    """Print the scores that searches with fewer and more candidate pairs reach, and peers in equal seconds.
+
+    Scores are minus that of the generating network, in nats, and count all rows. Columns that are constant in the
+    sample are left out.
+    """
+    if options.candidates:
+        compile_kernels(print)
+    peers = [] if options.without_peer or not options.peers else options.peers.split(",")
+    columns = ("network", "sample", "columns", "score", "", "nats", "s to best", "s in all", "")
+    size = f"{options.sample_rows:,} rows, BDeu {EQUIVALENT_SAMPLE_SIZE:g}"
     rows: list[tuple[object, ...]] = []
     for name in options.networks.split(","):
         truth = published_network(name)
@@ -152,34 +164,59 @@ def screening(options: argparse.Namespace) -> None:
             sample = truth.sample(options.sample_rows, random_state=10_000 + net)
             frame = sample[[column for column in truth.names if sample[column].nunique() > 1]]
             true_edges = [edge for edge in truth.edges if set(edge) <= set(frame.columns)]
-            reference = network_score(frame, true_edges, "bdeu", EQUIVALENT_SAMPLE_SIZE)
-            if not options.without_peer:
-                began = perf_counter()
-                edges = PEERS["pyAgrum tabu"](frame, "bdeu", EQUIVALENT_SAMPLE_SIZE)
-                seconds = perf_counter() - began
-                score = network_score(frame, edges, "bdeu", EQUIVALENT_SAMPLE_SIZE) - reference
-                rows.append((name, net, frame.shape[1], "pyAgrum tabu", f"{score:.1f}", f"{seconds:.1f}"))
-            for candidates in read_candidates(options.candidates):
-                learner = BayesNetLearner(
-                    scoring_method="bdeu",
-                    equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
-                    max_candidates=candidates,
-                    max_seconds=options.seconds,
-                    n_jobs=options.jobs,
-                    random_state=net,
-                ).fit(frame)
-                score = (
-                    network_score(frame, learner.network_.edges, "bdeu", EQUIVALENT_SAMPLE_SIZE) - reference
-                )
-                label = f"ours, {learner.n_candidate_pairs_} pairs"
-                best = f"{learner.time_to_best_:.1f}"
-                rows.append((name, net, frame.shape[1], label, f"{score:.1f}", best))
-    columns = ("network", "sample", "columns", "", "BDeu, nats", "s to best")
-    print_table(
-        f"{options.sample_rows:,} rows, BDeu {EQUIVALENT_SAMPLE_SIZE:g}, {options.seconds:g} s, {options.jobs} threads",
-        columns,
-        rows,
-    )
+            for score in options.score.split(","):
+                reference = network_score(frame, true_edges, score, EQUIVALENT_SAMPLE_SIZE)
+                results = [peer_result(label, frame, score, options.seconds) for label in peers]
+                results += [
+                    our_result(frame, score, candidates, net, options)
+                    for candidates in read_candidates(options.candidates)
+                ]
+                for result in results:
+                    nats = f"{result.score - reference:,.1f}" if np.isfinite(result.score) else "-"
+                    row = (name, net, frame.shape[1], score, result.label, nats, *result.texts)
+                    rows.append(row)
+                    print(" | ".join(map(str, row)), flush=True)
+    print_table(f"{size}, {options.seconds:g} s, {options.jobs} threads", columns, rows)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """One search of the table of `screening`: label, score in nats, and seconds to the best network, in all, note."""
+
+    label: str
+    score: float
+    texts: tuple[str, str, str]
+
+
+def peer_result(label: str, frame: pd.DataFrame, score: str, seconds: float) -> SearchResult:
+    """Return the score of a peer's network after at most some seconds; nan where there is no network."""
+    run = run_peer(label, frame, score, EQUIVALENT_SAMPLE_SIZE, timeout=seconds, returns_best=True)
+    if run.edges is None:
+        return SearchResult(label, np.nan, ("-", "-", run.note))
+    reached = network_score(frame, run.edges, score, EQUIVALENT_SAMPLE_SIZE)
+    notes = [run.note, "ended by the limit" if run.seconds >= seconds else ""]
+    return SearchResult(label, reached, ("-", f"{run.seconds:.1f}", "; ".join(filter(None, notes))))
+
+
+def our_result(
+    frame: pd.DataFrame, score: str, candidates: int | str | None, seed: int, options: argparse.Namespace
+) -> SearchResult:
+    """Return the score of our network under the limits of the options."""
+    began = perf_counter()
+    learner = BayesNetLearner(
+        scoring_method=score,
+        equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
+        max_candidates=candidates,
+        max_seconds=options.seconds,
+        n_jobs=options.jobs,
+        random_state=seed,
+    ).fit(frame)
+    in_all = perf_counter() - began
+    # the learner counts from the beginning of its search, after the preparation of the table
+    to_best = in_all - learner.fit_seconds_ + learner.time_to_best_
+    reached = network_score(frame, learner.network_.edges, score, EQUIVALENT_SAMPLE_SIZE)
+    seconds = (f"{to_best:.1f}", f"{in_all:.1f}")
+    return SearchResult(f"ours, {learner.n_candidate_pairs_} pairs", reached, (*seconds, ""))
 
 
 def linkage_of(n_solutions: int, n_genes: int, matrix: bool) -> tuple[float, float, int]:
@@ -266,6 +303,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--networks", default="hailfinder,hepar2,win95pts,andes", help="published networks of screening"
     )
     parser.add_argument("--sample-rows", type=int, default=1_000, help="number of rows of screening")
+    parser.add_argument("--score", default="bdeu", help="scores of screening: bdeu, bic, or both in a list")
+    parser.add_argument(
+        "--peers", default="pyAgrum tabu", help="peers of screening: labels of PEERS in peers.py"
+    )
     parser.add_argument(
         "--without-peer", action="store_true", help="leave the peer out of learn and screening"
     )

@@ -1,5 +1,6 @@
 """Parent pricing: growing libraries of parent sets, and local search over orders of the variables."""
 
+import itertools
 import json
 
 import numpy as np
@@ -14,6 +15,7 @@ from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems import parent_pricing, screening
+from gomea_bn.problems.climbed_pairs import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
     ParentSetTable,
@@ -21,17 +23,12 @@ from gomea_bn.problems.kernels.insertion import (
     choose_sets,
     reinsert_all,
 )
-from gomea_bn.problems.parent_pricing import (
-    ParentLibraries,
-    ParentPricer,
-    Parents,
-    _chain,
-    pairs_of_climbs,
-    widened_pairs,
-)
+from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
 from gomea_bn.problems.scored_columns import ScoredVariable
+from gomea_bn.problems.variable_orders import Parents, chain
 
 NEVER = np.zeros(1, np.uint8)
+DEPTHS = (0, 1, 1_000)
 
 
 def problem_of(frame, **options):
@@ -180,35 +177,107 @@ def test_a_chain_that_runs_the_wrong_way_turns_round_at_once():
     # every variable is determined by its neighbour on either side, a little better by the former one
     ranked: list[list[Parents]] = [[(1,), ()], [(0,), (2,), ()], [(1,), (3,), ()], [(2,), ()], [()]]
     backward: list[Parents] = [(1,), (2,), (3,), (), ()]
-    assert _chain(3, backward, ranked) == [0, 1, 2, 3]
+    assert chain(3, backward, ranked) == [0, 1, 2, 3]
     # a variable that keeps its set stops the chain
-    assert _chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
+    assert chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
     # every set of variable 0 needs variable 1, whose best set needs variable 0
-    assert _chain(1, backward, [[(1,)], *ranked[1:]]) == []
+    assert chain(1, backward, [[(1,)], *ranked[1:]]) == []
 
 
-def test_moves_of_chains_raise_the_score_of_an_order():
+def halves_problem():
+    """Return a problem in which two columns decide a third one, and cannot be distinguished given it."""
     rng = np.random.default_rng(3)
-    # two columns decide a third one, and cannot be distinguished given it
     a, b, d, f = rng.integers(0, 4, (4, 900))
     c = (a + b) // 2
     columns = [a, b, c, d, (c + d) // 2, f]
-    problem = make_problem([ScoredVariable(f"v{i}", c.astype(np.int32), 4) for i, c in enumerate(columns)])
+    return make_problem([ScoredVariable(f"v{i}", c.astype(np.int32), 4) for i, c in enumerate(columns)])
+
+
+@pytest.mark.parametrize("moves", ["improved", "kicked"])
+def test_moves_of_chains_raise_the_score_of_an_order(moves):
+    problem, rng = halves_problem(), np.random.default_rng(3)
     libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
     libraries.expand_best(NEVER)
     for v in range(6):
         assert not libraries.expand(v, libraries._libraries[v].best())
     order = np.arange(6)[::-1].copy()
-    scores = []
-    for of_order in (order, libraries.chained(order, rng, NEVER)):
-        table, work = libraries.table(), work_of(of_order)
-        assert choose_sets(table, work)
-        scores.append(table.scores[work.chosen].sum())
-        assert sorted(of_order.tolist()) == list(range(6))
-    assert scores[1] > scores[0]
-    assert libraries.n_scans > 0
-    stopped = libraries.chained(order, rng, np.ones(1, np.uint8))
-    assert stopped.tolist() == order.tolist()
+    table, work = libraries.table(), work_of(order)
+    assert choose_sets(table, work)
+    before = table.scores[work.chosen].sum()
+    moved = getattr(libraries.chain_search(DEPTHS, NEVER), moves)(libraries._new_work(order, NEVER), rng)
+    assert table.scores[moved.chosen].sum() > before
+    assert sorted(moved.order.tolist()) == list(range(6))
+    assert {v: int(moved.chosen[v]) for v in range(6)} == slow_choice(table, moved.order.tolist())
+    assert moved.n_scans[0] > 0
+    stopped = np.ones(1, np.uint8)
+    same = getattr(libraries.chain_search(DEPTHS, stopped), moves)(libraries._new_work(order, stopped), rng)
+    assert same.order.tolist() == order.tolist()
+
+
+def test_kicks_leave_an_order_that_chains_and_single_moves_do_not():
+    """The kicks of an order end at the best score of all orders."""
+    for seed in range(4):
+        problem, rng = problem_of(discrete_frame(seed, 5)), np.random.default_rng(seed)
+        libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+        libraries.enter_pairs(NEVER)
+        table = libraries.table()
+        best = max(slow_score(table, order) for order in itertools.permutations(range(5)))
+        sets = libraries.kicked(np.arange(5), rng, NEVER, DEPTHS)
+        score = sum(libraries._libraries[v].score(parents) for v, parents in enumerate(sets))
+        assert score >= best - 1e-9
+
+
+def test_chain_gives_near_generations_their_best_sets():
+    ranked: list[list[Parents]] = [[(1,), ()], [(3,), ()], [()], [(2,), ()]]
+    assert chain(0, [(), (), (), ()], ranked) == [1, 0]
+    assert chain(0, [(), (), (), ()], ranked, depth=1) == [3, 1, 0]
+    assert chain(0, [(), (), (), ()], ranked, depth=2) == [2, 3, 1, 0]
+
+
+def test_pairs_of_parents_that_count_only_together_enter():
+    rng = np.random.default_rng(1)
+    a, b, other = rng.integers(0, 2, (3, 400))
+    columns = [a ^ b, a, b, other]
+    variables = [ScoredVariable(f"v{i}", c.astype(np.int32), 2) for i, c in enumerate(columns)]
+    for most, expected in ((2, True), (1, False)):
+        problem = make_problem(variables, knowledge=ExpertKnowledge(max_indegree=most))
+        libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+        libraries.enter_pairs(NEVER)
+        sets = libraries.state()["sets"][0]
+        assert ([0, 1, 2] in sets) == expected
+        assert [0, 1, 3] not in sets
+    required = ExpertKnowledge(required_edges=[("v3", "v0")], max_table_cells=16)
+    problem = make_problem(variables, knowledge=required)
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    libraries.enter_pairs(NEVER)
+    assert [0, 1, 2, 3] in libraries.state()["sets"][0]
+    stopped = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    stopped.enter_pairs(np.ones(1, np.uint8))
+    assert stopped.n_scored == 4
+
+
+def test_deadline_within_a_round_ends_it():
+    problem = problem_of(discrete_frame(3, 8, 300))
+    everything = ~np.eye(8, dtype=np.bool_)
+    n_scored = []
+    for n_asked in (0, 3, 12, 10_000):
+        answers = iter([False] * n_asked)
+        libraries = ParentLibraries(
+            problem.scorer, problem.edge_rules, everything, lambda answers=answers: next(answers, True)
+        )
+        stop = np.zeros(1, np.uint8)
+        libraries.enter_pairs(stop)
+        sets = libraries.improved(np.arange(8), np.random.default_rng(0), stop)
+        assert len(sets) == 8
+        assert stop[0] == (n_asked < 10_000)
+        n_scored.append(libraries.n_scored)
+    assert n_scored == sorted(set(n_scored))
+    # a graph within the pairs exists at any time
+    late = widened_pairs(
+        problem.scorer, problem.edge_rules, everything, np.random.default_rng(0), lambda: True
+    )
+    assert late.edges == []
+    assert (late.pairs == everything).all()
 
 
 def test_library_has_the_neighbours_that_gain_and_all_smaller_sets():
@@ -273,7 +342,7 @@ def test_pairs_widen_where_a_further_or_another_parent_pays():
     libraries = ParentLibraries(problem.scorer, problem.edge_rules, pairs)
     sets = [(1, 3), (), (), (), ()]
     libraries.enter(0, (1, 3))
-    assert libraries.widen(sets)
+    assert libraries.widen(sets, NEVER)
     assert libraries.pairs[0, 2]
     assert libraries.pairs[2, 0]
     assert not libraries.pairs[0, 4]
@@ -283,7 +352,7 @@ def test_pairs_widen_where_a_further_or_another_parent_pays():
     assert all(widened.pairs[edge] for edge in widened.edges)
     # nothing gains around the graph of the last round, or the rounds are over
     everything = np.ones((5, 5), np.bool_)
-    assert not ParentLibraries(problem.scorer, problem.edge_rules, everything).widen([()] * 5)
+    assert not ParentLibraries(problem.scorer, problem.edge_rules, everything).widen([()] * 5, NEVER)
 
 
 def test_required_parents_are_not_exchanged():
