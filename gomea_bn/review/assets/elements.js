@@ -108,7 +108,8 @@ function roundTicks(low, high, number) {
 /** The multiples of a number inside an interval. */
 function multiplesOf(stride, low, high) {
   const multiples = [];
-  for (let k = Math.ceil(low / stride); k * stride <= high + stride * 1e-9; k += 1) multiples.push(k * stride);
+  for (let k = Math.ceil(low / stride); k * stride <= high + stride * 1e-9; k += 1)
+    multiples.push(k * stride);
   return multiples;
 }
 
