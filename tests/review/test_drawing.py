@@ -331,3 +331,18 @@ def test_edges_of_the_expert_alone_avoid_other_boxes(browser, tmp_path):
         )
     assert len(hits) > 60
     assert not any(hits)
+
+
+@needs_browser
+def test_keys_bring_a_box_into_view_and_a_pointer_leaves_the_drawing_where_it_is(page):
+    for _ in range(8):
+        page.click("#zoom-in")
+    graph, node = page.locator("#graph"), page.locator("#graph .node").first
+    part = graph.get_attribute("viewBox")
+    node.dispatch_event("pointerdown", {"button": 0, "isPrimary": True, "pointerId": 1})
+    node.focus()
+    assert graph.get_attribute("viewBox") == part
+    node.dispatch_event("pointerup", {"pointerId": 1})
+    node.blur()
+    node.focus()
+    assert graph.get_attribute("viewBox") != part
