@@ -81,7 +81,6 @@ class BoundaryProblem(RealDefaults):
         self.rule = rule
         self._scorer = FamilyScorer(self.variables, method, rule)
         self.constant_score = self._scorer.constant_score
-        n_rows = self._scorer.n_rows
         self._given_cuts: dict[int, NDArray[np.float64]] = {
             v: variable.policies[0].cut_points
             for v, variable in enumerate(variables)
@@ -93,53 +92,13 @@ class BoundaryProblem(RealDefaults):
         self.n_variables = sum(n_genes)
         if self.n_variables == 0:
             raise GomeaBnError("No variable has a cut point that could move.")
-        first_gene = np.concatenate(([0], np.cumsum(n_genes))).astype(np.int64)
         self._sorted = {
             v: SortedColumn(np.asarray(variables[v].values, np.float64))
             for v in self._given_cuts
             if n_genes[v]
         }
-        ranks = np.zeros((len(variables), n_rows), np.int32)
-        span = np.tile([0.0, 1.0], (len(variables), 1))
-        cut_cost = np.zeros(len(variables))
         n_cuts = [len(self._sorted[v].cuts) if n_genes[v] else 0 for v in range(len(variables))]
-        for v, column in self._sorted.items():
-            ranks[v] = np.searchsorted(column.distinct, column.values)
-            span[v] = column.low, column.high
-            if method.cut_cost and variables[v].policies[0].chosen:
-                cut_cost[v] = method.cut_cost * np.log(len(column.cuts))
-        sorted_columns = list(self._sorted.values())
-        shaped = np.zeros(len(variables), np.bool_)
-        min_width = np.full(len(variables), float(limits.min_width))
-        min_tied_width, shape_constant = np.zeros(len(variables)), np.zeros(len(variables))
-        interval_score = IntervalScore(method, rule)
-        for v, column in self._sorted.items():
-            shape, n_bins = self.variables[v].shape, len(self._given_cuts[v]) + 1
-            if shape is None:
-                continue
-            shaped[v] = shape.measures == (True,)
-            if not shaped[v]:
-                min_tied_width[v] = shape.resolution / (column.high - column.low)
-            else:
-                # what shaped bins gain depends on the order of the values alone
-                min_width[v] = 0.0
-                problem = CutProblem(column, Neighbourhood(), interval_score, shape)
-                shape_constant[v] = problem.shape_term(n_bins) + interval_score.weight * n_bins
-        self._columns = BoundaryColumns(
-            first_gene=first_gene,
-            ranks=ranks,
-            first_cut=np.concatenate(([0], np.cumsum(n_cuts))).astype(np.int64),
-            cuts=np.concatenate([column.cuts for column in sorted_columns]),
-            below=np.concatenate([column.below for column in sorted_columns]).astype(np.int64),
-            span=span,
-            cut_cost=cut_cost,
-            shaped=shaped,
-            row_term=interval_score.table,
-            shape_constant=shape_constant,
-            min_width=min_width,
-            min_tied_width=min_tied_width,
-            min_rows=float(limits.min_bin_count),
-        )
+        self._columns = self._boundary_columns(n_genes, n_cuts, limits)
         members = [[*parents_of_v, v] for v, parents_of_v in enumerate(self.parents)]
         touched = [[f for f, family in enumerate(members) if v in family] for v in range(len(variables))]
         self._graph = BoundaryGraph(*_compressed(members), *_compressed(touched))
@@ -151,6 +110,50 @@ class BoundaryProblem(RealDefaults):
         self.interactions: list[tuple[int, int]] | None = [
             (g, h) for g, v in enumerate(owner) for h, w in enumerate(owner) if g < h and (v, w) in together
         ]
+
+    def _boundary_columns(
+        self, n_genes: Sequence[int], n_cuts: Sequence[int], limits: CutLimits
+    ) -> BoundaryColumns:
+        """Return the columns for kernels, from the numbers of genes and of possible cuts by variable."""
+        n = len(self.variables)
+        interval_score = IntervalScore(self.method, self.rule)
+        ranks = np.zeros((n, self._scorer.n_rows), np.int32)
+        span = np.tile([0.0, 1.0], (n, 1))
+        cut_cost, min_tied_width, shape_constant = np.zeros(n), np.zeros(n), np.zeros(n)
+        shaped = np.zeros(n, np.bool_)
+        min_width = np.full(n, float(limits.min_width))
+        for v, column in self._sorted.items():
+            variable = self.variables[v]
+            ranks[v] = np.searchsorted(column.distinct, column.values)
+            span[v] = column.low, column.high
+            if self.method.cut_cost and variable.policies[0].chosen:
+                cut_cost[v] = self.method.cut_cost * np.log(len(column.cuts))
+            shape, n_bins = variable.shape, len(self._given_cuts[v]) + 1
+            if shape is None:
+                continue
+            shaped[v] = shape.measures == (True,)
+            if not shaped[v]:
+                min_tied_width[v] = shape.resolution / (column.high - column.low)
+            else:
+                # what shaped bins gain depends on the order of the values alone
+                min_width[v] = 0.0
+                problem = CutProblem(column, Neighbourhood(), interval_score, shape)
+                shape_constant[v] = problem.shape_term(n_bins) + interval_score.weight * n_bins
+        return BoundaryColumns(
+            first_gene=np.concatenate(([0], np.cumsum(n_genes))).astype(np.int64),
+            ranks=ranks,
+            first_cut=np.concatenate(([0], np.cumsum(n_cuts))).astype(np.int64),
+            cuts=np.concatenate([column.cuts for column in self._sorted.values()]),
+            below=np.concatenate([column.below for column in self._sorted.values()]).astype(np.int64),
+            span=span,
+            cut_cost=cut_cost,
+            shaped=shaped,
+            row_term=interval_score.table,
+            shape_constant=shape_constant,
+            min_width=min_width,
+            min_tied_width=min_tied_width,
+            min_rows=float(limits.min_bin_count),
+        )
 
     def kernel_data(self, n_threads: int) -> list[BoundaryData]:
         """Return one `BoundaryData` per thread, each with its own codes."""

@@ -230,3 +230,18 @@ def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file)
         )
         assert whole > 200
         assert shown == min(whole, 540)
+
+
+@needs_browser
+def test_axes_have_ticks_names_of_rules_have_room_and_numbers_are_explained(browser, tmp_path):
+    names = [f"a column with a long name {k}" for k in range(9)]
+    review_page(example_front(n_networks=20, n_variables=9, names=names), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        vertical = page.locator("#scatter .grid").evaluate_all(
+            "all => all.map(line => line.getAttribute('x1') === line.getAttribute('x2'))"
+        )
+        assert sum(vertical) >= 3
+        assert len(vertical) - sum(vertical) >= 3
+        for side in ("from", "to"):
+            assert page.locator(f"#rule-{side}").evaluate("one => one.clientWidth") > 100
+        assert "number of bins or levels" in page.locator("#legend").inner_text()

@@ -306,3 +306,43 @@ def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_on
         touch("touchEnd")
         moved = page.locator("#graph").get_attribute("viewBox")
         assert float(moved.split()[0]) - float(before.split()[0]) > 50 / scale(page)
+
+
+@needs_browser
+def test_edges_of_the_expert_alone_avoid_other_boxes(browser, tmp_path):
+    review_page(example_front(n_networks=20, n_variables=9), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        hits = page.locator("#graph .edge.there").evaluate_all(
+            """all => all.flatMap((edge) => {
+              const ends = edge.dataset.edge.split(",");
+              const path = edge.querySelector("path");
+              const toScreen = path.getScreenCTM();
+              const boxes = [...document.querySelectorAll("#graph .node")].filter((node) =>
+                !ends.includes(node.dataset.variable)).map((node) =>
+                node.querySelector("rect").getBoundingClientRect());
+              const frame = document.getElementById("graph-frame").getBoundingClientRect();
+              return Array.from({length: 60}, (_, k) => {
+                const point = path.getPointAtLength(path.getTotalLength() * k / 59).matrixTransform(toScreen);
+                const isIn = ({left, right, top, bottom}) =>
+                  point.x > left && point.x < right && point.y > top && point.y < bottom;
+                return boxes.some(isIn) || !isIn(frame);
+              });
+            })"""
+        )
+    assert len(hits) > 60
+    assert not any(hits)
+
+
+@needs_browser
+def test_keys_bring_a_box_into_view_and_a_pointer_leaves_the_drawing_where_it_is(page):
+    for _ in range(8):
+        page.click("#zoom-in")
+    graph, node = page.locator("#graph"), page.locator("#graph .node").first
+    part = graph.get_attribute("viewBox")
+    node.dispatch_event("pointerdown", {"button": 0, "isPrimary": True, "pointerId": 1})
+    node.focus()
+    assert graph.get_attribute("viewBox") == part
+    node.dispatch_event("pointerup", {"pointerId": 1})
+    node.blur()
+    node.focus()
+    assert graph.get_attribute("viewBox") != part

@@ -11,6 +11,11 @@ const PHONE = 500;
 // windows narrower than this show all of a drawing from this scale on
 const TABLET = 1100;
 const NEARLY_READABLE = 0.64;
+// distances of the middle of an edge that the drawing lacks from a straight line, as shares of twice its length
+const CHORD_BENDS = [0.12, -0.12, 0.24, -0.24, 0.4, -0.4, 0.6, -0.6, 0.85, -0.85];
+// number of parts at whose ends such an edge is compared with a box, and the least distance between them
+const CHORD_STEPS = 32;
+const CHORD_GAP = 4;
 
 /** The scale at which a drawing starts in a frame, by the scale at which all of it fits. */
 function startScale(fit, { width }) {
@@ -75,8 +80,8 @@ function stretched(entry, frame) {
       return [`${from},${to}`, upper === from ? points : points.reverse()];
     }),
   );
-  const curveOf = (from, to) => curves.get(`${from},${to}`) ?? chord(centres, from, to);
   const size = { width: entry.w * wider + margin, height: entry.h * higher + margin };
+  const curveOf = (from, to) => curves.get(`${from},${to}`) ?? chord(centres, size, from, to);
   return { ...size, centres, curveOf, wider, higher };
 }
 
@@ -92,14 +97,48 @@ function bow([x0, y0], [x1, y1]) {
 /** The further points of a vertical piece of this height that starts at a point. */
 const vertical = ([x, y], height) => [1, 2, 3].map((third) => [x, y + (height * third) / 3]);
 
-/** A slightly bent piece between two boxes, for an edge that the drawing lacks; it passes behind other boxes. */
-function chord(centres, from, to) {
+/**
+ * A bent piece between two boxes, for an edge that the drawing lacks: the least bent one that meets fewest other boxes
+ * and stays in the drawing.
+ */
+function chord(centres, { width, height }, from, to) {
   const [start, end] = [centres[from], centres[to]];
   const [dx, dy] = [end[0] - start[0], end[1] - start[1]];
-  const control = [(start[0] + end[0]) / 2 - 0.12 * dy, (start[1] + end[1]) / 2 + 0.12 * dx];
-  const [a, b] = [borderPoint(start, from, control), borderPoint(end, to, control)];
-  const towards = (point) => [0, 1].map((axis) => (point[axis] + 2 * control[axis]) / 3);
-  return [a, towards(a), towards(b), b];
+  const others = centres.map((_, index) => index).filter((index) => index !== from && index !== to);
+  let [best, least] = [null, Number.POSITIVE_INFINITY];
+  for (const bend of CHORD_BENDS) {
+    const control = [(start[0] + end[0]) / 2 - bend * dy, (start[1] + end[1]) / 2 + bend * dx];
+    const [a, b] = [borderPoint(start, from, control), borderPoint(end, to, control)];
+    const towards = (point) => [0, 1].map((axis) => (point[axis] + 2 * control[axis]) / 3);
+    const piece = [a, towards(a), towards(b), b];
+    const points = pointsOn(piece);
+    const isOutside = points.some(([x, y]) => x < 0 || y < 0 || x > width || y > height);
+    const hits = others.filter((index) => meetBox(points, centres[index], index)).length;
+    const cost = hits + (isOutside ? 3 : 0);
+    if (cost < least) [best, least] = [piece, cost];
+    if (cost === 0) break;
+  }
+  return best;
+}
+
+/** Points along a cubic Bezier piece. */
+function pointsOn([a, b, c, d]) {
+  return Array.from({ length: CHORD_STEPS + 1 }, (_, step) => {
+    const t = step / CHORD_STEPS;
+    const u = 1 - t;
+    return [0, 1].map(
+      (axis) => u ** 3 * a[axis] + 3 * u * u * t * b[axis] + 3 * u * t * t * c[axis] + t ** 3 * d[axis],
+    );
+  });
+}
+
+/** Whether one of several points comes close to the box of a variable with a centre. */
+function meetBox(points, [centreX, centreY], variable) {
+  const [, , width, height] = model.data.layout.boxes[variable];
+  return points.some(
+    ([x, y]) =>
+      Math.abs(x - centreX) < width / 2 + CHORD_GAP && Math.abs(y - centreY) < height / 2 + CHORD_GAP,
+  );
 }
 
 /** The point where the line from the centre of a box to another point leaves the box. */

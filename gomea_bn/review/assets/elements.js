@@ -94,16 +94,23 @@ function counted(number, noun) {
 
 const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
-/** Round values inside an interval, about `number` of them. */
+/** Round values inside an interval, about `number` of them, and at least three where steps of a half would give them. */
 function roundTicks(low, high, number) {
   const rough = (high - low) / number;
   if (!(rough > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
-  const stride = [1, 2, 5, 10].find((factor) => factor * power >= rough) * power;
-  const ticks = [];
-  for (let tick = Math.ceil(low / stride) * stride; tick <= high + stride * 1e-9; tick += stride)
-    ticks.push(tick);
-  return ticks;
+  const factors = [0.5, 1, 2, 5, 10];
+  const at = factors.findIndex((factor) => factor * power >= rough);
+  const ticks = multiplesOf(factors[at] * power, low, high);
+  return ticks.length < 3 && at > 0 ? multiplesOf(factors[at - 1] * power, low, high) : ticks;
+}
+
+/** The multiples of a number inside an interval. */
+function multiplesOf(stride, low, high) {
+  const multiples = [];
+  for (let k = Math.ceil(low / stride); k * stride <= high + stride * 1e-9; k += 1)
+    multiples.push(k * stride);
+  return multiples;
 }
 
 /** Announces a change to users of a screen reader. */

@@ -231,6 +231,7 @@ function renderLegend(edges, compared) {
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   else if (model.probabilities[view.selected].size)
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));
+  items.push(make("li", { class: "muted" }, numberBox(), "number of bins or levels"));
   byId("legend").replaceChildren(...items);
   const choice = model.data.expert && view.pin !== null;
   const options = choice
@@ -264,6 +265,16 @@ function sample(kind, dashes = "none") {
     middle,
   );
   return draw("svg", { viewBox: "0 0 34 14", "aria-hidden": "true" }, group);
+}
+
+/** A small box with a number, as in the boxes of the drawing. */
+function numberBox() {
+  return draw(
+    "svg",
+    { viewBox: "0 0 34 14", "aria-hidden": "true" },
+    draw("rect", { x: 9, y: 0.5, width: 20, height: 13, rx: 3, fill: "none", stroke: "currentColor" }),
+    draw("text", { x: 23, y: 11, "text-anchor": "middle", fill: "currentColor" }, "3"),
+  );
 }
 
 function thickness() {

@@ -154,10 +154,10 @@ function endPan() {
   zoom.drag = null;
 }
 
-/** Moves the drawing so that a box that has the focus is seen. */
+/** Moves the drawing so that a box that has the focus is seen, unless a pointer is on it: a click must not miss it. */
 function bringIntoView(target) {
   const node = target.closest(".node");
-  if (!node) return;
+  if (!node || zoom.drag) return;
   const { scale, centre } = shownPart();
   const [x, y] = graph.drawing.centres[Number(node.dataset.variable)];
   const room = [zoom.frame.width / scale / 2 - 60, zoom.frame.height / scale / 2 - 30];
