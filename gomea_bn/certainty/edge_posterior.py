@@ -339,10 +339,12 @@ def _posteriors(
 
 def _warn_of_chains(result: EdgeProbabilities) -> None:
     if result.chain_difference > LARGEST_DIFFERENCE:
+        more = {"end": [Setting("n_sweeps")], "max_seconds": [Setting("max_seconds")]}
         warnings.warn(
             GomeaBnWarning(
                 f"The chains have not mixed: they differ by up to {result.chain_difference:.2f} in the probability of "
-                f"an edge after {result.n_sweeps:,} sweeps each. Raise n_sweeps or max_seconds."
+                f"an edge after {result.n_sweeps:,} sweeps each.",
+                more.get(result.stopped_by, []),
             ),
             stacklevel=3,
         )
