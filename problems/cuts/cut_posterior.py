@@ -16,6 +16,9 @@ __all__ = ["CutPosterior", "PricedIntervals"]
 
 N_CELLS = 100
 
+# nats between sums whose exponentials are added as floats
+_WIDEST = 500.0
+
 
 class PricedIntervals:
     """What the intervals between candidate cuts of a column gain.
@@ -174,8 +177,24 @@ class CutPosterior:
         """Return ln of the sum over partitions of the cells before an edge into k bins, (most + 1, n_edges)."""
         forward = np.full((most + 1, len(gains)), -inf)
         forward[0, 0] = 0.0
+        # sums up to an edge are about as long as its distance: without that trend they fit into floats
+        ends = gains[0]
+        trend = np.linspace(0.0, ends[-1], len(gains)) if ends[-1] > -inf else np.zeros(len(gains))
+        level = gains - trend + trend[:, None]
+        tops = level.max(axis=0)
+        tops[tops == -inf] = 0.0
+        weights = np.exp(level - tops)
         for k in range(most):
-            forward[k + 1] = log_sum_exp(forward[k][:, None] + gains)
+            flat = forward[k] - trend
+            finite = flat[flat > -inf]
+            if not len(finite):
+                break
+            if np.ptp(finite) > _WIDEST:
+                forward[k + 1] = log_sum_exp(forward[k][:, None] + gains)
+                continue
+            top = finite.max()
+            with np.errstate(divide="ignore"):
+                forward[k + 1] = np.log(np.exp(flat - top) @ weights) + tops + top + trend
         return forward
 
     def _drawn(self, n_bins: int, generator: np.random.Generator) -> NDArray[np.float64]:
