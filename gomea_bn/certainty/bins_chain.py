@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.cut_sums import CutModel, CutSums
+from gomea_bn.certainty.cut_sums import CutModel, CutSums, Edges, with_column, without_column
 from gomea_bn.certainty.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.guided_parents import GuidedParents
+from gomea_bn.certainty.guided_edges import GuidedEdges
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.discretization.base import Cuts
@@ -42,7 +42,7 @@ class BinsModel(CutModel):
     n_edge_proposals : int
         Number of single edges that are proposed to come or go before a draw of a column's cuts.
     n_guided_proposals : int
-        Number of whole parent sets that are proposed before such a draw; see `GuidedParents`.
+        Number of proposals of several edges before such a draw; see `GuidedEdges`.
     """
 
     n_edge_proposals: int = 2
@@ -77,22 +77,21 @@ class BinsModel(CutModel):
         coded = self.session.coded(cuts)
         guided = None
         if self.n_guided_proposals:
-            guided = GuidedParents(self.graphs, cuts, self.n_guided_proposals)
+            guided = GuidedEdges(self.graphs, cuts, self.n_guided_proposals)
         for v in generator.permutation(list(self.columns)).tolist():
             if stop is not None and stop.is_over:
                 return None
             sums = CutSums(self, v, drawn[v], graph, coded, int(generator.integers(2**63)))
-            if sums.posterior(graph[v]) is None:
+            if sums.posterior(Edges.of(graph, v)) is None:
                 # the network may break the limits on bins, and then keeps its cuts
                 continue
             for _ in range(self.n_edge_proposals):
-                proposed = self._with_edge_changed(v, graph, coded, generator)
-                if proposed is not None and np.log(generator.random()) < sums.gain(graph[v], proposed):
-                    graph[v] = proposed
+                graph = self._with_edge_changed(v, graph, coded, sums, generator)
             if guided is not None:
-                graph[v] = guided.moved(v, self.columns[v], graph, sums, generator)
-            posterior = sums.posterior(graph[v])
-            # only parents with a posterior are accepted
+                edges = guided.moved(v, self.columns[v], graph, sums, generator)
+                graph = with_column(without_column(graph, v), v, edges)
+            posterior = sums.posterior(Edges.of(graph, v))
+            # only edges with a posterior are accepted
             assert posterior is not None
             drawn[v] = posterior.draw(1, generator)[0]
             coded[v] = coded_bins(self.graphs.table.columns[v].values, drawn[v])
@@ -101,20 +100,29 @@ class BinsModel(CutModel):
         return drawn, graph
 
     def _with_edge_changed(
-        self, v: int, graph: list[list[int]], coded: list[CodedColumn], generator: np.random.Generator
-    ) -> list[int] | None:
-        """Return the parents of a column with one uniform other column more or less; None if it may not be."""
+        self,
+        v: int,
+        graph: list[list[int]],
+        coded: list[CodedColumn],
+        sums: CutSums,
+        generator: np.random.Generator,
+    ) -> list[list[int]]:
+        """Return the graph after a proposal to remove or add the edge to a column from a uniform other one."""
         u = int(generator.integers(len(graph)))
-        rules = self.graphs.knowledge_rules
         if u == v or self.graphs.is_required(u, v):
-            return None
-        if u in graph[v]:
-            return [p for p in graph[v] if p != u]
-        is_allowed = rules.allowed[min(u, v), max(u, v), 1 if u < v else 2]
-        descends = v in reachable(dict(enumerate(graph)), [u])
-        if not is_allowed or descends or coded[u].cardinality < 2 or len(graph[v]) == rules.max_indegree:
-            return None
-        return [*graph[v], u]
+            return graph
+        edges = Edges.of(graph, v)
+        proposed = replace(edges, parents=edges.parents ^ {u})
+        if u not in edges.parents:
+            rules = self.graphs.knowledge_rules
+            is_allowed = rules.allowed[min(u, v), max(u, v), 1 if u < v else 2]
+            descends = v in reachable(dict(enumerate(graph)), [u])
+            is_full = len(graph[v]) == rules.max_indegree
+            if not is_allowed or descends or coded[u].cardinality < 2 or is_full:
+                return graph
+        if np.log(generator.random()) < sums.gain(edges, proposed):
+            return with_column(without_column(graph, v), v, proposed)
+        return graph
 
 
 class BinsChain:
