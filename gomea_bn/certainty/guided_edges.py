@@ -193,8 +193,8 @@ class _Guide:
         """Return the probability of every parent set given the children; 0 for all if each closes a cycle."""
         if children not in self._given_children:
             descendants = list(reachable(self._below, [self._v, *children]))
-            fits = ~self._sets.members[:, descendants].any(axis=1)
-            weights = np.zeros(len(fits))
+            fits = np.asarray(~self._sets.members[:, descendants].any(axis=1))
+            weights = np.zeros(fits.shape)
             if fits.any():
                 weights[fits] = np.exp(self._log_weights[fits] - self._log_weights[fits].max())
                 weights /= weights.sum()
