@@ -46,7 +46,7 @@ class BinsModel(CutModel):
     """
 
     n_edge_proposals: int = 2
-    n_guided_proposals: int = 3
+    n_guided_proposals: int = 2
 
     @classmethod
     def of(cls, graphs: GraphScores) -> BinsModel:

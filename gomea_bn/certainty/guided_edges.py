@@ -11,6 +11,7 @@ from gomea_bn.certainty.cut_sums import MOST_BINS, CutSums, Edges, without_colum
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.discretization.base import Cuts
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.blanket import ParentSets as Graph
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -67,6 +68,9 @@ class GuidedEdges:
         """Return the edges of a column after some proposals; its cuts in the scorer are then those of a guide."""
         edges = Edges.of(graph, v)
         guide = self._guide(v, column, graph, _random_cuts(column, generator), generator)
+        useless = self._guide(v, column, graph, _useless_cut(column, generator), generator)
+        if guide is None or useless is None:
+            return edges
         for _ in range(self._n_proposals):
             parents = guide.drawn_parents(edges.children, generator)
             edges = _accepted(
@@ -74,7 +78,6 @@ class GuidedEdges:
             )
             swapped = guide.drawn_swap(edges, generator)
             edges = _accepted(edges, swapped, guide.log_odds_of_swap, sums, generator)
-        useless = self._guide(v, column, graph, _useless_cut(column, generator), generator)
         for _ in range(self._n_proposals):
             # one guide proposes, and the other one would propose the way back: they suit different cuts
             forth, back = (guide, useless) if generator.random() < 0.5 else (useless, guide)
@@ -92,15 +95,17 @@ class GuidedEdges:
         graph: Sequence[Sequence[int]],
         cuts: NDArray[np.float64],
         generator: np.random.Generator,
-    ) -> _Guide:
-        """Return a distribution of proposals by cuts of a column."""
+    ) -> _Guide | None:
+        """Return a distribution of proposals by cuts of a column; None if required edges make its tables too large."""
         self._scorer.replace_first(v, cuts)
         graphs = self._graphs.scored_by(self._scorer)
         others = without_column(graph, v)
         power = float(generator.choice(_POWERS))
-        return _Guide(
-            v, others, graphs.parent_sets_of(v), _child_probabilities(graphs, v, others, power), power
-        )
+        try:
+            sets, children = graphs.parent_sets_of(v), _child_probabilities(graphs, v, others, power)
+        except GomeaBnError:
+            return None
+        return _Guide(v, others, sets, children, power)
 
 
 class _Guide:

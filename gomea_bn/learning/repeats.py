@@ -162,9 +162,8 @@ class Stability:
             parts.append("The network has no edges.")
         if self.staying:
             parts.append(
-                f"{len(self.staying)} of the network's {counted(n_edges, 'edge')} {_verb(self.staying, 'stay')}, in either "
-                "direction: "
-                f"{listed(map(_edge_words, self.staying), _MOST_LISTED)}."
+                f"{len(self.staying)} of the network's {counted(n_edges, 'edge')} {_verb(self.staying, 'stay')}, "
+                f"in either direction: {listed(map(_edge_words, self.staying), _MOST_LISTED)}."
             )
         if self.moving:
             parts.append(

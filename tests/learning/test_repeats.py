@@ -59,7 +59,8 @@ def test_words_and_values_say_what_stays_and_what_moves(tmp_path):
         "Learned again 4 times, each time from random 63 % of the rows and with a new seed. What the network shares "
         'with at least 90 % of these networks "stays". Fewer rows show less, so that what comes and goes may be weak '
         "rather than wrong.",
-        "1 of the network's 2 edges stays, in either direction: a → b (100 % of the repeats, 75 % of them in this direction, which the rows "
+        "1 of the network's 2 edges stays, in either direction: a → b (100 % of the repeats, 75 % of them in this "
+        "direction, which the rows "
         "leave open).",
         "1 of the network's 2 edges comes and goes, and should be called tentative: b → c (25 % of the repeats).",
         "At least half of the repeats have 1 edge that this network lacks, perhaps in place of edges that "
