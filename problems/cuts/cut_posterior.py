@@ -186,7 +186,7 @@ class CutPosterior:
         highest = without_trend.max(axis=0)
         highest[highest == -inf] = 0.0
         weights = np.exp(without_trend - highest)
-        is_interval = gains > -inf
+        is_interval = np.where(gains > -inf, 1.0, 0.0)
         for k in range(most):
             before = forward[k] - trend
             finite = before[before > -inf]
@@ -194,7 +194,7 @@ class CutPosterior:
                 break
             top = finite.max()
             sums = np.exp(before - top) @ weights
-            is_reached = (before > -inf) @ is_interval
+            is_reached = (before > -inf) @ is_interval > 0.0
             if np.ptp(finite) > _WIDEST or (sums[is_reached] < _LEAST_SUM).any():
                 forward[k + 1] = log_sum_exp(forward[k][:, None] + gains)
                 continue
