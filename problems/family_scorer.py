@@ -295,6 +295,10 @@ class FamilyScorer:
         self._replace_policy(variable, index, Policy(cut_points))
         return index
 
+    def replace_first(self, variable: int, cut_points: NDArray[np.float64]) -> None:
+        """Replace the first policy of a library that may grow by one with other cuts."""
+        self._replace_policy(variable, 0, Policy(cut_points))
+
     def leave(self, variable: int, index: int) -> None:
         """Free an index of a variable's library that no solution uses; the first index cannot be freed."""
         if index == 0 or not self.grows[variable]:

@@ -127,6 +127,11 @@ class SweepSums:
         self._counts: list[int] = []
         self._sweeps_in_sum = 1
 
+    @property
+    def n_sweeps(self) -> int:
+        """Number of sweeps in all sums."""
+        return sum(self._counts)
+
     def state(self) -> State:
         """Return all sums, for checkpoints."""
         return {
@@ -218,6 +223,11 @@ class GraphChain:
             new_order=np.zeros(n + 1, np.int64),
         )
         self._sums = SweepSums(n) if sums is None else sums
+
+    @property
+    def n_sweeps(self) -> int:
+        """Number of sweeps so far."""
+        return self._sums.n_sweeps
 
     @property
     def chosen(self) -> list[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.certainty.parent_sets import ParentSets, parent_sets
+from gomea_bn.certainty.parent_sets import ParentSets, parent_sets, parent_sets_of
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
@@ -18,7 +18,7 @@ from gomea_bn.learning.recorded_score import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
@@ -104,6 +104,10 @@ class GraphScores:
         required = [[p for p in range(n) if p != v and self.is_required(p, v)] for v in range(n)]
         return list(topological_order(required, self.names))
 
+    def allows(self, parent: int, child: int) -> bool:
+        """Return whether some allowed graph has an edge."""
+        return bool(self.rules.allowed[min(parent, child), max(parent, child), 1 if parent < child else 2])
+
     def is_required(self, parent: int, child: int) -> bool:
         """Return whether every allowed graph has an edge."""
         low, high = min(parent, child), max(parent, child)
@@ -162,14 +166,26 @@ class GraphScores:
 
     def with_bins(self, cuts: Cuts) -> GraphScores:
         """Return the scores of graphs over other bins of the continuous variables, under a density score."""
+        return self.scored_by(self.scorer_of_bins(cuts))
+
+    def scorer_of_bins(self, cuts: Cuts, growth: LibraryGrowth | None = None) -> FamilyScorer:
+        """Return a scorer of families under other bins of the continuous variables, under a density score."""
         assert self.session is not None
-        scorer = FamilyScorer(self.session.scored_variables(cuts), self.scorer.method, self.scorer.rule)
+        variables = self.session.scored_variables(cuts)
+        return FamilyScorer(variables, self.scorer.method, self.scorer.rule, growth=growth)
+
+    def scored_by(self, scorer: FamilyScorer) -> GraphScores:
+        """Return the scores of graphs under the present first policies of another scorer."""
         cardinality = scorer.rows.cardinality[scorer.view_offset[:-1]].tolist()
         return replace(self, scorer=scorer, rules=_without_constants(self.knowledge_rules, cardinality))
 
     def parent_sets(self, *, prune: bool, margin: float = 0.0) -> list[ParentSets]:
         """Return the allowed parent sets of every variable; see `parent_sets`."""
         return parent_sets(self.scorer, self.rules, prune=prune, margin=margin)
+
+    def parent_sets_of(self, child: int) -> ParentSets:
+        """Return all allowed parent sets of one variable."""
+        return parent_sets_of(self.scorer, self.rules, child)
 
     def score(self, parents: list[list[int]]) -> float:
         """Return the score of a graph in nats."""

@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import EdgeRules
 
-__all__ = ["ParentSets", "parent_sets"]
+__all__ = ["ParentSets", "parent_sets", "parent_sets_of"]
 
 # memory and seconds: a score takes about a microsecond per thousand rows
 _MOST_FAMILIES = 20_000_000
@@ -63,19 +63,27 @@ def parent_sets(
     GomeaBnError
         If there are more than twenty million sets, or a variable has no allowed one.
     """
-    n = len(scorer.variables)
-    may = np.zeros((n, n), np.bool_)
-    must = np.zeros((n, n), np.bool_)
-    for i in range(n):
-        for j in range(i + 1, n):
-            may[i, j], may[j, i] = rules.allowed[i, j, 1], rules.allowed[i, j, 2]
-            if not rules.allowed[i, j, 0]:
-                must[i, j], must[j, i] = may[i, j], may[j, i]
+    may, must = _allowed_parents(rules)
     _check_number(may, rules.max_indegree)
     return [
         _sets_of(scorer, child, may[:, child], must[:, child], rules, margin if prune else np.inf)
-        for child in range(n)
+        for child in range(len(may))
     ]
+
+
+def parent_sets_of(scorer: FamilyScorer, rules: EdgeRules, child: int) -> ParentSets:
+    """Return all allowed parent sets of one variable with their scores; as of `parent_sets`."""
+    may, must = _allowed_parents(rules)
+    return _sets_of(scorer, child, may[:, child], must[:, child], rules, np.inf)
+
+
+def _allowed_parents(rules: EdgeRules) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which variables may and which must be parents of which children, bool (n, n) each."""
+    upper = np.triu(np.ones(rules.allowed.shape[:2], np.bool_), 1)
+    may = (rules.allowed[:, :, 1] & upper) | (rules.allowed[:, :, 2] & upper).T
+    # an edge in one of the two directions
+    linked = ~rules.allowed[:, :, 0] & upper
+    return may, may & (linked | linked.T)
 
 
 def _check_number(may: NDArray[np.bool_], max_indegree: int) -> None:

@@ -123,7 +123,7 @@ def sampled_posterior(
     if draws_bins:
         model = BinsModel.of(graphs)
         n_drawn_columns = len(model.columns)
-        chains = [BinsChain(model, k == 0, generator) for k, generator in enumerate(generators)]
+        chains = [BinsChain(model, k == 0, generator, stop) for k, generator in enumerate(generators)]
         n_in_turn = SWEEPS_PER_DRAW
     else:
         sets = graphs.parent_sets(prune=True, margin=MARGIN)
@@ -195,11 +195,10 @@ def _run_chains(
     section.keep(state)
     n_threads = min(thread_count(options.n_jobs), len(chains))
     with stop.catching_interrupts(), Workers(n_threads, stop) as workers:
-        # all chains end a turn, so that the clock ends them at the same sweep
-        while taken < options.n_sweeps and not agree and not stop.reason:
-            n_sweeps = min(n_in_turn, options.n_sweeps - taken, comparison - taken)
-            _sweep_all(chains, n_sweeps, workers)
-            taken += n_sweeps
+        # every chain takes the first turn, which draws no bins; a stop may end a draw of bins in a later one
+        while taken < options.n_sweeps and not agree and not (stop.reason and taken):
+            _sweep_all(chains, min(taken + n_in_turn, options.n_sweeps, comparison), workers)
+            taken = min(chain.n_sweeps for chain in chains)
             if taken == comparison:
                 agree = chain_difference(_means(chains)) <= options.tolerance
                 comparison *= 2
@@ -211,10 +210,10 @@ def _run_chains(
 
 
 def _sweep_all(chains: Sequence[GraphChain | BinsChain], n_sweeps: int, workers: Workers) -> None:
-    """Let every chain take some sweeps; none of them is left out if the flag is raised."""
+    """Let every chain sweep up to a number of sweeps in all; none of them is left out if the flag is raised."""
 
     def work(_thread: int, block: int) -> None:
-        chains[block].sweep(n_sweeps)
+        chains[block].sweep(n_sweeps - chains[block].n_sweeps)
 
     workers.run(
         work,

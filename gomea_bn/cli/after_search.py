@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.cli.running import printed_warnings
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted
 
@@ -19,10 +20,17 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = ["AFTER_SEARCH_OPTIONS", "AfterSearch"]
+__all__ = ["REPEAT_OPTIONS", "AfterSearch"]
 
-AFTER_SEARCH_OPTIONS = {"n_networks": "--repeat", "bins": "--drawn-bins or --repeat"}
-"""Options of `learn` by their names in Python, as `spelling` takes them."""
+REPEAT_OPTIONS = {"n_networks": "--repeat"}
+"""Options of `learn` for repeated searches, by their names in Python, as `spelling` takes them."""
+
+PROBABILITY_OPTIONS = {
+    "bins": "--drawn-bins or --repeat",
+    "n_sweeps": "--confidence-sweeps",
+    "max_seconds": "--confidence-seconds",
+}
+"""Options of `learn` for probabilities of edges, by their names in Python."""
 
 # folders of checkpoints within that of the search
 _REPEATS, _PROBABILITIES = "repeats", "probabilities"
@@ -33,23 +41,49 @@ class AfterSearch:
     """What `learn` computes after the search: repeated networks, and probabilities of edges.
 
     Ctrl-C ends a part and keeps what is complete. `problem` is the error of a part that could not be computed, which
-    must not lose the network. Each part has a checkpoint in a folder of its own, within that of the search.
+    must not lose the network, and `problem_options` are that part's options. Each part has a checkpoint in a folder of
+    its own, within that of the search.
     """
 
     confidence: bool
     draws_bins: bool
     n_repeats: int
+    n_sweeps: int = 20_000
+    max_seconds: float | None = 60.0
     checkpoint: Checkpoint | None = None
     stability: Stability | None = None
     probabilities: EdgeProbabilities | None = None
     problem: GomeaBnError | None = None
+    problem_options: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise `GomeaBnError` if a checkpoint of a part would be lost."""
-        for name, is_wanted in ((_REPEATS, self.n_repeats), (_PROBABILITIES, self.confidence)):
-            part = self._checkpoint(name)
-            if is_wanted and part is not None:
-                part.check()
+        """Raise `GomeaBnError` if a checkpoint of a part would be lost, or belongs to other options of this part.
+
+        `problem_options` are then the options of the part.
+        """
+        from gomea_bn.runtime.checkpoints import option_text
+
+        if self.n_repeats and (part := self._checkpoint(_REPEATS)) is not None:
+            self.problem_options = REPEAT_OPTIONS
+            part.check()
+            part.check_options({"n_networks": option_text(self.n_repeats)})
+        if self.confidence and (part := self._checkpoint(_PROBABILITIES)) is not None:
+            self.problem_options = PROBABILITY_OPTIONS
+            part.check()
+            part.check_options(self._saved_probability_options(part))
+        self.problem_options = {}
+
+    def _saved_probability_options(self, part: Checkpoint) -> dict[str, str]:
+        """Return the options of the probabilities as texts, as far as they are known before the search."""
+        from gomea_bn.runtime.checkpoints import option_text
+
+        options = {"n_sweeps": option_text(self.n_sweeps), "max_seconds": option_text(self.max_seconds)}
+        drawn, of_network = option_text("drawn"), option_text([])
+        if self.draws_bins or not self.n_repeats:
+            options["bins"] = drawn if self.draws_bins else of_network
+        elif part.saved_options().get("bins") in (drawn, of_network):
+            options["bins"] = f"those of {counted(self.n_repeats, 'network')}"
+        return options
 
     def check_score(self, table: Table, options: LearningOptions) -> None:
         """Raise `GomeaBnError` if bins are to be drawn that cannot be drawn under the score of the search."""
@@ -75,20 +109,32 @@ class AfterSearch:
         repeated: list[DiscretizedBayesNet] = []
         try:
             if self.n_repeats:
-                repeated = self._repeat(learner, tell)
+                self.problem_options = REPEAT_OPTIONS
+                with printed_warnings(REPEAT_OPTIONS):
+                    repeated = self._repeat(learner, tell)
             if self.confidence:
-                tell("Computing the probabilities of edges (Ctrl-C ends this and keeps the network).")
-                self.probabilities = learner.edge_probabilities(
-                    bins="drawn" if self.draws_bins else repeated,
-                    random_state=learner.seed_,
-                    checkpoint=self._checkpoint(_PROBABILITIES),
-                )
-                if self.probabilities.stopped_by == "interrupt":
-                    tell("Interrupted: the probabilities are those of the sweeps so far.")
+                self.problem_options = PROBABILITY_OPTIONS
+                with printed_warnings(PROBABILITY_OPTIONS):
+                    self._compute_probabilities(learner, repeated, tell)
         except GomeaBnError as error:
             self.problem = error
         except KeyboardInterrupt:
             tell("Interrupted: the network is kept.")
+
+    def _compute_probabilities(
+        self, learner: BayesNetLearner, repeated: list[DiscretizedBayesNet], tell: Callable[[str], None]
+    ) -> None:
+        """Set `probabilities`."""
+        tell("Computing the probabilities of edges (Ctrl-C ends this and keeps the network).")
+        self.probabilities = learner.edge_probabilities(
+            bins="drawn" if self.draws_bins else repeated,
+            n_sweeps=self.n_sweeps,
+            max_seconds=self.max_seconds,
+            random_state=learner.seed_,
+            checkpoint=self._checkpoint(_PROBABILITIES),
+        )
+        if self.probabilities.stopped_by == "interrupt":
+            tell("Interrupted: the probabilities are those of the sweeps so far.")
 
     def _repeat(self, learner: BayesNetLearner, tell: Callable[[str], None]) -> list[DiscretizedBayesNet]:
         """Return networks from parts of the rows; sets `stability`."""

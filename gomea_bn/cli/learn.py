@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.after_search import AFTER_SEARCH_OPTIONS, AfterSearch
+from gomea_bn.cli.after_search import AfterSearch
 from gomea_bn.cli.learn_report import averaged_network, report
 from gomea_bn.cli.option_texts import (
     all_cut_points,
@@ -174,6 +174,12 @@ def learn(
             "--repeat as means over the bins of the repeated networks.",
         ),
     ] = False,
+    confidence_seconds: Annotated[
+        float, typer.Option(min=0, help="Time limit of --confidence, after the search; 0: none.")
+    ] = 60.0,
+    confidence_sweeps: Annotated[
+        int, typer.Option(min=1, help="With --confidence: largest number of sweeps of a sampled chain.")
+    ] = 20_000,
     drawn_bins: Annotated[
         bool,
         typer.Option(
@@ -258,7 +264,12 @@ def learn(
         if drawn_bins and not confidence:
             raise GomeaBnError("--drawn-bins applies to --confidence, which is not given.")
         after_search = AfterSearch(
-            confidence=confidence, draws_bins=drawn_bins, n_repeats=repeat, checkpoint=saved_search
+            confidence=confidence,
+            draws_bins=drawn_bins,
+            n_repeats=repeat,
+            n_sweeps=confidence_sweeps,
+            max_seconds=limit(confidence_seconds),
+            checkpoint=saved_search,
         )
         _learn(learner, data, out, reading, saved_search, after_search, quiet=quiet, as_json=as_json)
     except GomeaBnError as error:
@@ -288,7 +299,10 @@ def _learn(
     from gomea_bn.problems.scores import scoring_method
 
     check_density(learner.density, learner.line)
-    after_search.check()
+    try:
+        after_search.check()
+    except GomeaBnError as error:
+        fail(error, WRONG_USE, after_search.problem_options)
     options = LearningOptions.of(learner)
     if options.scoring_method is not None:
         scoring_method(options.scoring_method)
@@ -388,4 +402,4 @@ def _write_and_print(
     if written:
         tell("Wrote " + ", ".join(map(str, written)) + ".")
     if problem is not None:
-        fail(problem, FAILED, AFTER_SEARCH_OPTIONS)
+        fail(problem, FAILED, after_search.problem_options)

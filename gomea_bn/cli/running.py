@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isinf
 from pathlib import Path
@@ -81,7 +81,14 @@ def printed_warnings(names: Mapping[str, str] | None = None) -> Iterator[None]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        yield
+        try:
+            yield
+        finally:
+            # an error follows what was warned of before
+            _print_warnings(caught, names)
+
+
+def _print_warnings(caught: Iterable[warnings.WarningMessage], names: Mapping[str, str] | None) -> None:
     for warning in caught:
         if issubclass(warning.category, UserWarning):
             message = warning.message

@@ -59,7 +59,8 @@ class CutStability:
     cut : float
         The cut of the network.
     share : float
-        Share of the repeated networks with a cut nearer to this one than to any other of the network.
+        Share of the repeated networks with a cut nearer to this one than to any other of the network, and to the ends
+        of the column.
     low, high : float or None
         Least and greatest of their nearest cuts; None without any.
     """
@@ -154,14 +155,15 @@ class Stability:
         n_edges = len(self.staying) + len(self.moving)
         parts = [
             f"Learned again {counted(self.n_networks, 'time')}, each time from random 63 % of the rows and with a new "
-            'seed. What at least 90 % of these networks have "stays".'
+            'seed. What the network shares with at least 90 % of these networks "stays". Fewer rows show less, so that '
+            "what comes and goes may be weak rather than wrong."
         ]
         if not n_edges:
             parts.append("The network has no edges.")
         if self.staying:
             parts.append(
-                f"{len(self.staying)} of the network's {counted(n_edges, 'edge')} {_verb(self.staying, 'stay')}: "
-                f"{listed(map(_edge_words, self.staying), _MOST_LISTED)}."
+                f"{len(self.staying)} of the network's {counted(n_edges, 'edge')} {_verb(self.staying, 'stay')}, "
+                f"in either direction: {listed(map(_edge_words, self.staying), _MOST_LISTED)}."
             )
         if self.moving:
             parts.append(
@@ -170,8 +172,10 @@ class Stability:
                 f"{listed(map(_edge_words, self.moving), _MOST_LISTED)}."
             )
         if self.missing:
+            instead = ", perhaps in place of edges that come and go" if self.moving else ""
             parts.append(
-                f"At least half of the repeats have {counted(len(self.missing), 'edge')} that this network lacks: "
+                f"At least half of the repeats have {counted(len(self.missing), 'edge')} that this network lacks"
+                f"{instead}: "
                 f"{listed(map(_edge_words, self.missing), _MOST_LISTED)}."
             )
         return parts + _bin_paragraphs(self.columns) + _cut_paragraphs(self.columns)
@@ -197,12 +201,17 @@ def _verb(subjects: Sequence[object], verb: str) -> str:
 
 def _edge_words(edge: EdgeStability) -> str:
     """Return an edge with its share, and how often it has the same direction."""
-    words = f"{shown_name(edge.parent)} → {shown_name(edge.child)} ({percent(edge.adjacent)} of the repeats"
+    words = f"{shown_name(edge.parent)} → {shown_name(edge.child)} ({_share_words(edge.adjacent)}"
     if edge.adjacent > 0 and edge.arc < edge.adjacent:
         same = percent(edge.arc / edge.adjacent)
+        same = f"only {same}" if edge.arc < edge.adjacent / 2 else same
         words += f", {same} of them in this direction" if edge.arc > 0 else ", always in the other direction"
         words += ", which the rows leave open" if edge.reversible else ""
     return words + ")"
+
+
+def _share_words(share: float) -> str:
+    return f"{percent(share)} of the repeats" if share else "no repeat"
 
 
 def _bin_paragraphs(columns: Sequence[ColumnStability]) -> list[str]:
@@ -232,9 +241,7 @@ def _cut_paragraphs(columns: Sequence[ColumnStability]) -> list[str]:
     cuts = [(column.name, cut) for column in columns for cut in column.cuts]
     staying = [_cut_words(name, cut) for name, cut in cuts if cut.share >= _STAYS]
     moving = [
-        f"{_cut_words(name, cut)} in {percent(cut.share)} of the repeats"
-        for name, cut in cuts
-        if cut.share < _STAYS
+        f"{_cut_words(name, cut)} in {_share_words(cut.share)}" for name, cut in cuts if cut.share < _STAYS
     ]
     parts = []
     if staying:
@@ -311,13 +318,17 @@ def _column(
     network: DiscretizedBayesNet, repeated: Sequence[DiscretizedBayesNet], name: str
 ) -> ColumnStability:
     cuts = network.cut_points[name]
-    middles = (cuts[1:] + cuts[:-1]) / 2
+    edges = np.concatenate(([network.support[name][0]], cuts, [network.support[name][1]]))
+    # half-way to the neighbouring cuts and to the ends of the column
+    middles = (edges[1:] + edges[:-1]) / 2
     nearest: list[list[float]] = [[] for _ in cuts]
     for other in repeated:
         if len(cuts):
-            owners = np.searchsorted(middles, other.cut_points[name])
+            near = other.cut_points[name]
+            near = near[(near >= middles[0]) & (near <= middles[-1])]
+            owners = np.searchsorted(middles[1:-1], near)
             for k in np.unique(owners).tolist():
-                of_cut = other.cut_points[name][owners == k]
+                of_cut = near[owners == k]
                 nearest[k].append(float(of_cut[np.argmin(np.abs(of_cut - cuts[k]))]))
     return ColumnStability(
         name=name,

@@ -98,6 +98,17 @@ class Checkpoint:
                 ["choose another folder"],
             )
 
+    def saved_options(self) -> dict[str, str]:
+        """Return the options of the run to go on from as texts; empty if there is none."""
+        if not self.resume or not os.path.lexists(self.path):
+            return {}
+        return dict(read_checkpoint(self.path)["options"])
+
+    def check_options(self, options: Mapping[str, str]) -> None:
+        """Raise `GomeaBnError` if the run to go on from had other values of some options, which are texts by name."""
+        saved = self.saved_options()
+        _check_same_options({name: saved.get(name, now) for name, now in options.items()}, options, self.path)
+
 
 class _File:
     """The file of one run: when it is due, and whether it may still be written."""
@@ -292,7 +303,7 @@ def opened(
 
 def _check_same(saved: State, present: State, path: Path, free: tuple[str, ...]) -> None:
     """Raise `GomeaBnError` if a checkpoint belongs to another run, and name the first difference."""
-    where = f"The checkpoint '{path}' belongs to another run: "
+    where = _of_another_run(path)
     for name, subject in (("version", "the version of gomea-bn"), ("kind", "the search")):
         if saved.get(name) != present[name]:
             raise GomeaBnError(f"{where}{subject} was {saved.get(name)!r:.80}, and is now {present[name]!r}.")
@@ -308,11 +319,23 @@ def _check_same(saved: State, present: State, path: Path, free: tuple[str, ...])
             raise GomeaBnError(f"{where}the {name} was {data[name]}, and is now {present_data[name]}.")
     if list(data) != list(present_data):
         raise GomeaBnError(f"{where}the columns are in another order.")
-    options, present_options = dict(saved["options"]), dict(present["options"])
-    for name in {**options, **present_options}:
-        before, now = options.get(name, "not set"), present_options.get(name, "not set")
+    _check_same_options(dict(saved["options"]), dict(present["options"]), path, free)
+
+
+def _check_same_options(
+    saved: Mapping[str, str], present: Mapping[str, str], path: Path, free: tuple[str, ...] = ()
+) -> None:
+    """Raise `GomeaBnError` if an option that is not free has another text than in a checkpoint."""
+    for name in {**saved, **present}:
+        before, now = saved.get(name, "not set"), present.get(name, "not set")
         if before != now and name not in free:
-            raise GomeaBnError([where, "option ", Option(name), f" was {before}, and is now {now}."])
+            raise GomeaBnError(
+                [_of_another_run(path), "option ", Option(name), f" was {before}, and is now {now}."]
+            )
+
+
+def _of_another_run(path: Path) -> str:
+    return f"The checkpoint '{path}' belongs to another run: "
 
 
 def option_texts(options: Mapping[str, Any]) -> dict[str, str]:

@@ -76,6 +76,12 @@ class StopFlag:
         if self._deadline is not None and perf_counter() >= self._deadline:
             self.raise_for("max_seconds")
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the flag is raised, after a look at the clock."""
+        self.check_deadline()
+        return bool(self.flag[0])
+
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
         """Raise the flag at the first Ctrl-C; a second one interrupts at once."""

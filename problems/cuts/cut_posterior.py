@@ -16,6 +16,11 @@ __all__ = ["CutPosterior", "PricedIntervals"]
 
 N_CELLS = 100
 
+# nats between sums whose exponentials are added as floats
+_WIDEST = 500.0
+# of smaller sums of floats too much is rounded to 0
+_LEAST_SUM = 1e-250
+
 
 class PricedIntervals:
     """What the intervals between candidate cuts of a column gain.
@@ -174,8 +179,27 @@ class CutPosterior:
         """Return ln of the sum over partitions of the cells before an edge into k bins, (most + 1, n_edges)."""
         forward = np.full((most + 1, len(gains)), -inf)
         forward[0, 0] = 0.0
+        # sums up to an edge grow with its position: without that trend their exponentials often fit into floats
+        total = gains[0, -1] if gains[0, -1] > -inf else 0.0
+        trend = np.linspace(0.0, total, len(gains))
+        without_trend = gains - trend + trend[:, None]
+        highest = without_trend.max(axis=0)
+        highest[highest == -inf] = 0.0
+        weights = np.exp(without_trend - highest)
+        is_interval = np.where(gains > -inf, 1.0, 0.0)
         for k in range(most):
-            forward[k + 1] = log_sum_exp(forward[k][:, None] + gains)
+            before = forward[k] - trend
+            finite = before[before > -inf]
+            if not len(finite):
+                break
+            top = finite.max()
+            sums = np.exp(before - top) @ weights
+            is_reached = (before > -inf) @ is_interval > 0.0
+            if np.ptp(finite) > _WIDEST or (sums[is_reached] < _LEAST_SUM).any():
+                forward[k + 1] = log_sum_exp(forward[k][:, None] + gains)
+                continue
+            with np.errstate(divide="ignore"):
+                forward[k + 1] = np.log(sums) + highest + top + trend
         return forward
 
     def _drawn(self, n_bins: int, generator: np.random.Generator) -> NDArray[np.float64]:

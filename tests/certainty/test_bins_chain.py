@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.certainty import EdgeProbabilities, bins_chain, edge_probabilities, sampled_posterior
+from gomea_bn.certainty.cut_sums import CutSums, Edges, with_column
+from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.table import read_table
+from gomea_bn.runtime.threads import StopFlag
 
 Cuts = tuple[float, ...]
 
@@ -113,6 +116,90 @@ def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(
     np.testing.assert_allclose(result.arcs, expected, atol=0.05)
     assert result.has_drawn_bins
     assert "bins drawn with the graphs" in str(result)
+
+
+def model_of(data: pd.DataFrame) -> bins_chain.BinsModel:
+    return bins_chain.BinsModel.of(
+        GraphScores.of(
+            network(data),
+            data,
+            max_indegree=2,
+            knowledge=None,
+            scoring_method=None,
+            equivalent_sample_size=None,
+            edge_cost=0.0,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("parents", "children"), [((), (1,)), ((), (1, 2)), ((1,), ()), ((1, 2), ()), ((2,), (1,))]
+)
+def test_gains_of_edges_are_ratios_of_sums_over_the_cuts(parents: Any, children: Any) -> None:
+    data = frame()
+    model, y_cuts = model_of(data), np.array([5.0])
+    x, y, z = data["x"].to_numpy(), data["y"].to_numpy(), data["z"].cat.codes.to_numpy().astype(np.int64)
+    coded = model.session.coded({0: np.array([4.0]), 1: y_cuts})
+    # z -> y stays
+    others = [[], [2], []]
+
+    def log_total(edges: Edges) -> float:
+        graph, terms = with_column(others, 0, edges), []
+        for cuts in all_cuts(x):
+            codes = [
+                np.searchsorted(cuts, x).astype(np.int64),
+                np.searchsorted(y_cuts, y).astype(np.int64),
+                z,
+            ]
+            cards = [len(cuts) + 1, 2, 2]
+            if len(cuts) or not edges.number:
+                widths = np.diff(np.concatenate(([x.min()], cuts, [x.max()])))
+                score = sum(family_score(codes, cards, v, graph[v]) for v in range(3))
+                terms.append(
+                    score - float(np.log(widths)[codes[0]].sum()) - len(cuts) * log(len(np.unique(x)) - 1)
+                )
+        return float(np.logaddexp.reduce(terms))
+
+    sums = CutSums(model, 0, np.array([4.0]), others, coded, seed=1)
+    without, wanted = Edges.of(others, 0), Edges(frozenset(parents), frozenset(children))
+    assert sums.gain(without, wanted) == pytest.approx(log_total(wanted) - log_total(without), abs=1e-9)
+    assert sums.gain(wanted, without) == pytest.approx(log_total(without) - log_total(wanted), abs=1e-9)
+
+
+def test_a_stop_during_a_draw_leaves_the_chain_as_it_was() -> None:
+    model = model_of(frame())
+    stop = StopFlag(None)
+    stopped = bins_chain.BinsChain(model, True, np.random.default_rng(2), stop)
+    whole = bins_chain.BinsChain(model, True, np.random.default_rng(2), StopFlag(None))
+    n = bins_chain.SWEEPS_PER_DRAW
+    stop.raise_for("max_seconds")
+    stopped.sweep(n + 5)
+    assert stopped.n_sweeps == n
+    stop.flag[0] = 0
+    stopped.sweep(5)
+    whole.sweep(n + 5)
+    assert stopped.n_sweeps == whole.n_sweeps == n + 5
+    assert np.array_equal(stopped.mean_probabilities(), whole.mean_probabilities())
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+def test_the_clock_is_read_within_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = bins_chain.BinsModel.draw
+
+    def late(model: Any, cuts: Any, parents: Any, generator: Any, stop: Any = None) -> Any:
+        # the time is over when the second chain draws its bins
+        if any(parents):
+            calls.append(stop)
+        if len(calls) == 2:
+            stop.raise_for("max_seconds")
+        return draw(model, cuts, parents, generator, stop)
+
+    calls: list[Any] = []
+    monkeypatch.setattr(bins_chain.BinsModel, "draw", late)
+    result = drawn(frame(), n_sweeps=100, max_seconds=1000.0, n_jobs=1)
+    assert result.stopped_by == "max_seconds"
+    assert result.n_sweeps < 100
+    assert len(calls) == 2
 
 
 def drawn(data: pd.DataFrame, of: DiscretizedBayesNet | None = None, **options: Any) -> EdgeProbabilities:

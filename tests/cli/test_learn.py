@@ -706,13 +706,44 @@ def test_the_page_of_an_averaged_run_has_the_probabilities(table, tmp_path):
     assert averaged.network.metadata["edge_probabilities"] == network.metadata["edge_probabilities"]
 
 
-def test_another_number_of_repeats_than_in_the_checkpoint_is_named_by_its_option(table, tmp_path):
-    options = [*FURTHER, "--checkpoint", tmp_path / "saved", "--out", tmp_path / "run"]
-    assert learn(table, *options, "--repeat", "1").exit_code == 0
-    result = learn(table, *options, "--repeat", "2", "--resume")
-    assert result.exit_code == 1, result.stderr
-    assert "option --repeat was 1, and is now 2" in result.stderr
-    assert (tmp_path / "run" / "network.json").exists()
+@pytest.mark.parametrize(
+    ("first", "then", "difference"),
+    [
+        (["--repeat", "1"], ["--repeat", "2"], "option --repeat was 1, and is now 2"),
+        (
+            ["--confidence", "--drawn-bins", "--confidence-sweeps", "2"],
+            ["--confidence", "--confidence-sweeps", "2"],
+            "option --drawn-bins or --repeat was 'drawn', and is now []",
+        ),
+        (
+            ["--confidence"],
+            ["--confidence", "--repeat", "1"],
+            "option --drawn-bins or --repeat was [], and is now those of 1 network",
+        ),
+        (
+            ["--confidence"],
+            ["--confidence", "--confidence-seconds", "3"],
+            "option --confidence-seconds was 60.0, and is now 3.0",
+        ),
+    ],
+)
+def test_other_options_after_the_search_than_in_the_checkpoint_are_refused_at_the_start(
+    table, tmp_path, first, then, difference
+):
+    options = [*FURTHER, "--checkpoint", tmp_path / "saved"]
+    assert learn(table, *options, *first).exit_code == 0
+    result = learn(table, *options, *then, "--resume", "--out", tmp_path / "run")
+    assert result.exit_code == 2, result.stderr
+    assert difference in result.stderr.replace("\n", " ")
+    assert "Searching" not in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_chains_that_have_not_mixed_are_reported_by_options_of_the_command(table):
+    result = learn(table, *FURTHER, "--confidence", "--drawn-bins", "--confidence-sweeps", "1")
+    assert result.exit_code == 0, result.stderr
+    assert "The chains have not mixed" in result.stderr
+    assert "Raise --confidence-sweeps." in result.stderr.replace("\n", " ")
 
 
 def test_ctrl_c_during_the_chains_says_that_the_probabilities_are_those_so_far(table, tmp_path, monkeypatch):

@@ -56,12 +56,15 @@ def test_cuts_are_matched_to_the_nearest_cut_of_the_network():
 def test_words_and_values_say_what_stays_and_what_moves(tmp_path):
     result = example()
     assert result.paragraphs() == [
-        "Learned again 4 times, each time from random 63 % of the rows and with a new seed. What at least 90 % of "
-        'these networks have "stays".',
-        "1 of the network's 2 edges stays: a → b (100 % of the repeats, 75 % of them in this direction, which the rows "
+        "Learned again 4 times, each time from random 63 % of the rows and with a new seed. What the network shares "
+        'with at least 90 % of these networks "stays". Fewer rows show less, so that what comes and goes may be weak '
+        "rather than wrong.",
+        "1 of the network's 2 edges stays, in either direction: a → b (100 % of the repeats, 75 % of them in this "
+        "direction, which the rows "
         "leave open).",
         "1 of the network's 2 edges comes and goes, and should be called tentative: b → c (25 % of the repeats).",
-        "At least half of the repeats have 1 edge that this network lacks: c → a (50 % of the repeats).",
+        "At least half of the repeats have 1 edge that this network lacks, perhaps in place of edges that "
+        "come and go: c → a (50 % of the repeats).",
         "The same number of bins in all repeats: b (2), c (2).",
         "Another number of bins in some repeats: a (3 here, 2 to 4 in the repeats).",
         "Cuts that stay, and where they lie: a at 8 (7.9 to 9), b at 5 (5), c at 5 (5).",
@@ -83,6 +86,21 @@ def test_edges_that_only_repeats_have_do_not_stay():
     result = stability(network([]), [network([("a", "b")])] * 2)
     assert (result.staying, result.moving) == ([], [])
     assert [(edge.parent, edge.child) for edge in result.missing] == [("a", "b")]
+
+
+def test_a_cut_nearer_to_the_end_of_the_column_is_another_one():
+    column = stability(
+        network([]), [network([], a=[2.4]), network([], a=[2.6]), network([], a=[9.0])]
+    ).columns[0]
+    assert (column.cuts[0].share, column.cuts[0].low, column.cuts[0].high) == (1 / 3, 2.6, 2.6)
+
+
+def test_rare_directions_and_edges_of_no_repeat_are_said_so():
+    chosen = network([("a", "b"), ("b", "c")], a=[1.0])
+    text = str(stability(chosen, [network([("b", "a")], a=[8.0])] * 2 + [network([("a", "b")], a=[8.0])]))
+    assert "a → b (100 % of the repeats, only 33 % of them in this direction" in text
+    assert "b → c (no repeat)" in text
+    assert "a at 1 in no repeat" in text
 
 
 def test_a_column_without_cuts_is_described():

@@ -17,6 +17,7 @@ from shape_oracles import with_cuts
 from shaped_cut_examples import METHODS, Example, random_example
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts import cut_posterior
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape_fit import fit_shape
@@ -172,6 +173,18 @@ def test_every_set_of_cuts_is_drawn_with_its_probability(
     observed = [*(drawn[cuts] for cuts in often), n - sum(drawn[cuts] for cuts in often)]
     statistic = sum((o - e) ** 2 / max(e, 1.0) for o, e in zip(observed, expected, strict=True))
     assert statistic < chi2.ppf(1 - 1e-5, len(often))
+
+
+@pytest.mark.parametrize("scale", [1.0, 40.0, 3000.0])
+def test_sums_of_floats_equal_sums_of_logarithms(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
+    gains = np.random.default_rng(3).normal(size=(40, 40)) * scale
+    # intervals that limits forbid, among them all that end at edge 7
+    gains[np.tril_indices(40)] = -np.inf
+    gains[:, 7] = -np.inf
+    gains[2:5, 9:12] = -np.inf
+    quick = CutPosterior._filtered(gains, 6)
+    monkeypatch.setattr(cut_posterior, "_WIDEST", -1.0)
+    np.testing.assert_allclose(quick, CutPosterior._filtered(gains, 6), rtol=1e-12, atol=1e-9)
 
 
 def test_draws_depend_on_the_seed_alone() -> None:

@@ -1,0 +1,173 @@
+"""Sums over all cuts of one column, under any parents: what moves of its parents are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
+from gomea_bn.problems.cuts.blanket import ParentSets as Graph
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+
+__all__ = ["MOST_BINS", "CutModel", "CutSums", "Edges", "with_column", "without_column"]
+
+MOST_BINS = 15
+"""Largest number of bins of a drawn column: draws take time that grows with it, and with the square of candidates."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of one column: its parents and its children."""
+
+    parents: frozenset[int]
+    children: frozenset[int]
+
+    @classmethod
+    def of(cls, graph: Sequence[Sequence[int]], v: int) -> Edges:
+        """Return the edges of a column in a graph, which is given by the parents of every variable."""
+        return cls(frozenset(graph[v]), frozenset(w for w, parents in enumerate(graph) if v in parents))
+
+    @property
+    def number(self) -> int:
+        """Number of edges."""
+        return len(self.parents) + len(self.children)
+
+
+def without_column(graph: Sequence[Sequence[int]], v: int) -> list[list[int]]:
+    """Return the parents of every variable in a graph without the edges of a column."""
+    return [[] if w == v else [p for p in parents if p != v] for w, parents in enumerate(graph)]
+
+
+def with_column(others: Sequence[Sequence[int]], v: int, edges: Edges) -> list[list[int]]:
+    """Return the parents of every variable in a graph to which the edges of a column come."""
+    graph = [[*parents, v] if w in edges.children else list(parents) for w, parents in enumerate(others)]
+    graph[v] = sorted(edges.parents)
+    return graph
+
+
+@dataclass(frozen=True)
+class CutModel:
+    """What the posterior of a column's cuts depends on besides graph and bins.
+
+    Attributes
+    ----------
+    graphs : GraphScores
+        Scores over the bins of the network, under "density-bd".
+    columns : dict of int to SortedColumn
+        Columns whose cuts are drawn.
+    session : RefinementSession
+    interval_score : IntervalScore
+    cut_cost : float
+        Cost of a cut as a multiple of ln m for m places of a cut. 1 gives all places together the same prior
+        probability as the column without that cut.
+    """
+
+    graphs: GraphScores
+    columns: dict[int, SortedColumn]
+    session: RefinementSession
+    interval_score: IntervalScore
+    cut_cost: float = 1.0
+
+    def posterior(
+        self, v: int, cuts: NDArray[np.float64], graph: Graph, coded: Sequence[CodedColumn], seed: int
+    ) -> CutPosterior | None:
+        """Return the posterior of a column's cuts, among candidates that contain its present ones.
+
+        The same seed draws the same candidates. None stands for a graph under which no cuts are within the limits on
+        bins and tables.
+        """
+        around = graph.neighbourhood(v, coded)
+        shape = self.session.shapes.get(v)
+        least = self._least_bins(v, graph)
+        most = min(MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
+        if most < least:
+            return None
+        intervals = PricedIntervals(
+            CutProblem(self.columns[v], around, self.interval_score, shape),
+            CutLimits(least, most),
+            shaped=shape is not None and shape.may_be_shaped,
+            incumbent=cuts,
+            generator=np.random.default_rng(seed),
+        )
+        try:
+            return CutPosterior(intervals, cut_cost=self.cut_cost)
+        except GomeaBnError:
+            return None
+
+    def _least_bins(self, v: int, graph: Graph) -> int:
+        """Return 2 for a variable with an edge, which needs two bins, unless all its edges are required ones."""
+        is_free = any(not self.graphs.is_required(p, v) for p in graph.parents[v]) or any(
+            not self.graphs.is_required(v, c) for c in graph.children[v]
+        )
+        return 2 if is_free else 1
+
+
+class CutSums:
+    """Sums over the cuts of one column by its parents and children, given all edges and bins of the others.
+
+    Parameters
+    ----------
+    model : CutModel
+    v : int
+        The column.
+    cuts : ndarray of shape (k,), float64
+        Its present cuts.
+    graph : sequence of sequence of int
+        Parents of every variable; the edges of the column do not matter.
+    coded : sequence of CodedColumn
+        Present codes of all variables; the column's own do not matter.
+    seed : int
+        Seed of the candidate cuts.
+    """
+
+    def __init__(
+        self,
+        model: CutModel,
+        v: int,
+        cuts: NDArray[np.float64],
+        graph: Sequence[Sequence[int]],
+        coded: Sequence[CodedColumn],
+        seed: int,
+    ) -> None:
+        self._model, self._v, self._cuts, self._coded, self._seed = model, v, cuts, coded, seed
+        self._others = without_column(graph, v)
+        self._posteriors: dict[Edges, CutPosterior | None] = {}
+        self._alone: dict[int, float] = {}
+
+    def posterior(self, edges: Edges) -> CutPosterior | None:
+        """Return the posterior of the cuts under edges of the column; None if no cuts are within the limits."""
+        if edges not in self._posteriors:
+            graph = Graph(with_column(self._others, self._v, edges))
+            self._posteriors[edges] = self._model.posterior(
+                self._v, self._cuts, graph, self._coded, self._seed
+            )
+        return self._posteriors[edges]
+
+    def gain(self, edges: Edges, proposed: Edges) -> float:
+        """Return ln of the posterior odds of other edges, -inf if no cuts are within the limits under them."""
+        now, then = self.posterior(edges), self.posterior(proposed)
+        if then is None or now is None:
+            return -np.inf
+        gain = then.log_total - now.log_total
+        # families of children that are none under one of the two
+        gain += sum(self._score_alone(w) for w in edges.children - proposed.children)
+        gain -= sum(self._score_alone(w) for w in proposed.children - edges.children)
+        return gain - (proposed.number - edges.number) * self._model.graphs.scorer.rule.edge_cost
+
+    def _score_alone(self, w: int) -> float:
+        """Return the score of the table of another variable without the column among its parents."""
+        if w not in self._alone:
+            child = self._coded[w]
+            rows, n_rows, _ = joint_codes([self._coded[p] for p in self._others[w]], len(child.codes))
+            counts = np.bincount(rows * child.cardinality + child.codes, minlength=n_rows * child.cardinality)
+            counts = counts.reshape(n_rows, child.cardinality)
+            self._alone[w] = self._model.interval_score.of_counts(counts[counts.any(axis=1)], n_rows)
+        return self._alone[w]
