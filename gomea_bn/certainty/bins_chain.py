@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gomea_bn.certainty.cut_sums import CutModel, CutSums, Edges, with_column, without_column
 from gomea_bn.certainty.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.guided_edges import GuidedEdges
+from gomea_bn.certainty.guided_parents import GuidedParents
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.discretization.base import Cuts
@@ -42,11 +42,11 @@ class BinsModel(CutModel):
     n_edge_proposals : int
         Number of single edges that are proposed to come or go before a draw of a column's cuts.
     n_guided_proposals : int
-        Number of proposals of several edges before such a draw; see `GuidedEdges`.
+        Number of whole parent sets that are proposed before such a draw; see `GuidedParents`.
     """
 
     n_edge_proposals: int = 2
-    n_guided_proposals: int = 2
+    n_guided_proposals: int = 3
 
     @classmethod
     def of(cls, graphs: GraphScores) -> BinsModel:
@@ -77,7 +77,7 @@ class BinsModel(CutModel):
         coded = self.session.coded(cuts)
         guided = None
         if self.n_guided_proposals:
-            guided = GuidedEdges(self.graphs, cuts, self.n_guided_proposals)
+            guided = GuidedParents(self.graphs, cuts, self.n_guided_proposals)
         for v in generator.permutation(list(self.columns)).tolist():
             if stop is not None and stop.is_over:
                 return None

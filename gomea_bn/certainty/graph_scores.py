@@ -104,10 +104,6 @@ class GraphScores:
         required = [[p for p in range(n) if p != v and self.is_required(p, v)] for v in range(n)]
         return list(topological_order(required, self.names))
 
-    def allows(self, parent: int, child: int) -> bool:
-        """Return whether some allowed graph has an edge."""
-        return bool(self.rules.allowed[min(parent, child), max(parent, child), 1 if parent < child else 2])
-
     def is_required(self, parent: int, child: int) -> bool:
         """Return whether every allowed graph has an edge."""
         low, high = min(parent, child), max(parent, child)
