@@ -175,10 +175,6 @@ class CodedColumn:
         self.weight = len(values) / n_observed
         n_gaps = int(self._ranks.distinct_up_to(np.array([n_observed]))[0]) - 1
         self.cut_cost = method.cut_cost * np.log(max(n_gaps, 1))
-        # misfits that leave rows out charge the cuts that the search has found, and not those of the first library
-        self._free_cuts = {
-            policy.cut_points.tobytes() for policy in variable.policies if rule.kind in _LEAVES_OUT
-        }
         self._rule = rule
         self._shape = variable.shape
         self._measures = (False,) if self._shape is None else self._shape.measures
@@ -203,8 +199,7 @@ class CodedColumn:
     def _constants(self, policy: Policy, ends: NDArray[np.int64]) -> tuple[float, float, bool]:
         """Return what `code` returns, for the number of rows below each cut."""
         counts = np.diff(ends, prepend=0, append=self._ranks.n_rows)
-        is_free = not policy.chosen or policy.cut_points.tobytes() in self._free_cuts
-        cost = 0.0 if is_free else self.cut_cost * (policy.n_bins - 1)
+        cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
         edges = np.concatenate(([self._ranks.low], policy.cut_points, [self._ranks.high]))
         constants: dict[bool, float] = {}
         if True in self._measures:

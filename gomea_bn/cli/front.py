@@ -146,7 +146,7 @@ def front(
         float,
         typer.Option(
             min=0,
-            help="Cost of a cut that the search has found, as a multiple of ln(distinct values - 1) nats.",
+            help="Cost of a chosen cut in the misfit left-out, as a multiple of ln(distinct values - 1) nats.",
         ),
     ] = 0.5,
     networks: Annotated[

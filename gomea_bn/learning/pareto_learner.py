@@ -76,12 +76,11 @@ class ParetoBayesNetLearner(FrontParameters):
         closer to the density of new rows, or from the tables of all rows, as in the paper. The shape of a column is
         fitted to all rows, so that "left-out" charges the shape for its effective parameters.
     cut_cost : float
-        Cost of a cut in the search for a single network, as the `cut_cost` of `BayesNetLearner`: a multiple of
-        ln(distinct values - 1) nats. In the misfit "left-out" a cut that the search has found costs 2 + (75 / n)**2
-        times as much for n rows: the rows chose it, also those that are left out of a table, and with few rows this
-        choice misleads more. Cuts of equal frequency (or width) are free there, since no value has moved them. An edge
-        costs 2 (75 / n)**2 times `cut_cost` times ln(varying columns - 1) nats. All these costs are divided by n. The
-        misfit "in-sample" has none.
+        Cost of a chosen cut in the misfit "left-out", as a multiple of ln(distinct values - 1) nats, which is divided
+        by the number n of rows. The rows chose the cuts, also those that are left out of a table. With few rows this
+        choice misleads more: the cost is 1 + (75 / n)**2 times as high, and an edge costs 2 (75 / n)**2 times as many
+        ln(varying columns - 1) nats. The misfit "in-sample" has no such costs. In the search for a single network it is
+        the `cut_cost` of `BayesNetLearner`.
     single_share : float
         Share of the limits for the search for a single network, from 0 to below 1. This search is that of
         `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it

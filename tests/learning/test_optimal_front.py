@@ -248,6 +248,6 @@ def test_choices_cost_more_with_few_rows(n_rows, factor):
         assert problem.scorer.rule.edge_cost == pytest.approx(2 * cut_cost * factor * np.log(3))
         policies = [problem.enter_between_runs(0, cuts, ()), 0, 0, 0, 0]
         misfits.append(evaluate_genotypes(problem, [problem.genotype([], policies)])[0][0, 0])
-    of_a_cut = 0.5 * (2 + factor) * np.log(n_rows - 1)
-    # the other three columns have a cut of equal frequency each, which is free
-    assert misfits[0] - misfits[1] == pytest.approx(len(cuts) * of_a_cut / n_rows)
+    of_a_cut = 0.5 * (1 + factor) * np.log(n_rows - 1)
+    # the first policy of each of the other three columns has one cut
+    assert misfits[0] - misfits[1] == pytest.approx((len(cuts) + 3) * of_a_cut / n_rows)

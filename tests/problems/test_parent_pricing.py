@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -263,7 +264,7 @@ def test_deadline_within_a_round_ends_it():
     for n_asked in (0, 3, 12, 10_000):
         answers = iter([False] * n_asked)
         libraries = ParentLibraries(
-            problem.scorer, problem.edge_rules, everything, lambda answers=answers: next(answers, True)
+            problem.scorer, problem.edge_rules, everything, partial(next, answers, True)
         )
         stop = np.zeros(1, np.uint8)
         libraries.enter_pairs(stop)

@@ -42,10 +42,7 @@ __all__ = ["check_front_learning", "checked_expert", "completed_expert", "front_
 _TIMES_EXPERT = 10.0
 # and as a multiple of the single network's, so that the front goes on beyond that network
 _TIMES_SINGLE = 3.0
-# cost of a cut in a misfit that leaves rows out, as a multiple of its cost in the search for a single network: tables
-# that leave a row out have no prior against cuts that this row has helped to choose
-_TIMES_CUT_COST = 2.0
-# number of rows at which the cost of a cut grows by that of the search for a single network
+# number of rows at which a chosen cut costs twice as much as with very many rows
 _FEW_ROWS = 75.0
 # prices of a free parameter when cuts are priced, as multiples of the (ln n)/2 of BIC: from fine to coarse bins
 _PRICES = (0.2, 0.5, 1.0, 2.0, 4.0)
@@ -146,7 +143,7 @@ def front_problem(
         table.n_rows,
         learner.pseudo_count,
         estimate=learner.misfit,
-        cut_cost=_TIMES_CUT_COST * learner.cut_cost + of_few_rows,
+        cut_cost=learner.cut_cost + of_few_rows,
         edge_cost=2 * of_few_rows * log(max(table.n_varying - 1, 1)),
         growth=growth,
     )
