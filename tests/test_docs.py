@@ -70,10 +70,12 @@ def test_the_guide_to_large_tables_runs(folder):
     guide = (DOCS / "large_tables.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
     exec(code, {})
-    (commands,) = re.findall(r"^```bash\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
-    first, pattern, _ = (line.split("#")[0] for line in commands.splitlines())
+    blocks = re.findall(r"^```bash\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
+    lines = [line.split("#")[0] for block in blocks for line in block.splitlines()]
+    first, pattern, scheduler, *checkpointed = lines
+    assert "--scheduler" in scheduler
     small = ("--max-evaluations", "400", "--seed", "1", "--quiet", "--sample-rows", "1000")
-    for line in (first, pattern.replace("rows/year=2024/", "rows/")):
+    for line in (first, pattern.replace("rows/year=2024/", "rows/"), *checkpointed):
         result = invoke(*shlex.split(line)[1:], *small)
         assert result.exit_code == 0, (line, result.stderr)
 
