@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.cut_sums import CutModel, CutSums, Edges, with_column, without_column
+from gomea_bn.certainty.cut_sums import CutModel, CutSums, with_parents
 from gomea_bn.certainty.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.guided_parents import GuidedParents
@@ -82,16 +82,15 @@ class BinsModel(CutModel):
             if stop is not None and stop.is_over:
                 return None
             sums = CutSums(self, v, drawn[v], graph, coded, int(generator.integers(2**63)))
-            if sums.posterior(Edges.of(graph, v)) is None:
+            if sums.posterior(frozenset(graph[v])) is None:
                 # the network may break the limits on bins, and then keeps its cuts
                 continue
             for _ in range(self.n_edge_proposals):
                 graph = self._with_edge_changed(v, graph, coded, sums, generator)
             if guided is not None:
-                edges = guided.moved(v, self.columns[v], graph, sums, generator)
-                graph = with_column(without_column(graph, v), v, edges)
-            posterior = sums.posterior(Edges.of(graph, v))
-            # only edges with a posterior are accepted
+                graph = with_parents(graph, v, guided.moved(v, self.columns[v], graph, sums, generator))
+            posterior = sums.posterior(frozenset(graph[v]))
+            # only parents with a posterior are accepted
             assert posterior is not None
             drawn[v] = posterior.draw(1, generator)[0]
             coded[v] = coded_bins(self.graphs.table.columns[v].values, drawn[v])
@@ -111,17 +110,17 @@ class BinsModel(CutModel):
         u = int(generator.integers(len(graph)))
         if u == v or self.graphs.is_required(u, v):
             return graph
-        edges = Edges.of(graph, v)
-        proposed = replace(edges, parents=edges.parents ^ {u})
-        if u not in edges.parents:
+        parents = frozenset(graph[v])
+        proposed = parents ^ {u}
+        if u not in parents:
             rules = self.graphs.knowledge_rules
             is_allowed = rules.allowed[min(u, v), max(u, v), 1 if u < v else 2]
             descends = v in reachable(dict(enumerate(graph)), [u])
             is_full = len(graph[v]) == rules.max_indegree
             if not is_allowed or descends or coded[u].cardinality < 2 or is_full:
                 return graph
-        if np.log(generator.random()) < sums.gain(edges, proposed):
-            return with_column(without_column(graph, v), v, proposed)
+        if np.log(generator.random()) < sums.gain(parents, proposed):
+            return with_parents(graph, v, proposed)
         return graph
 
 

@@ -1,8 +1,8 @@
-"""Sums over all cuts of one column, under any parents: what moves of its parents are judged by."""
+"""Sums over all cuts of one column by its parents: proposals of other parents are judged by them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,46 +11,21 @@ from numpy.typing import NDArray
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
-from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
+from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.blanket import ParentSets as Graph
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 
-__all__ = ["MOST_BINS", "CutModel", "CutSums", "Edges", "with_column", "without_column"]
+__all__ = ["MOST_BINS", "CutModel", "CutSums", "with_parents"]
 
 MOST_BINS = 15
 """Largest number of bins of a drawn column: draws take time that grows with it, and with the square of candidates."""
 
 
-@dataclass(frozen=True)
-class Edges:
-    """The edges of one column: its parents and its children."""
-
-    parents: frozenset[int]
-    children: frozenset[int]
-
-    @classmethod
-    def of(cls, graph: Sequence[Sequence[int]], v: int) -> Edges:
-        """Return the edges of a column in a graph, which is given by the parents of every variable."""
-        return cls(frozenset(graph[v]), frozenset(w for w, parents in enumerate(graph) if v in parents))
-
-    @property
-    def number(self) -> int:
-        """Number of edges."""
-        return len(self.parents) + len(self.children)
-
-
-def without_column(graph: Sequence[Sequence[int]], v: int) -> list[list[int]]:
-    """Return the parents of every variable in a graph without the edges of a column."""
-    return [[] if w == v else [p for p in parents if p != v] for w, parents in enumerate(graph)]
-
-
-def with_column(others: Sequence[Sequence[int]], v: int, edges: Edges) -> list[list[int]]:
-    """Return the parents of every variable in a graph to which the edges of a column come."""
-    graph = [[*parents, v] if w in edges.children else list(parents) for w, parents in enumerate(others)]
-    graph[v] = sorted(edges.parents)
-    return graph
+def with_parents(graph: Sequence[Sequence[int]], v: int, parents: Iterable[int]) -> list[list[int]]:
+    """Return the parents of every variable in a graph where one variable has other parents."""
+    return [sorted(parents) if w == v else list(of_w) for w, of_w in enumerate(graph)]
 
 
 @dataclass(frozen=True)
@@ -111,7 +86,7 @@ class CutModel:
 
 
 class CutSums:
-    """Sums over the cuts of one column by its parents and children, given all edges and bins of the others.
+    """Sums over the cuts of one column by its parents, given all other edges and the bins of the other columns.
 
     Parameters
     ----------
@@ -121,7 +96,7 @@ class CutSums:
     cuts : ndarray of shape (k,), float64
         Its present cuts.
     graph : sequence of sequence of int
-        Parents of every variable; the edges of the column do not matter.
+        Parents of every variable; those of the column do not matter.
     coded : sequence of CodedColumn
         Present codes of all variables; the column's own do not matter.
     seed : int
@@ -138,36 +113,22 @@ class CutSums:
         seed: int,
     ) -> None:
         self._model, self._v, self._cuts, self._coded, self._seed = model, v, cuts, coded, seed
-        self._others = without_column(graph, v)
-        self._posteriors: dict[Edges, CutPosterior | None] = {}
-        self._alone: dict[int, float] = {}
+        self._graph = graph
+        self._posteriors: dict[frozenset[int], CutPosterior | None] = {}
 
-    def posterior(self, edges: Edges) -> CutPosterior | None:
-        """Return the posterior of the cuts under edges of the column; None if no cuts are within the limits."""
-        if edges not in self._posteriors:
-            graph = Graph(with_column(self._others, self._v, edges))
-            self._posteriors[edges] = self._model.posterior(
+    def posterior(self, parents: frozenset[int]) -> CutPosterior | None:
+        """Return the posterior of the cuts under parents of the column; None if no cuts are within the limits."""
+        if parents not in self._posteriors:
+            graph = Graph(with_parents(self._graph, self._v, parents))
+            self._posteriors[parents] = self._model.posterior(
                 self._v, self._cuts, graph, self._coded, self._seed
             )
-        return self._posteriors[edges]
+        return self._posteriors[parents]
 
-    def gain(self, edges: Edges, proposed: Edges) -> float:
-        """Return ln of the posterior odds of other edges, -inf if no cuts are within the limits under them."""
-        now, then = self.posterior(edges), self.posterior(proposed)
+    def gain(self, parents: frozenset[int], proposed: frozenset[int]) -> float:
+        """Return ln of the posterior odds of other parents, -inf if no cuts are within the limits under them."""
+        now, then = self.posterior(parents), self.posterior(proposed)
         if then is None or now is None:
             return -np.inf
         gain = then.log_total - now.log_total
-        # families of children that are none under one of the two
-        gain += sum(self._score_alone(w) for w in edges.children - proposed.children)
-        gain -= sum(self._score_alone(w) for w in proposed.children - edges.children)
-        return gain - (proposed.number - edges.number) * self._model.graphs.scorer.rule.edge_cost
-
-    def _score_alone(self, w: int) -> float:
-        """Return the score of the table of another variable without the column among its parents."""
-        if w not in self._alone:
-            child = self._coded[w]
-            rows, n_rows, _ = joint_codes([self._coded[p] for p in self._others[w]], len(child.codes))
-            counts = np.bincount(rows * child.cardinality + child.codes, minlength=n_rows * child.cardinality)
-            counts = counts.reshape(n_rows, child.cardinality)
-            self._alone[w] = self._model.interval_score.of_counts(counts[counts.any(axis=1)], n_rows)
-        return self._alone[w]
+        return gain - (len(proposed) - len(parents)) * self._model.graphs.scorer.rule.edge_cost

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.cut_sums import MOST_BINS, CutSums, Edges
+from gomea_bn.certainty.cut_sums import MOST_BINS, CutSums
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.errors import GomeaBnError
@@ -99,17 +99,13 @@ class GuidedParents:
         graph: Sequence[Sequence[int]],
         sums: CutSums,
         generator: np.random.Generator,
-    ) -> Edges:
-        """Return the edges of a column after some proposals; its cuts in the scorer are then those of the guide."""
-        edges = Edges.of(graph, v)
+    ) -> frozenset[int]:
+        """Return the parents of a column after some proposals; its cuts in the scorer are then those of the guide."""
+        present = frozenset(graph[v])
         guide = self._guide(v, column, graph, generator)
         if guide is None:
-            return edges
-
-        def gain(present: frozenset[int], proposed: frozenset[int]) -> float:
-            return sums.gain(replace(edges, parents=present), replace(edges, parents=proposed))
-
-        return replace(edges, parents=guide.moved(edges.parents, self._n_proposals, gain, generator))
+            return present
+        return guide.moved(present, self._n_proposals, sums.gain, generator)
 
     def _guide(
         self, v: int, column: SortedColumn, graph: Sequence[Sequence[int]], generator: np.random.Generator

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.running import printed_warnings
+from gomea_bn.cli.running import limit, printed_warnings
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted
 
@@ -55,6 +55,41 @@ class AfterSearch:
     probabilities: EdgeProbabilities | None = None
     problem: GomeaBnError | None = None
     problem_options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        confidence: bool,
+        draws_bins: bool,
+        n_repeats: int,
+        n_sweeps: int | None,
+        max_seconds: float | None,
+        checkpoint: Checkpoint | None,
+    ) -> AfterSearch:
+        """Return what the options of the command ask for; None stands for limits that are not given.
+
+        Raises
+        ------
+        GomeaBnError
+            For options of the probabilities without `--confidence`.
+        """
+        given = {
+            "--drawn-bins": draws_bins,
+            "--confidence-seconds": max_seconds is not None,
+            "--confidence-sweeps": n_sweeps is not None,
+        }
+        for option, is_given in given.items():
+            if is_given and not confidence:
+                raise GomeaBnError(f"{option} applies to --confidence, which is not given.")
+        return cls(
+            confidence,
+            draws_bins,
+            n_repeats,
+            n_sweeps=cls.n_sweeps if n_sweeps is None else n_sweeps,
+            max_seconds=cls.max_seconds if max_seconds is None else limit(max_seconds),
+            checkpoint=checkpoint,
+        )
 
     def check(self) -> None:
         """Raise `GomeaBnError` if a checkpoint of a part would be lost, or belongs to other options of this part.

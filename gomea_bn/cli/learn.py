@@ -175,11 +175,21 @@ def learn(
         ),
     ] = False,
     confidence_seconds: Annotated[
-        float, typer.Option(min=0, help="Time limit of --confidence, after the search; 0: none.")
-    ] = 60.0,
+        float | None,
+        typer.Option(
+            min=0,
+            show_default="60",
+            help="With --confidence: its time limit in seconds, after the search; 0: none.",
+        ),
+    ] = None,
     confidence_sweeps: Annotated[
-        int, typer.Option(min=1, help="With --confidence: largest number of sweeps of a sampled chain.")
-    ] = 20_000,
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="20000",
+            help="With --confidence: largest number of sweeps of a sampled chain.",
+        ),
+    ] = None,
     drawn_bins: Annotated[
         bool,
         typer.Option(
@@ -261,14 +271,12 @@ def learn(
             verbose=not quiet,
         )
         saved_search = read_checkpoint(checkpoint, every, resume)
-        if drawn_bins and not confidence:
-            raise GomeaBnError("--drawn-bins applies to --confidence, which is not given.")
-        after_search = AfterSearch(
+        after_search = AfterSearch.of(
             confidence=confidence,
             draws_bins=drawn_bins,
             n_repeats=repeat,
             n_sweeps=confidence_sweeps,
-            max_seconds=limit(confidence_seconds),
+            max_seconds=confidence_seconds,
             checkpoint=saved_search,
         )
         _learn(learner, data, out, reading, saved_search, after_search, quiet=quiet, as_json=as_json)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.certainty import EdgeProbabilities, bins_chain, edge_probabilities, sampled_posterior
-from gomea_bn.certainty.cut_sums import CutSums, Edges, with_column
+from gomea_bn.certainty.cut_sums import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.table import read_table
 from gomea_bn.runtime.threads import StopFlag
@@ -118,7 +118,7 @@ def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(
     assert "bins drawn with the graphs" in str(result)
 
 
-def model_of(data: pd.DataFrame) -> bins_chain.BinsModel:
+def model_of(data: pd.DataFrame, edge_cost: float = 0.0) -> bins_chain.BinsModel:
     return bins_chain.BinsModel.of(
         GraphScores.of(
             network(data),
@@ -127,24 +127,27 @@ def model_of(data: pd.DataFrame) -> bins_chain.BinsModel:
             knowledge=None,
             scoring_method=None,
             equivalent_sample_size=None,
-            edge_cost=0.0,
+            edge_cost=edge_cost,
         )
     )
 
 
-@pytest.mark.parametrize(
-    ("parents", "children"), [((), (1,)), ((), (1, 2)), ((1,), ()), ((1, 2), ()), ((2,), (1,))]
-)
-def test_gains_of_edges_are_ratios_of_sums_over_the_cuts(parents: Any, children: Any) -> None:
+@pytest.mark.parametrize("edge_cost", [0.0, 1.5])
+@pytest.mark.parametrize(("parents", "children"), [((1,), ()), ((2,), ()), ((1, 2), ()), ((2,), (1,))])
+def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(
+    parents: tuple[int, ...], children: tuple[int, ...], edge_cost: float
+) -> None:
     data = frame()
-    model, y_cuts = model_of(data), np.array([5.0])
+    model, y_cuts = model_of(data, edge_cost), np.array([5.0])
     x, y, z = data["x"].to_numpy(), data["y"].to_numpy(), data["z"].cat.codes.to_numpy().astype(np.int64)
     coded = model.session.coded({0: np.array([4.0]), 1: y_cuts})
     # z -> y stays
-    others = [[], [2], []]
+    graph = [[], [2, *([0] if 1 in children else [])], []]
+    # the option is a multiple of ln(n - 1)
+    cost = edge_cost * log(2) * len(parents)
 
-    def log_total(edges: Edges) -> float:
-        graph, terms = with_column(others, 0, edges), []
+    def log_total(of_x: frozenset[int]) -> float:
+        graph_of_x, terms = with_parents(graph, 0, of_x), []
         for cuts in all_cuts(x):
             codes = [
                 np.searchsorted(cuts, x).astype(np.int64),
@@ -152,18 +155,19 @@ def test_gains_of_edges_are_ratios_of_sums_over_the_cuts(parents: Any, children:
                 z,
             ]
             cards = [len(cuts) + 1, 2, 2]
-            if len(cuts) or not edges.number:
+            if len(cuts) or not (of_x or children):
                 widths = np.diff(np.concatenate(([x.min()], cuts, [x.max()])))
-                score = sum(family_score(codes, cards, v, graph[v]) for v in range(3))
+                score = sum(family_score(codes, cards, v, graph_of_x[v]) for v in range(3))
                 terms.append(
                     score - float(np.log(widths)[codes[0]].sum()) - len(cuts) * log(len(np.unique(x)) - 1)
                 )
         return float(np.logaddexp.reduce(terms))
 
-    sums = CutSums(model, 0, np.array([4.0]), others, coded, seed=1)
-    without, wanted = Edges.of(others, 0), Edges(frozenset(parents), frozenset(children))
-    assert sums.gain(without, wanted) == pytest.approx(log_total(wanted) - log_total(without), abs=1e-9)
-    assert sums.gain(wanted, without) == pytest.approx(log_total(without) - log_total(wanted), abs=1e-9)
+    sums = CutSums(model, 0, np.array([4.0]), graph, coded, seed=1)
+    without, wanted = frozenset[int](), frozenset(parents)
+    gain = log_total(wanted) - log_total(without) - cost
+    assert sums.gain(without, wanted) == pytest.approx(gain, abs=1e-9)
+    assert sums.gain(wanted, without) == pytest.approx(-gain, abs=1e-9)
 
 
 def test_a_stop_during_a_draw_leaves_the_chain_as_it_was() -> None:

@@ -649,10 +649,16 @@ def test_learn_draws_bins_with_the_graphs(table, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.stderr
     assert "bins drawn with the graphs" in result.stdout
     assert json.loads((tmp_path / "run" / "run.json").read_text())["confidence"]["has_drawn_bins"]
-    result = learn(table, *FURTHER, "--drawn-bins")
+
+
+@pytest.mark.parametrize(
+    "options", [["--drawn-bins"], ["--confidence-seconds", "3"], ["--confidence-sweeps", "2"]]
+)
+def test_options_of_confidence_are_refused_without_it(table, options):
+    result = learn(table, *FURTHER, *options)
     assert (result.exit_code, result.stderr) == (
         2,
-        "Error: --drawn-bins applies to --confidence, which is not given.\n",
+        f"Error: {options[0]} applies to --confidence, which is not given.\n",
     )
 
 
