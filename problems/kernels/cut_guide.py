@@ -29,7 +29,9 @@ class CutGuide(NamedTuple):
 def _bucket(value: float, guide: CutGuide) -> np.uint32:
     """Return the bucket of a value; it never falls from one value to a larger one."""
     distance = (value - guide.centre) * guide.scale
-    share = 1.0 + distance / (1.0 + abs(distance))
+    # every step is rounded in the order of the values, which the quotient d / (1 + |d|) is not
+    side = 1.0 / (1.0 + abs(distance))
+    share = 2.0 - side if distance > 0.0 else side
     return np.uint32(0.5 * (guide.below.shape[0] - 2) * share)
 
 
