@@ -14,7 +14,7 @@ from gomea_bn.large.counts import CountPlan, LocalCounter, View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts
 from gomea_bn.large.on_dask import DaskCounter
 from gomea_bn.large.scores import dirichlet_score
-from gomea_bn.large.survey import sample_of, sampled_rows, survey
+from gomea_bn.large.survey import Sampled, sample_of, sampled_rows, survey
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -108,6 +108,16 @@ def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:
     assert len(merged) == len(sample) == len(sample.drop_duplicates())
     everything = sampled_rows([3, 0, 4], 100, seed=1)
     assert [part.tolist() for part in everything] == [[0, 1, 2], [], [0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("values", [np.arange(40.0), np.arange(40), pd.date_range("2024", periods=40)])
+def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
+    full = pd.DataFrame({"x": values, "y": np.arange(40.0)})
+    untyped = pd.DataFrame({"x": np.full(9, None, object), "y": np.arange(9.0)})
+    positions = [np.array([5]), np.array([2])]
+    sample = sample_of([Sampled(untyped.iloc[[5]], 9), Sampled(full, 40)], positions)
+    assert sample["x"].min() == values[0]
+    assert sample["x"].max() == values[-1]
 
 
 @pytest.mark.parametrize("least", [2, 150])

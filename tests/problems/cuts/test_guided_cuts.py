@@ -20,8 +20,12 @@ COLUMNS = {
     "tiny": np.abs(NORMAL) * 1e-320,
     "two values": np.where(NORMAL > 0, 1.0, -5.0),
     # 1 + d rounds up and down in turn here, d being the distance from the centre in units of the spread
-    "neighbours at 2**53 spreads": np.where(NORMAL > 1, 2.0**53 + 2 * np.arange(5_000), np.arange(5_000) % 3 - 1.0),
-    "neighbours at -2**53 spreads": np.where(NORMAL > 1, -(2.0**53) - 2 * np.arange(5_000), np.arange(5_000) % 3 - 1.0),
+    "neighbours at 2**53 spreads": np.where(
+        NORMAL > 1, 2.0**53 + 2 * np.arange(5_000), np.arange(5_000) % 3 - 1.0
+    ),
+    "neighbours at -2**53 spreads": np.where(
+        NORMAL > 1, -(2.0**53) - 2 * np.arange(5_000), np.arange(5_000) % 3 - 1.0
+    ),
 }
 
 
