@@ -110,12 +110,13 @@ def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:
     assert [part.tolist() for part in everything] == [[0, 1, 2], [], [0, 1, 2, 3]]
 
 
-@pytest.mark.parametrize("values", [np.arange(40.0), np.arange(40), pd.date_range("2024", periods=40)])
+@pytest.mark.parametrize("values", [np.arange(2000.0), np.arange(2000), pd.date_range("2000", periods=2000)])
 def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
-    full = pd.DataFrame({"x": values, "y": np.arange(40.0)})
-    untyped = pd.DataFrame({"x": np.full(9, None, object), "y": np.arange(9.0)})
+    # the extreme values lie in the middle of the piece
+    full = pd.DataFrame({"x": values[np.roll(np.arange(2000), 900)], "y": 0.0})
+    untyped = pd.DataFrame({"x": np.full(9, None, object), "y": 0.0})
     positions = [np.array([5]), np.array([2])]
-    sample = sample_of([Sampled(untyped.iloc[[5]], 9), Sampled(full, 40)], positions)
+    sample = sample_of([Sampled(untyped.iloc[[5]], 9), Sampled(full, 2000)], positions)
     assert sample["x"].min() == values[0]
     assert sample["x"].max() == values[-1]
 
