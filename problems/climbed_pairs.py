@@ -60,9 +60,10 @@ def widened_pairs(
     """Return some pairs and those that they lack around the graph of a local search, in a few rounds.
 
     A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
-    in place of each of its parents. A ranking before any search is filled by variables that tell the same; given one of
-    them as a parent, the others gain little. The last graph is improved by kicks until many gain
-    nothing, and so is one of parents added one at a time; the better one counts.
+    in place of each of its parents. A ranking before any search is filled by variables that predict a column equally
+    well; given one of them as a parent, the others gain little. The last graph is improved by kicks until many gain
+    nothing. A second graph, whose parents were added one at a time, is improved in the same way, and the better one
+    counts.
 
     Parameters
     ----------

@@ -31,13 +31,13 @@ class Guide:
 
     Attributes
     ----------
-    parents : list of frozenset of int
-        Parent sets.
+    members : ndarray of shape (n_sets, n_variables), bool
+        Members of the parent sets.
     log_weights : ndarray of shape (n_sets,), float64
         ln of their probabilities, up to a constant.
     """
 
-    parents: list[frozenset[int]]
+    members: NDArray[np.bool_]
     log_weights: NDArray[np.float64]
 
     def moved(
@@ -53,18 +53,21 @@ class Guide:
         the odds of proposing the two sets (an independence sampler: Hastings 1970), so that any guide leaves the
         posterior as it is.
         """
-        if present not in self.parents:
+        wanted = np.zeros(self.members.shape[1], np.bool_)
+        wanted[list(present)] = True
+        positions = np.flatnonzero((self.members == wanted).all(axis=1))
+        if not len(positions):
             return present
-        position = self.parents.index(present)
+        position, parents = int(positions[0]), present
         weights = np.exp(self.log_weights - self.log_weights.max())
         for k in generator.choice(len(weights), n_proposals, p=weights / weights.sum()).tolist():
             if k == position:
                 continue
             odds_of_proposals = self.log_weights[k] - self.log_weights[position]
-            log_odds = gain(self.parents[position], self.parents[k]) - odds_of_proposals
-            if np.log(generator.random()) < log_odds:
-                position = k
-        return self.parents[position]
+            proposed = frozenset(np.flatnonzero(self.members[k]).tolist())
+            if np.log(generator.random()) < gain(parents, proposed) - odds_of_proposals:
+                position, parents = k, proposed
+        return parents
 
 
 class GuidedParents:
@@ -121,5 +124,4 @@ class GuidedParents:
             return None
         descendants = list(reachable(dict(enumerate(Graph(graph).children)), [v]))
         fits = np.asarray(~sets.members[:, descendants].any(axis=1))
-        parents = [frozenset(np.flatnonzero(row).tolist()) for row in sets.members[fits]]
-        return Guide(parents, power * sets.scores[fits])
+        return Guide(sets.members[fits], power * sets.scores[fits])

@@ -1,4 +1,4 @@
-"""What counts over all rows have told: the part of learning from pieces that a checkpoint keeps."""
+"""Scores and cuts that counts over all rows gave: the part of learning from pieces that a checkpoint keeps."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BestCuts:
 
 @dataclass(frozen=True)
 class CodedRows:
-    """What a coding has told.
+    """Scores and best cuts that are known under one coding.
 
     Attributes
     ----------

@@ -89,7 +89,7 @@ def learn_from_pieces(
     source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
         See `pieces.pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
     checkpoint : Checkpoint, path or None
-        Folder for checkpoints of the search on the sample, and of what passes over all rows have told.
+        Folder for checkpoints of the search on the sample, and of the scores that passes over all rows gave.
     announce : callable, optional
         Receives a line on every step.
 
@@ -210,7 +210,7 @@ class _Fit:
         return self.seconds_before + perf_counter() - self.began
 
     def _state(self) -> State:
-        """Return what a resumed run needs beside the search on the sample."""
+        """Return what a resumed run needs in addition to the search on the sample."""
         return {
             "sample": self.sample_digest,
             "seconds": self._seconds,
