@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
 from sys import float_info
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,6 +100,13 @@ class _Message(Exception):
 
     def __str__(self) -> str:
         return self.text()
+
+    def within(self, data: str) -> Self:
+        """Return the same message after words that name the data it is about; one about an option stays as it is."""
+        if self.is_about_option:
+            return self
+        parts, *advice = self.args
+        return type(self)([data, *([parts] if isinstance(parts, str) else parts)], *advice)
 
     @property
     def is_about_option(self) -> bool:

@@ -48,9 +48,11 @@ def observed_counts(
     axes : sequence of int
         Members of the result, ascending.
     """
-    kept = tuple(slice(view.cardinality) if axis in axes else slice(None) for axis, view in enumerate(views))
+    observed = tuple(
+        slice(view.cardinality) if axis in axes else slice(None) for axis, view in enumerate(views)
+    )
     others = tuple(axis for axis in range(counts.ndim) if axis not in axes)
-    return np.asarray(counts[kept].sum(axis=others))
+    return np.asarray(counts[observed].sum(axis=others))
 
 
 def counts_of_term(counts: NDArray[np.int64], views: Sequence[View], term: Term) -> NDArray[np.int64]:

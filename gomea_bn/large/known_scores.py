@@ -63,7 +63,7 @@ class BestCuts:
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Scores and best cuts that are known under one coding.
+    """Log densities and numbers of rows by cell, of all rows under one coding.
 
     Attributes
     ----------

@@ -296,7 +296,12 @@ class _Fit:
         self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
         missing = "drop" if self.learner.missing == "drop" else "keep"
         kinds, max_levels = self.learner.kinds, self.learner.max_levels
-        table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+        try:
+            table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+        except GomeaBnError as error:
+            if len(frame) == self.n_rows:
+                raise
+            raise error.within(f"In a sample of {len(frame):,} of {self.n_rows:,} rows: ") from error
         if self.learner.missing == "error":
             numbers = np.array([column.n_missing for column in table.columns])
             check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")

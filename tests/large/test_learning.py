@@ -463,8 +463,12 @@ def test_a_damaged_file_is_named(frame, learner, tmp_path) -> None:
 
 def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, learner) -> None:
     nested = frame.assign(both=[[1, 2]] * len(frame))
-    with pytest.raises(GomeaBnError, match="Column 'both' must hold numbers"):
+    with pytest.raises(
+        GomeaBnError, match=r"^In a sample of 1,\d\d\d of 6,000 rows: Column 'both' must hold numbers"
+    ):
         learn_from_pieces(learner, [nested])
+    with pytest.raises(GomeaBnError, match=r"^Column 'both' must hold numbers"):
+        learn_from_pieces(replace(learner, sample_rows=6_000), [nested])
     searched = []
     gap = frame.copy()
     gap.loc[5_432, "X2"] = np.nan
