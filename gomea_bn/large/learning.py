@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.large.available import observed_counts
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.coded_table import CodedTable
-from gomea_bn.large.counts import FamilyCounter
+from gomea_bn.large.counters.plan import FamilyCounter
 from gomea_bn.large.known_scores import KnownScores
 from gomea_bn.large.moves import SearchRules
 from gomea_bn.large.opening import (

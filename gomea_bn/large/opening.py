@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from gomea_bn.data.pieces import files_digest, pieces_of
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Setting
-from gomea_bn.large.counts import FamilyCounter, LocalCounter
-from gomea_bn.large.on_dask import DaskCounter
+from gomea_bn.large.counters.local import LocalCounter
+from gomea_bn.large.counters.on_dask import DaskCounter
+from gomea_bn.large.counters.plan import FamilyCounter
 from gomea_bn.large.survey import sample_of, sampled_rows
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.threads import thread_count

@@ -40,9 +40,10 @@ from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
 from gomea_bn.data.pieces import pieces_of
 from gomea_bn.data.table import Table
 from gomea_bn.large.cells import Coding
-from gomea_bn.large.counts import CountPlan, FamilyCounter, LocalCounter, View
+from gomea_bn.large.counters.local import LocalCounter
+from gomea_bn.large.counters.on_dask import DaskCounter
+from gomea_bn.large.counters.plan import CountPlan, FamilyCounter, View
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
-from gomea_bn.large.on_dask import DaskCounter
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.family_scorer import Family
