@@ -66,6 +66,8 @@ def main() -> None:
             gpu = GpuCounter(local, most_bytes=most_bytes, batch_bytes=batch_bytes, n_threads=n_threads)
             again = gpu.code(coding)
             assert (again.n_rows, again.n_missing.tolist()) == (coded.n_rows, coded.n_missing.tolist())
+            assert bool(gpu._streamed) == (most_bytes is not None)
+            assert bool(gpu._resident) == (most_bytes != 0)
             # a second pass must find the cells as the first one did
             for _ in range(1 + (plan is short)):
                 np.testing.assert_array_equal(gpu.count(plan), expected)

@@ -15,9 +15,12 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, Checkpoint
+from gomea_bn.data.pieces import FramePiece
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.large import opening
+from gomea_bn.large.cells import Coding
 from gomea_bn.large.counters import on_gpu
+from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.plan import CountPlan
 from gomea_bn.large.learning import learn_from_pieces
 
@@ -83,9 +86,24 @@ def test_a_machine_without_a_gpu_is_an_error_of_one_line(without_gpu, monkeypatc
     monkeypatch.setattr(on_gpu, "find_spec", lambda name: object())
     with pytest.raises(GomeaBnError, match=r"^device='gpu' needs an NVIDIA GPU .* none can be used\.$"):
         on_gpu.usable_cuda()
-    without_gpu.cuda_error = lambda: ImportError("\nNo driver was found.\nInstall one.")
+    without_gpu.cuda_error = lambda: "\nNo driver was found.\nInstall one."
     with pytest.raises(GomeaBnError, match=r"none can be used: No driver was found\.$"):
         on_gpu.usable_cuda()
+
+
+@needs_numba_cuda
+def test_pieces_without_rows_take_no_memory_of_a_gpu(frame, monkeypatch) -> None:
+    memory = SimpleNamespace(get_memory_info=lambda: SimpleNamespace(free=2**30))
+    # a GPU that has no memory to give
+    cuda = SimpleNamespace(is_available=lambda: True, current_context=lambda: memory)
+    monkeypatch.setattr(on_gpu, "import_module", lambda name: cuda)
+    with LocalCounter([FramePiece(frame.iloc[:0])], 1, 0) as local:
+        assert (
+            on_gpu.GpuCounter(local)
+            .code(Coding(("x", "k"), {"x": np.zeros(1)}, {"k": ("high", "low")}))
+            .n_rows
+            == 0
+        )
 
 
 @needs_numba_cuda

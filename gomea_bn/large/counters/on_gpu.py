@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,13 +52,10 @@ def usable_cuda() -> Any:
         # numba alone has parts of it, which need an installed CUDA
         if find_spec("numba_cuda") is None:
             raise needs_extra
-        reason = cuda.cuda_error()
+        error = cuda.cuda_error()
+        reason = "." if error is None else f": {first_line(error)}"
         raise GomeaBnError(
-            [
-                Option("device", "gpu"),
-                " needs an NVIDIA GPU and its driver, and none can be used"
-                + ("." if reason is None else f": {first_line(reason)}"),
-            ]
+            [Option("device", "gpu"), f" needs an NVIDIA GPU and its driver, and none can be used{reason}"]
         )
     return cuda
 
@@ -143,7 +141,9 @@ class GpuCounter:
         if not n_families:
             return totals
         arguments = _kernel_arguments(plan)
-        with _clear_errors():
+        with _clear_errors(), warnings.catch_warnings():
+            # few rows and families cannot fill a GPU
+            warnings.filterwarnings("ignore", message="Grid size")
             on_gpu = [self._cuda.to_device(array) for array in (*arguments, totals)]
             for batch in chain(self._resident, self._sent(self._streamed)):
                 add_family_counts[(n_families, batch.n_blocks), self._n_threads](
@@ -153,10 +153,10 @@ class GpuCounter:
 
     def _sent(self, pieces: Sequence[CodedPiece]) -> Iterator[_Batch]:
         """Send the cells of pieces to the GPU, a batch of whole blocks at a time."""
-        if not pieces:
+        total = sum(piece.n_bytes for piece in pieces)
+        if not total:
             return
-        largest_block = BLOCK_ROWS * pieces[0].n_columns
-        n_bytes = min(sum(piece.n_bytes for piece in pieces), max(self._batch_bytes, largest_block))
+        n_bytes = min(total, max(self._batch_bytes, BLOCK_ROWS * pieces[0].n_columns))
         # memory that is never paged out is sent several times as fast
         space = self._cuda.pinned_array(n_bytes, np.uint8)
         starts: list[int] = []
