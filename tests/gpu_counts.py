@@ -51,7 +51,8 @@ def main() -> None:
     # most rows are equal in a column, so that threads meet in a cell
     frame.loc[generator.random(ROWS) < 0.9, "x1"] = 0.0
     frame.loc[generator.random(ROWS) < 0.2, ["x2", "x4"]] = np.nan
-    coding = Coding(tuple(frame.columns), {f"x{v}": np.arange(n - 1) + 0.5 for v, n in enumerate(CELLS)}, {})
+    boundaries = {f"x{v}": np.arange(0.5, n - 1) for v, n in enumerate(CELLS)}
+    coding = Coding(tuple(frame.columns), boundaries, {})
     pieces = [FramePiece(frame.iloc[a:b]) for a, b in pairwise(ENDS)]
     whole, short = plans()
     with LocalCounter(pieces, 1, BYTES // 2) as local:

@@ -122,7 +122,7 @@ class GpuCounter:
         """Read all rows, and send to the GPU the cells that fit; see `FamilyCounter`."""
         self._resident, self._streamed = [], []
         coded = self._local.code(coding)
-        resident = []
+        resident: list[CodedPiece] = []
         n_bytes = 0
         for piece in self._local.coded_pieces:
             is_resident = n_bytes + piece.n_bytes <= self._most_bytes
@@ -176,8 +176,12 @@ class GpuCounter:
 
     def _batch(self, cells: NDArray[np.uint8], starts: Sequence[int], rows: Sequence[int]) -> _Batch:
         """Return a copy of some blocks on the GPU; `cells` can be filled again afterwards."""
-        on_gpu = [self._cuda.to_device(array) for array in (cells, np.array(starts), np.array(rows))]
-        return _Batch(*on_gpu, len(rows))
+        return _Batch(
+            self._cuda.to_device(cells),
+            self._cuda.to_device(np.array(starts, np.int64)),
+            self._cuda.to_device(np.array(rows, np.int64)),
+            len(rows),
+        )
 
 
 def _kernel_arguments(plan: CountPlan) -> tuple[NDArray[Any], ...]:
