@@ -13,7 +13,7 @@ from command_line import heavy_imports_of_help, invoke, ok, refused, searching
 from front_examples import example_front, small_frame
 
 from gomea_bn import ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner, averaged_misfits
-from gomea_bn.cli.front import front
+from gomea_bn.cli.commands.front import front
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.folder import read_front, write_front
 
@@ -416,7 +416,7 @@ def test_a_pipe_that_nobody_reads_does_not_cost_the_front(stand_in, data, tmp_pa
     def closed(*arguments):
         raise BrokenPipeError
 
-    monkeypatch.setattr("gomea_bn.cli.front._report", closed)
+    monkeypatch.setattr("gomea_bn.cli.commands.front._report", closed)
     assert invoke("front", data, "--out", tmp_path / "front").exit_code == 1
     assert len(read_front(tmp_path / "front")) == 9
 

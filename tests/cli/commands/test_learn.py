@@ -28,8 +28,8 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.certainty import bins_chain, sampled_posterior
-from gomea_bn.cli import learn as _cli_learn
 from gomea_bn.cli import option_texts
+from gomea_bn.cli.commands import learn as _cli_learn
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.formats.bif_reader import read_bif
@@ -467,7 +467,7 @@ def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
 
 
 def test_the_launcher_is_the_same_command(table, capsys):
-    script = runpy.run_path(str(Path(__file__).resolve().parent.parent.parent / "scripts" / "run_so.py"))
+    script = runpy.run_path(str(Path(__file__).resolve().parents[3] / "scripts" / "run_so.py"))
     with pytest.raises(SystemExit) as ended:
         script["main"]([str(table), *QUICK, "--quiet"])
     assert ended.value.code == 0
@@ -478,7 +478,7 @@ def test_the_launcher_is_the_same_command(table, capsys):
 
 
 def test_the_demo_says_what_the_network_is_worth(tmp_path, capsys):
-    demo = runpy.run_path(str(Path(__file__).resolve().parent.parent.parent / "scripts" / "demo_wine.py"))
+    demo = runpy.run_path(str(Path(__file__).resolve().parents[3] / "scripts" / "demo_wine.py"))
     demo["main"](["--out", str(tmp_path / "wine"), "--seconds", "0.3"])
     printed = capsys.readouterr().out
     assert {path.name for path in (tmp_path / "wine").iterdir()} == FILES - {"run.json"}

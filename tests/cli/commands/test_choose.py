@@ -20,7 +20,7 @@ from gomea_bn.front.decision import Decision
 from gomea_bn.front.folder import read_front, write_front
 from gomea_bn.metrics.comparison import compare
 
-SCRIPTS = Path(__file__).resolve().parent.parent.parent / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 
 
 @pytest.fixture(scope="module")
