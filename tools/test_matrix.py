@@ -23,7 +23,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 TESTS = (
     "tests/data/test_table.py",
     "tests/network/test_graph.py",
-    "tests/network/test_summary.py",
+    "tests/network/formats/test_summary.py",
     "tests/test_public_names.py",
     "tests/cli/test_plain_help.py",
     "tests/test_readme.py",

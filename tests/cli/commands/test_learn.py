@@ -32,7 +32,7 @@ from gomea_bn.cli import option_texts
 from gomea_bn.cli.commands import learn as _cli_learn
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.metrics.distances import histogram_baseline
-from gomea_bn.network.formats.bif_reader import read_bif
+from gomea_bn.network.formats.discrete.bif_reader import read_bif
 from gomea_bn.runtime.environment import cpu_name
 
 FILES = {"network.json", "network.bif", "network.dot", "run.json"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gomea_bn.data.files.headers import column_names
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.discrete import FileVariable, file_variables, table_of_numbers
+from gomea_bn.network.formats.discrete.file_variables import FileVariable, file_variables, table_of_numbers
 from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.runtime.files.atomic_files import write_text
 

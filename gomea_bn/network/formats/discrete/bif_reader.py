@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.formats.discrete import FileVariable, checked_table, network_of
+from gomea_bn.network.formats.discrete.file_variables import FileVariable, checked_table, network_of
 from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
 
 __all__ = ["bif_variables", "parse_bif", "read_bif"]

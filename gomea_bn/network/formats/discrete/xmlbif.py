@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.discrete import (
+from gomea_bn.network.formats.discrete.file_variables import (
     FileVariable,
     bin_names,
     distinct_names,
@@ -17,8 +17,8 @@ from gomea_bn.network.formats.discrete import (
     plain_text,
     table_of_numbers,
 )
+from gomea_bn.network.formats.discrete.xml_tree import Element, child_text, xml_tree
 from gomea_bn.network.formats.of_tables import for_export
-from gomea_bn.network.formats.xml_tree import Element, child_text, xml_tree
 from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.files.text_files import prefixed_errors
 

@@ -16,8 +16,8 @@ from pgmpy.readwrite import BIFReader
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.formats.bif import safe_names
-from gomea_bn.network.formats.bif_reader import parse_bif, read_bif
+from gomea_bn.network.formats.discrete.bif import safe_names
+from gomea_bn.network.formats.discrete.bif_reader import parse_bif, read_bif
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 

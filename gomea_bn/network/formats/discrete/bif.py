@@ -10,7 +10,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gomea_bn.network.formats.discrete import FileVariable, bin_names, distinct_names, file_variables
+from gomea_bn.network.formats.discrete.file_variables import (
+    FileVariable,
+    bin_names,
+    distinct_names,
+    file_variables,
+)
 from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.runtime.files.atomic_files import write_text
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.discrete import (
+from gomea_bn.network.formats.discrete.file_variables import (
     FileVariable,
     ascii_text,
     bin_names,
