@@ -27,7 +27,7 @@ from gomea_bn import (
     cut_gains,
     read_table,
 )
-from gomea_bn.certainty import bins_chain, sampled_posterior
+from gomea_bn.certainty.chains import bins_chain, sampled_posterior
 from gomea_bn.cli import option_texts
 from gomea_bn.cli.commands import learn as _cli_learn
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gomea_bn.certainty.guided_parents import Guide
+from gomea_bn.certainty.chains.guided_parents import Guide
 
 SETS = [frozenset(), frozenset({1}), frozenset({2}), frozenset({1, 2})]
 MEMBERS = np.array([[v in parents for v in range(4)] for parents in SETS])

@@ -17,8 +17,9 @@ from checkpoint_examples import killed_and_resumed
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
-from gomea_bn.certainty import EdgeProbabilities, bins_chain, edge_probabilities, sampled_posterior
-from gomea_bn.certainty.cut_sums import CutSums, with_parents
+from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
+from gomea_bn.certainty.chains import bins_chain, sampled_posterior
+from gomea_bn.certainty.chains.cut_sums import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.table import read_table
 from gomea_bn.runtime.threads import StopFlag

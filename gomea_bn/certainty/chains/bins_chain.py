@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.cut_sums import CutModel, CutSums, with_parents
-from gomea_bn.certainty.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
+from gomea_bn.certainty.chains.cut_sums import CutModel, CutSums, with_parents
+from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
+from gomea_bn.certainty.chains.guided_parents import GuidedParents
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.guided_parents import GuidedParents
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
 from gomea_bn.discretization.base import Cuts

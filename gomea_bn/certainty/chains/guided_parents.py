@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.cut_sums import MOST_BINS, CutSums
+from gomea_bn.certainty.chains.cut_sums import MOST_BINS, CutSums
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.errors import GomeaBnError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from certainty_examples import graphs
 
-from gomea_bn.certainty.graph_chain import GraphChain, chain_families
+from gomea_bn.certainty.chains.graph_chain import GraphChain, chain_families
 from gomea_bn.certainty.kernels import sweep
 from gomea_bn.certainty.parent_sets import ParentSets
 

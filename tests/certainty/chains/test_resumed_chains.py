@@ -7,7 +7,8 @@ import pytest
 from checkpoint_examples import killed_and_resumed
 
 from gomea_bn import Checkpoint, DiscretizedBayesNet, GomeaBnError
-from gomea_bn.certainty import EdgeProbabilities, edge_probabilities, sampled_posterior
+from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
+from gomea_bn.certainty.chains import sampled_posterior
 from gomea_bn.data.table import read_table
 
 

@@ -10,8 +10,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.bins_chain import SWEEPS_PER_DRAW, BinsChain, BinsModel
-from gomea_bn.certainty.graph_chain import MARGIN, GraphChain, chain_families
+from gomea_bn.certainty.chains.bins_chain import SWEEPS_PER_DRAW, BinsChain, BinsModel
+from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
