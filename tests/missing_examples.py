@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from oracles import slow_family_score
 
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family
-from gomea_bn.problems.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),

@@ -17,10 +17,10 @@ from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
 from gomea_bn.problems.cuts.pricing import CutPricer, Pricing
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, LibraryGrowth
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 
 

@@ -10,8 +10,8 @@ from oracles import slow_family_score
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family
-from gomea_bn.problems.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 
 def slow_refined_score(network: DiscretizedBayesNet, frame: pd.DataFrame, method: str) -> float:

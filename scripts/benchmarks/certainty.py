@@ -37,7 +37,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.experiments.confidence import area_under_curve, calibration_error
 from gomea_bn.experiments.judge import network_score
 from gomea_bn.experiments.tables import published_network
-from gomea_bn.problems.screening import AUTO_CANDIDATES, UNSCREENED_VARIABLES
+from gomea_bn.problems.parents.screening import AUTO_CANDIDATES, UNSCREENED_VARIABLES
 
 EQUIVALENT_SAMPLE_SIZE = 1.0
 MAX_INDEGREE = 3

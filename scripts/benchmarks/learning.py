@@ -39,9 +39,9 @@ from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.experiments.judge import network_score
 from gomea_bn.experiments.tables import published_network
 from gomea_bn.learning.warm_up import compile_kernels
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.simulation.random_networks import random_network
 
 EQUIVALENT_SAMPLE_SIZE = 10.0

@@ -15,7 +15,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.blanket import ParentSets as Graph
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.family_scorer import LibraryGrowth
+from gomea_bn.problems.scoring.family_scorer import LibraryGrowth
 
 __all__ = ["Guide", "GuidedParents"]
 

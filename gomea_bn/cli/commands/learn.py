@@ -304,7 +304,7 @@ def _learn(
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record
     from gomea_bn.learning.warm_up import compile_kernels
-    from gomea_bn.problems.scores import scoring_method
+    from gomea_bn.problems.scoring.scores import scoring_method
 
     check_density(learner.density, learner.line)
     try:

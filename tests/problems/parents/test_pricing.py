@@ -15,8 +15,6 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.problems import parent_pricing, screening
-from gomea_bn.problems.climbed_pairs import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
     ParentSetTable,
@@ -24,9 +22,11 @@ from gomea_bn.problems.kernels.insertion import (
     choose_sets,
     reinsert_all,
 )
-from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.variable_orders import Parents, chain
+from gomea_bn.problems.parents import pricing, screening
+from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
+from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
+from gomea_bn.problems.parents.variable_orders import Parents, chain
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 NEVER = np.zeros(1, np.uint8)
 DEPTHS = (0, 1, 1_000)
@@ -54,7 +54,7 @@ def empty(problem):
 def chained(request, monkeypatch):
     """Let graphs of few variables be improved by moves of chains too, or not."""
     if request.param:
-        monkeypatch.setattr(parent_pricing, "_FEWEST_CHAINED", 0)
+        monkeypatch.setattr(pricing, "_FEWEST_CHAINED", 0)
 
 
 def slow_choice(table, order):

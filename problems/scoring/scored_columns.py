@@ -21,7 +21,7 @@ from gomea_bn.problems.kernels.score_rules import (
     ScoreRule,
     score_counts,
 )
-from gomea_bn.problems.scores import ScoringMethod
+from gomea_bn.problems.scoring.scores import ScoringMethod
 
 __all__ = ["CodedColumn", "ScoredVariable"]
 

@@ -16,13 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.chain_search import ChainSearch
-from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, reinsert_all
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.parents.chain_search import ChainSearch
+from gomea_bn.problems.parents.variable_orders import Arc, Parents, arcs_of, random_order
 from gomea_bn.problems.refiner import Refiner, ValuesInUse
-from gomea_bn.problems.scores import rounding
-from gomea_bn.problems.variable_orders import Arc, Parents, arcs_of, random_order
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
+from gomea_bn.problems.scoring.scores import rounding
 
 __all__ = ["ParentLibraries", "ParentPricer"]
 

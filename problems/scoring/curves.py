@@ -11,17 +11,17 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.problems.curve_functions import LevelFunctions, SmoothFunctions
 from gomea_bn.problems.cuts.guided_cuts import cut_guide, read_only
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
 from gomea_bn.problems.kernels.cut_guide import CutGuide, fill_functions
+from gomea_bn.problems.scoring.curve_functions import LevelFunctions, SmoothFunctions
 from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads, one_blas_thread
 
 if TYPE_CHECKING:
     from gomea_bn.problems.cuts.quantile_cells import QuantileCells
     from gomea_bn.problems.cuts.shape import ColumnShape
-    from gomea_bn.problems.scored_columns import ScoredVariable
+    from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 __all__ = ["curve_data", "curves_of_views", "new_curve_scratch", "no_curves", "normal_scores"]
 

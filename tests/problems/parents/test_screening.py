@@ -36,13 +36,13 @@ from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.problems import screening
 from gomea_bn.problems.base import set_gene, undo
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial, reaches
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.screening import Screening, candidate_pairs
+from gomea_bn.problems.parents import screening
+from gomea_bn.problems.parents.screening import Screening, candidate_pairs
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.structure import StructureProblem
 
 WIDE = [63, 64, 65, 100, 127, 128, 129, 130]

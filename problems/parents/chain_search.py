@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, reinsert_all
-from gomea_bn.problems.scores import is_gain, rounding
-from gomea_bn.problems.variable_orders import Parents, chain
+from gomea_bn.problems.parents.variable_orders import Parents, chain
+from gomea_bn.problems.scoring.scores import is_gain, rounding
 
 __all__ = ["ChainSearch"]
 

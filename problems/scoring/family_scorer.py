@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import BLOCK, MOST_MEMBERS, RowData, ScoreScratch, score_families
 from gomea_bn.problems.kernels.score_rules import MISFIT_KINDS, ScoreRule
-from gomea_bn.problems.scored_columns import CodedColumn, ScoredVariable
-from gomea_bn.problems.scores import ScoringMethod
-from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
+from gomea_bn.problems.scoring.curves import curves_of_views, new_curve_scratch, no_curves
+from gomea_bn.problems.scoring.scored_columns import CodedColumn, ScoredVariable
+from gomea_bn.problems.scoring.scores import ScoringMethod
+from gomea_bn.problems.scoring.thread_caches import ThreadCaches, new_cache
 from gomea_bn.runtime.run_state import fill, generator_states, generators_of
 from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.parent_pricing import ParentLibraries
-from gomea_bn.problems.variable_orders import Arc, Parents, arcs_of, random_order
+from gomea_bn.problems.parents.pricing import ParentLibraries
+from gomea_bn.problems.parents.variable_orders import Arc, Parents, arcs_of, random_order
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
 __all__ = ["WidenedPairs", "pairs_of_climbs", "widened_pairs"]
 
