@@ -26,8 +26,8 @@ TESTS = (
     "tests/network/formats/test_summary.py",
     "tests/test_public_names.py",
     "tests/cli/test_plain_help.py",
-    "tests/test_readme.py",
-    "tests/test_guides.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
+    "tests/docs/test_readme.py",
+    "tests/docs/test_guides.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
 )
 _TOOLS = (
     "pytest>=8.2",

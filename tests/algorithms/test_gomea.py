@@ -205,8 +205,9 @@ def test_another_process_gets_the_same_result() -> None:
         "r = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7, n_jobs=2)\n"
         "print(r.X.tolist(), r.F[0].hex(), r.n_generations)"
     )
-    folder = Path(__file__).parent
-    command = [sys.executable, "-c", code, str(folder), str(folder.parent)]
+    tests = Path(__file__).parents[1]
+    folders = [str(tests / name) for name in ("algorithms", "twins", "examples", "")]
+    command = [sys.executable, "-c", code, *folders]
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     theirs = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     ours = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7)

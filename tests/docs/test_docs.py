@@ -12,7 +12,7 @@ from command_line import invoke
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.network.formats.registry import FORMATS
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMMANDS = (DOCS / "commands.md").read_text(encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from gomea_bn.cli import app as cli
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.cli import app as cli
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 GUIDES = (
     "averaging", "conventions", "cuts", "experiments", "fronts", "gallery", "knowledge", "missing_values", "networks",
