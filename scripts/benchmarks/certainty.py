@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from peers import PEERS
-from printing import print_table
+from harness.printing import print_table
+from methods.peers import PEERS
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.certainty import EdgeProbabilities, certify, edge_probabilities

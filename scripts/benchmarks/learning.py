@@ -30,10 +30,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_families_per_second, run_peer
-from peers import Family as NamedFamily
-from printing import print_table
-from runs import in_new_process, median_seconds, peak_megabytes, resume_tasks
+from harness.printing import print_table
+from harness.runs import in_new_process, median_seconds, peak_megabytes, resume_tasks
+from methods.peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_families_per_second, run_peer
+from methods.peers import Family as NamedFamily
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.experiments.judge import network_score

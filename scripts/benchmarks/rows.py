@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from printing import print_table
+from harness.printing import print_table
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
 from gomea_bn.data.pieces import pieces_of

@@ -1,6 +1,6 @@
 """The real tables of the benchmarks."""
 
-from real_tables import TABLES
+from harness.real_tables import TABLES
 
 
 def test_tables_have_their_rows_and_discrete_columns():

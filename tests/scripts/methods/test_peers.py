@@ -8,8 +8,8 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pandas as pd
-import peers
 import pytest
+from methods import peers
 from scipy.special import gammaln
 
 from gomea_bn.data.table import read_table

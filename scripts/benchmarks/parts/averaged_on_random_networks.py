@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from printing import print_table, with_error
-from runs import make_learner, resume_tasks, warm_up
+from harness.printing import print_table, with_error
+from harness.runs import make_learner, resume_tasks, warm_up
 
 from gomea_bn import average_families
 from gomea_bn.simulation.random_networks import random_network

@@ -6,8 +6,8 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from harness.structural_laws import LAWS, linear, mixed, nonlinear
 from scipy.stats import chi2_contingency, kstest
-from structural_laws import LAWS, linear, mixed, nonlinear
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from discretizer_methods import Cuts, Request, cuts_by_pyagrum, inside
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.data.table import Table
 from gomea_bn.experiments.judge import Codes, Edge, codes_and_cards, family_score
 from gomea_bn.experiments.search_engine import pyagrum_learner
+from methods.discretizer_methods import Cuts, Request, cuts_by_pyagrum, inside
 
 __all__ = [
     "GRID_SCORES",
@@ -309,7 +309,8 @@ def run_peer(
         job, answer = Path(folder, "job.pickle"), Path(folder, "answer.pickle")
         job.write_bytes(pickle.dumps((label, frame, score, ess, timeout, returns_best)))
         process = subprocess.run(
-            [sys.executable, __file__, str(job), str(answer)],
+            [sys.executable, "-m", "methods.peers", str(job), str(answer)],
+            cwd=Path(__file__).parents[1],
             env=environment | {"PYTHONHASHSEED": "0"},
             capture_output=True,
             text=True,

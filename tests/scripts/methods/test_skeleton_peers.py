@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-import skeleton_peers
-from skeleton_peers import SKELETON_PEERS, binned, encoded, peer_skeletons
+from methods import skeleton_peers
+from methods.skeleton_peers import SKELETON_PEERS, binned, encoded, peer_skeletons
 
 
 @pytest.fixture

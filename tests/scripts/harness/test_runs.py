@@ -6,7 +6,7 @@ import os
 import time
 
 import pytest
-import runs
+from harness import runs
 
 from gomea_bn import GOMEA
 from gomea_bn.errors import GomeaBnError

@@ -1,8 +1,8 @@
 """Tables as they are printed, and the statistics in their cells."""
 
 import numpy as np
-import printing
 import pytest
+from harness import printing
 
 
 def test_the_first_column_is_left_aligned_and_the_others_are_right_aligned(capsys):

@@ -10,8 +10,8 @@ import argparse
 from typing import Any
 
 import numpy as np
-from printing import print_table, with_error
-from runs import make_learner, resume_tasks, warm_up
+from harness.printing import print_table, with_error
+from harness.runs import make_learner, resume_tasks, warm_up
 
 from gomea_bn.experiments.mgcd import gaussian_sample, random_truth
 from gomea_bn.metrics.distances import cpdag_tpr_fpr

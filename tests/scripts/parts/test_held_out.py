@@ -1,11 +1,11 @@
 """Held-out densities of real tables: scales, widths of bins, peers, and the printed tables."""
 
-import held_out
 import numpy as np
 import optimal
 import pandas as pd
-import peers
 import pytest
+from methods import peers
+from parts import held_out
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from discretizer_methods import mean_bins
+from harness.printing import mean_and_difference, print_table
+from harness.real_tables import TABLES
+from harness.runs import make_learner, named_options, run_tasks, smoothing, warm_up
+from methods.discretizer_methods import mean_bins
+from methods.peers import GRID_SCORES, pyagrum_networks
 from numpy.typing import NDArray
-from peers import GRID_SCORES, pyagrum_networks
-from printing import mean_and_difference, print_table
-from real_tables import TABLES
-from runs import make_learner, named_options, run_tasks, smoothing, warm_up
 
 from gomea_bn import BayesNetEnsemble, DiscretizedBayesNet, average_families
 from gomea_bn.data.table import Table, read_table

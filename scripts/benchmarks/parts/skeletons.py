@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from printing import mean_difference, print_table, with_error
-from runs import make_learner, resume_tasks, warm_up
-from skeleton_peers import peer_skeletons
-from structural_laws import LAWS
+from harness.printing import mean_difference, print_table, with_error
+from harness.runs import make_learner, resume_tasks, warm_up
+from harness.structural_laws import LAWS
+from methods.skeleton_peers import peer_skeletons
 
 __all__ = ["f1_of_skeleton", "skeletons"]
 

@@ -1,12 +1,12 @@
 """Large tables: their rows, and the densities that are printed."""
 
-import large_tables
 import numpy as np
 import pandas as pd
 import pytest
 import shapes
-from large_tables import collinear_table
-from real_tables import RealTable
+from harness.real_tables import RealTable
+from parts import large_tables
+from parts.large_tables import collinear_table
 
 QUICK = ["--discretizer", "equal-frequency", "--option", "max_evaluations=200", "--workers", "1"]
 

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from held_out import held_out, of_ours, scaled
-from peers import pyagrum_by_quantiles, without_arrow
-from printing import mean_and_difference, print_table
-from real_tables import RealTable
-from runs import run_tasks, warm_up
+from harness.printing import mean_and_difference, print_table
+from harness.real_tables import RealTable
+from harness.runs import run_tasks, warm_up
+from methods.peers import pyagrum_by_quantiles, without_arrow
 
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.tables import LETTERS
+from parts.held_out import held_out, of_ours, scaled
 
 __all__ = ["COUNTS", "LARGE_TABLES", "collinear_table", "large"]
 

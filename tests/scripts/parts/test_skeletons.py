@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapes
-import skeletons
-from runs import read_records
-from skeleton_peers import PeerSkeleton
-from skeletons import f1_of_skeleton
+from harness.runs import read_records
+from methods.skeleton_peers import PeerSkeleton
+from parts import skeletons
+from parts.skeletons import f1_of_skeleton
 
 QUICK = ["--discretizer", "equal-frequency", "--option", "max_evaluations=300", "--workers", "1"]
 
