@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from gomea_bn.large.cells import BLOCK_ROWS, CodedPiece, Coding
 from gomea_bn.large.kernels import MOST_NARROW, add_counts
 from gomea_bn.large.survey import Sampled
-from gomea_bn.problems.family_scorer import new_scratch
 from gomea_bn.problems.kernels.available_cases import MISSING
+from gomea_bn.problems.scoring.family_scorer import new_scratch
 
 __all__ = ["Coded", "CountPlan", "FamilyCounter", "View"]
 
