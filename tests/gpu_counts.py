@@ -65,6 +65,8 @@ def main() -> None:
             expected = local.count(plan)
             assert expected.sum() == ROWS * len(plan.shapes)
             gpu = GpuCounter(local, most_bytes=most_bytes, batch_bytes=batch_bytes, n_threads=n_threads)
+            gpu.code(coding)
+            # in place of the cells of the first coding
             again = gpu.code(coding)
             assert (again.n_rows, again.n_missing.tolist()) == (coded.n_rows, coded.n_missing.tolist())
             assert bool(gpu._streamed) == (most_bytes is not None)
