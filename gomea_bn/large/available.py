@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.large.counts import View
+from gomea_bn.large.counters.plan import View
 from gomea_bn.large.scores import family_score
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 from gomea_bn.problems.kernels.score_rules import ScoreRule

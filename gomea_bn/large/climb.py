@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.large.available import available_score, available_terms, counts_of_term
-from gomea_bn.large.counts import CountPlan, View
+from gomea_bn.large.counters.plan import CountPlan, View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts
 from gomea_bn.large.known_scores import BestCuts, KnownScores, families_key, family_key
 from gomea_bn.large.moves import Move, SearchRules

@@ -18,7 +18,7 @@ from gomea_bn.large.boundaries import (
     zoomed_boundaries,
 )
 from gomea_bn.large.cells import CodedPiece, Coding, coded_piece, scaled_log_density
-from gomea_bn.large.counts import Coded, CountPlan, FamilyCounter, View
+from gomea_bn.large.counters.plan import Coded, CountPlan, FamilyCounter, View
 from gomea_bn.large.grid_cuts import GridColumn
 from gomea_bn.large.known_scores import CodedRows, KnownScores, coding_key
 from gomea_bn.large.opening import SourceFiles, check_complete

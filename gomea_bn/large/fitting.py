@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding
-from gomea_bn.large.counts import CountPlan, View
+from gomea_bn.large.counters.plan import CountPlan, View
 from gomea_bn.large.opening import SourceFiles, check_complete, opened_counter, sample_frame, silent
 from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet

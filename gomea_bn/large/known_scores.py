@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.large.cells import Coding
-from gomea_bn.large.counts import Coded, View
+from gomea_bn.large.counters.plan import Coded, View
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 
 __all__ = ["BestCuts", "CodedRows", "KnownScores", "coding_key", "families_key", "family_key"]

@@ -16,7 +16,7 @@ from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
 from gomea_bn.large.available import observed_counts
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.coded_table import CodedTable
-from gomea_bn.large.counts import FamilyCounter
+from gomea_bn.large.counters.plan import FamilyCounter
 from gomea_bn.large.known_scores import KnownScores
 from gomea_bn.large.moves import SearchRules
 from gomea_bn.large.opening import (
@@ -102,7 +102,7 @@ def learn_from_pieces(
     check_integer("sample_rows", learner.sample_rows, 1000)
     _check_options(learner)
     tell = announce or (print_line if learner.verbose else silent)
-    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
+    with opened_counter(source, learner.scheduler, learner.n_jobs, learner.device) as counter:
         return _Fit(learner, source, counter, tell, checkpoint).run()
 
 
@@ -119,7 +119,7 @@ def score_of_pieces(learner: BayesNetLearner, source: Any, network: DiscretizedB
     network : DiscretizedBayesNet
         Edges and cuts; its tables are not used.
     """
-    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
+    with opened_counter(source, learner.scheduler, learner.n_jobs, learner.device) as counter:
         return _Fit(learner, source, counter, silent).score_of(network)
 
 
@@ -190,7 +190,9 @@ class _Fit:
         self.sample_digest = table_digest(self.table)
         self.section.resume(self._restore)
         self.section.keep(self._state)
-        on_sample = replace(self.learner, curves="none", missing=AVAILABLE, random_state=self.seed)
+        on_sample = replace(
+            self.learner, curves="none", missing=AVAILABLE, random_state=self.seed, device="cpu"
+        )
         without = " without curves" if self.learner.curves == "auto" else ""
         self.tell(f"Searching on a sample of {self.table.n_rows:,} rows{without}.")
         on_sample.fit(self.table, checkpoint=self.section.part("sample"))

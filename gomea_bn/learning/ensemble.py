@@ -47,7 +47,7 @@ _SHARE = 0.63
 _MOST_DRAWS = 1000
 _NO_POINTS = np.empty(0)
 # parameters of the learner that change no result, or that the ensemble sets
-_OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
+_OF_ENSEMBLE = ("callback", "device", "n_jobs", "verbose", "random_state")
 
 
 class BayesNetEnsemble(Parameters):

@@ -23,6 +23,7 @@ from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning, is_late, learning_problem
 from gomea_bn.learning.options import (
     LearnerParameters,
+    check_device,
     check_options,
     learner_section,
     limits_after_preparation,
@@ -141,6 +142,9 @@ class BayesNetLearner(LearnerParameters):
         Number of rows of the sample on which the network of a table in pieces is searched, at least 1,000. See Notes.
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
+    device : {"cpu", "gpu"}
+        What counts the rows of a table in pieces in this process: its threads, or an NVIDIA GPU, for which the extra
+        `gpu` is needed. The result does not depend on it.
     max_seconds : float or None
         Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
         has at least a hundredth of it, also if the preparation took longer.
@@ -265,6 +269,7 @@ class BayesNetLearner(LearnerParameters):
     line: str = "auto"
     sample_rows: int = 200_000
     scheduler: str | None = None
+    device: str = "cpu"
 
     def fit(
         self,
@@ -342,6 +347,7 @@ class BayesNetLearner(LearnerParameters):
     def _checked_limits(self) -> Limits:
         """Return the limits, after a check of the options that need no table: a mistake shows before it is read."""
         check_density(self.density, self.line)
+        check_device(self.device, in_pieces=False)
         LearningOptions.of(self)
         limits = limits_of(self)
         check_options(self, GOMEA, auto=True)

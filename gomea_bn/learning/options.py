@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.sources import AVAILABLE, source_frame
 from gomea_bn.data.table import column_digests
-from gomea_bn.errors import GomeaBnError, check_number, is_integer
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number, is_integer
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LearnerParameters",
+    "check_device",
     "check_options",
     "learner_section",
     "limits_after_preparation",
@@ -42,8 +43,10 @@ __all__ = [
 ]
 
 # parameters that change no result
-_WITHOUT_EFFECT = ("callback", "n_jobs", "verbose")
+_WITHOUT_EFFECT = ("callback", "device", "n_jobs", "scheduler", "verbose")
 
+# what counts the rows of a table in pieces
+_DEVICES = ("cpu", "gpu")
 
 # share of the seconds that a search has even if its preparation took all of them
 _LEAST_SHARE = 0.01
@@ -162,10 +165,25 @@ def section_of_data(
         values = {**learner.get_params(deep=False), **options, "random_state": seed}
         return option_texts({name: value for name, value in values.items() if name not in _WITHOUT_EFFECT})
 
-    section = opened(checkpoint, kind, texts, digests, free=() if has_seed else ("random_state",))
+    # checkpoints of earlier versions have the scheduler
+    free = _WITHOUT_EFFECT if has_seed else (*_WITHOUT_EFFECT, "random_state")
+    section = opened(checkpoint, kind, texts, digests, free=free)
     if isinstance(checkpoint, Section):
         return section, seed
     return section, int(section.options.get("random_state", seed))
+
+
+def check_device(device: str, *, in_pieces: bool) -> None:
+    """Raise `GomeaBnError` unless a device is known and can count a table of the given kind."""
+    check_choice("device", device, _DEVICES)
+    if device == "gpu" and not in_pieces:
+        raise GomeaBnError(
+            [
+                Option("device", "gpu"),
+                " counts the rows of a table in pieces alone: a folder or a pattern of files, or a Dask dataframe.",
+            ],
+            [Setting("device", "cpu")],
+        )
 
 
 def limits_of(learner: LearnerParameters) -> Limits:

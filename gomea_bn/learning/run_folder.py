@@ -154,6 +154,7 @@ def run_record(
         "algorithm": asdict(GOMEA()) if learner.algorithm is None else repr(learner.algorithm),
         "seed": learner.seed_,
         "n_jobs": learner.n_jobs,
+        "device": learner.device,
         **environment(),
         "counts": {
             "n_eval": learner.n_eval_,
@@ -189,6 +190,8 @@ def plain_parameters(learner: Any) -> dict[str, Any]:
     parameters: dict[str, Any] = learner.get_params(deep=False)
     for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
         del parameters[name]
+    # learners of fronts have none
+    parameters.pop("device", None)
     if learner.knowledge is not None:
         parameters["knowledge"] = asdict(learner.knowledge)
     if not isinstance(learner.discretizer, str):

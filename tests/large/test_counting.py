@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
 from gomea_bn.large.cells import Coding, coded_piece, scaled_log_density
-from gomea_bn.large.counts import CountPlan, LocalCounter, View
+from gomea_bn.large.counters.local import LocalCounter
+from gomea_bn.large.counters.on_dask import DaskCounter
+from gomea_bn.large.counters.plan import CountPlan, View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts
-from gomea_bn.large.on_dask import DaskCounter
 from gomea_bn.large.scores import dirichlet_score
 from gomea_bn.large.survey import Sampled, sample_of, sampled_rows, survey
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood

@@ -19,8 +19,9 @@ from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.large import counts, learning
+from gomea_bn.large import learning
 from gomea_bn.large.climb import Climb
+from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.learning.learning_options import LearningOptions
@@ -318,7 +319,7 @@ def test_a_killed_run_goes_on_without_counting_again(
 ) -> None:
     monkeypatch.setattr(checkpoints, "_MOST_SHARE", 1.0)
     pieces = [frame.iloc[:2_500], frame.iloc[2_500:2_501], frame.iloc[2_501:]]
-    before, counted = counts.LocalCounter.count, []
+    before, counted = LocalCounter.count, []
 
     def killed(self, plan):
         if len(counted) == n_counts:
@@ -326,7 +327,7 @@ def test_a_killed_run_goes_on_without_counting_again(
         counted.append(plan)
         return before(self, plan)
 
-    monkeypatch.setattr(counts.LocalCounter, "count", killed)
+    monkeypatch.setattr(LocalCounter, "count", killed)
     with pytest.raises(RuntimeError, match="killed"):
         learn_from_pieces(learner, pieces, checkpoint=Checkpoint(tmp_path, every=0))
     first = len(counted)
@@ -365,7 +366,7 @@ def test_a_second_ctrl_c_keeps_the_network_of_the_sample(frame, learner, monkeyp
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(counts.LocalCounter, "code", interrupted)
+    monkeypatch.setattr(LocalCounter, "code", interrupted)
     stopped = learn_from_pieces(learner, [frame])
     assert stopped.record["stopped_by"] == "interrupt"
     assert stopped.record["tables_of"] == "sample"

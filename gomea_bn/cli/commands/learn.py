@@ -158,6 +158,13 @@ def learn(
         str | None,
         typer.Option(help="Address of a Dask scheduler whose workers count the rows of a folder of files."),
     ] = None,
+    device: Annotated[
+        str,
+        typer.Option(
+            help="What counts the rows of a folder of files: cpu, or gpu, an NVIDIA GPU (extra gpu). The result is "
+            "the same."
+        ),
+    ] = "cpu",
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of a table row, in rows; auto: the data choose it for every table.")
     ] = "auto",
@@ -262,6 +269,7 @@ def learn(
             max_levels=max_levels,
             sample_rows=sample_rows,
             scheduler=scheduler,
+            device=device,
             max_seconds=limit(max_seconds),
             max_evaluations=max_evaluations,
             max_generations=max_generations,
@@ -345,10 +353,17 @@ def _read_source(
     from gomea_bn.learning.learning_options import LearningOptions
     from gomea_bn.learning.learning_problem import check_learning
     from gomea_bn.learning.memory_plan import planned_bytes
+    from gomea_bn.learning.options import check_device
     from gomea_bn.runtime.environment import file_digest
     from gomea_bn.runtime.threads import thread_count
 
+    check_device(learner.device, in_pieces=is_in_pieces(data))
     if is_in_pieces(data):
+        if learner.device == "gpu":
+            from gomea_bn.large.counters.on_gpu import usable_cuda
+
+            # no wait for the compiler before this error
+            usable_cuda()
         if reading.given:
             raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
         if after_search.confidence or after_search.n_repeats:

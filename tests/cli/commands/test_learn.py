@@ -615,13 +615,26 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     refused = learn(rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9")
     assert refused.exit_code == 2
     assert "leave it out for a table in one file" in refused.stderr
+    refused = learn(rows / "0.parquet", *QUICK, "--device", "gpu")
+    assert refused.exit_code == 2
+    assert "--device gpu counts the rows of a table in pieces alone" in refused.stderr
+
+
+def test_a_gpu_without_the_extra_is_one_line_before_the_search(tmp_path, monkeypatch):
+    def fail(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("gomea_bn.large.counters.on_gpu.import_module", fail)
+    refused = learn(tmp_path, *QUICK, "--device", "gpu")
+    assert refused.exit_code == 2
+    assert refused.stderr == 'Error: --device gpu needs numba-cuda: pip install "gomea-bn[gpu]".\n'
 
 
 def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch):
     def interrupted(counter, coding):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gomea_bn.large.counts.LocalCounter.code", interrupted)
+    monkeypatch.setattr("gomea_bn.large.counters.local.LocalCounter.code", interrupted)
     x = np.random.default_rng(1).normal(size=3000)
     (tmp_path / "rows").mkdir()
     pd.DataFrame({"x": x, "y": x**2}).to_parquet(tmp_path / "rows" / "0.parquet")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece
 from gomea_bn.large.cells import CodedPiece, Coding, coded_piece
-from gomea_bn.large.counts import Coded, CountPlan
+from gomea_bn.large.counters.plan import Coded, CountPlan
 from gomea_bn.large.survey import Sampled, survey
 
 __all__ = ["DaskCounter"]
