@@ -171,6 +171,7 @@ class CodedTable:
             {column.name: column.levels for column in self.sample.columns if column.levels is not None},
             {name: shape.shape for name, shape in self.shapes.items()} if is_first else {},
             drops_missing=self._missing == "drop",
+            na_values=self.sample.reading.na_values,
         )
         self.key = coding_key(coding)
         self._coding, self._is_waiting, self._sample_cells = coding, True, None

@@ -13,7 +13,14 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding
 from gomea_bn.large.counts import CountPlan, View
-from gomea_bn.large.opening import SourceFiles, check_complete, opened_counter, sample_frame, silent
+from gomea_bn.large.opening import (
+    SourceFiles,
+    about_sample,
+    check_complete,
+    opened_counter,
+    sample_frame,
+    silent,
+)
 from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.smoothing import PseudoCount
@@ -64,7 +71,8 @@ def network_from_pieces(
     with opened_counter(source, scheduler, n_jobs) as counter:
         rows, n_rows, _ = sample_frame(counter, sample_rows, 0)
         announce(f"{n_rows:,} rows; shapes and levels come from {len(rows):,} of them.")
-        table = table_of(rows)
+        with about_sample(len(rows), n_rows):
+            table = table_of(rows)
         cuts = {name: np.asarray(values, np.float64) for name, values in cut_points.items()}
         # checks cuts and edges, and has everything but the tables of all rows
         of_sample = DiscretizedBayesNet.from_table(
@@ -76,7 +84,10 @@ def network_from_pieces(
         )
         levels = {column.name: column.levels for column in table.columns if column.levels is not None}
         _check_sizes(of_sample)
-        coded = counter.code(Coding(table.names, cuts, levels, drops_missing=drops_missing))
+        coding = Coding(
+            table.names, cuts, levels, drops_missing=drops_missing, na_values=table.reading.na_values
+        )
+        coded = counter.code(coding)
         if not drops_missing:
             check_complete(table, coded.n_missing)
         announce(f"All {coded.n_rows:,} rows read.")

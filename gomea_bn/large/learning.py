@@ -21,6 +21,7 @@ from gomea_bn.large.known_scores import KnownScores
 from gomea_bn.large.moves import SearchRules
 from gomea_bn.large.opening import (
     SourceFiles,
+    about_sample,
     check_complete,
     opened_counter,
     print_line,
@@ -193,7 +194,8 @@ class _Fit:
         on_sample = replace(self.learner, curves="none", missing=AVAILABLE, random_state=self.seed)
         without = " without curves" if self.learner.curves == "auto" else ""
         self.tell(f"Searching on a sample of {self.table.n_rows:,} rows{without}.")
-        on_sample.fit(self.table, checkpoint=self.section.part("sample"))
+        with about_sample(self.table.n_rows, self.n_rows):
+            on_sample.fit(self.table, checkpoint=self.section.part("sample"))
         self.after_search = self.after_search or self._seconds
         try:
             with self.stop.catching_interrupts():
@@ -296,12 +298,8 @@ class _Fit:
         self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
         missing = "drop" if self.learner.missing == "drop" else "keep"
         kinds, max_levels = self.learner.kinds, self.learner.max_levels
-        try:
+        with about_sample(len(frame), self.n_rows):
             table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
-        except GomeaBnError as error:
-            if len(frame) == self.n_rows:
-                raise
-            raise error.within(f"In a sample of {len(frame):,} of {self.n_rows:,} rows: ") from error
         if self.learner.missing == "error":
             numbers = np.array([column.n_missing for column in table.columns])
             check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")

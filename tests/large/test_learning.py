@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import dask.dataframe as dd
@@ -18,8 +20,9 @@ from dask import delayed
 from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.large import counts, learning
+from gomea_bn.large.cells import Coding, coded_piece
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
@@ -475,6 +478,59 @@ def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, l
     with pytest.raises(GomeaBnError, match=r"missing values of a sample .*'X2' \(1\)"):
         learn_from_pieces(replace(learner, missing="error"), [gap], announce=searched.append)
     assert not any("Searching" in line for line in searched)
+
+
+def test_warnings_from_a_sample_say_so(frame, learner) -> None:
+    odd = frame.assign(same=5.0, key=[f"row {k}" for k in range(len(frame))])
+    with pytest.warns(GomeaBnWarning) as of_sample:
+        learn_from_pieces(learner, [odd])
+    texts = [str(warning.message) for warning in of_sample]
+    assert len(texts) == 2
+    for text, end in zip(
+        texts,
+        (
+            r"Left out 1 column: 'key' \(a different text in every row\).*",
+            ".*: 'same' is 5.0 in all 1,?0.. rows.",
+        ),
+        strict=True,
+    ):
+        assert re.fullmatch(rf"In a sample of 1,0\d\d of 6,000 rows: {end}", text)
+    with pytest.warns(GomeaBnWarning) as of_all:
+        network_from_pieces([odd.drop(columns="key")], [], fit_cuts(frame))
+    assert [str(warning.message)[:8] for warning in of_all] == ["1 column"]
+
+
+def fit_cuts(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """One cut at the median of every column of numbers."""
+    return {name: [float(frame[name].median())] for name in frame.select_dtypes("number")}
+
+
+def test_symbols_of_missing_values_are_those_of_tables_in_memory(frame) -> None:
+    texts = frame.assign(X1=frame["X1"].astype(str))
+    texts.loc[::7, "X1"] = "?"
+    texts.loc[::11, "level"] = "NA"
+    numbers = frame.copy()
+    numbers.loc[::7, "X1"] = np.nan
+    numbers["level"] = numbers["level"].astype(object)
+    numbers.loc[::11, "level"] = None
+    cuts = fit_cuts(frame)
+    options: dict[str, Any] = {"table_of": partial(read_table, missing="drop"), "drops_missing": True}
+    with pytest.warns(GomeaBnWarning, match="read as missing values in a column: 'level'"):
+        network = network_from_pieces([texts[:2_500], texts[2_500:]], [], cuts, **options)
+    assert network == network_from_pieces([numbers], [], cuts, **options)
+
+
+def test_errors_outside_the_sample_name_the_file(frame, tmp_path) -> None:
+    frame[:3_000].to_parquet(tmp_path / "a.parquet")
+    wrong = frame[3_000:].assign(level=["low", "middle", *frame["level"][3_002:]])
+    wrong["level"] = wrong["level"].astype("category")
+    wrong.to_parquet(tmp_path / "b.parquet")
+    coding = Coding(("level",), {}, {"level": ("high", "low")})
+    (_, piece) = pieces_of(tmp_path)
+    with pytest.raises(
+        GomeaBnError, match=r"^In 3,000 rows of file '.*b.parquet': Column 'level' has .*row 1"
+    ):
+        coded_piece(piece, coding)
 
 
 def test_given_bins_are_counted_from_all_rows(frame, fit) -> None:
