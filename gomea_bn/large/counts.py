@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from types import TracebackType
 from typing import Protocol
@@ -22,7 +23,7 @@ from gomea_bn.large.survey import Sampled, survey
 from gomea_bn.problems.family_scorer import new_scratch
 from gomea_bn.problems.kernels.available_cases import MISSING
 
-__all__ = ["Coded", "CountPlan", "FamilyCounter", "LocalCounter", "View"]
+__all__ = ["Coded", "CountPlan", "FamilyCounter", "LocalCounter", "OfPiece", "View"]
 
 # rows that give `new_scratch` room for the counts of `MOST_NARROW` cells
 _SCRATCH_ROWS = MOST_NARROW // 8
@@ -147,6 +148,13 @@ class Coded:
         )
 
 
+class OfPiece(Protocol):
+    """An array of every piece, which other processes can compute."""
+
+    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
+        """Return the array of the piece at a position among all pieces."""
+
+
 class FamilyCounter(Protocol):
     """Reads the pieces of a table, and counts families over all of their rows.
 
@@ -164,6 +172,9 @@ class FamilyCounter(Protocol):
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
         """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces."""
 
 
 class LocalCounter:
@@ -239,7 +250,11 @@ class LocalCounter:
         parts = self._pool.map(
             lambda _thread: plan.count(taken(), np.zeros(plan.n_cells, np.int64)), range(self._n_threads)
         )
-        return np.asarray(np.sum(list(parts), axis=0), np.int64)
+        return _sum_of(parts)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
+        return _sum_of(self._pool.map(of_piece, range(len(self._coded)), self._coded))
 
     def _forget(self) -> None:
         """Give back the cells and their files."""
@@ -247,3 +262,8 @@ class LocalCounter:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+
+def _sum_of(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the sum of arrays, of which two are in memory at once if they come one by one."""
+    return reduce(np.add, parts)

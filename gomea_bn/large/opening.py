@@ -135,12 +135,12 @@ def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
 
 
 def check_complete(table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
-    """Raise if values of columns are missing, int64 (n_columns,)."""
+    """Raise if values of columns are missing, int64 (n_columns,), for `missing="error"`."""
     if n_missing.any():
         texts = [f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n]
         raise GomeaBnError(
-            f"A table in pieces needs complete rows; missing values{of_rows} in {listed(texts, 5)}.",
-            [Setting("missing", "drop")],
+            f"The table has missing values{of_rows} in {listed(texts, 5)}.",
+            ["fill them", Setting("missing", "drop"), Setting("missing", "available")],
         )
 
 
