@@ -537,7 +537,7 @@ def test_warnings_from_a_sample_say_so(frame, learner) -> None:
 
 def fit_cuts(frame: pd.DataFrame) -> dict[str, list[float]]:
     """One cut at the median of every column of numbers."""
-    return {name: [float(frame[name].median())] for name in frame.select_dtypes("number")}
+    return {name: [float(frame[name].median())] for name in map(str, frame.select_dtypes("number"))}
 
 
 def test_symbols_of_missing_values_are_those_of_tables_in_memory(frame) -> None:
