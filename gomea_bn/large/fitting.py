@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.large.available import observed_counts
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding
-from gomea_bn.large.counts import CountPlan, View
+from gomea_bn.large.counts import CountPlan, FamilyCounter, View
 from gomea_bn.large.incomplete_rows import network_of_counts, with_expected_tables
 from gomea_bn.large.opening import (
     SourceFiles,
@@ -111,17 +111,23 @@ def network_from_pieces(
             View.of_codes(v, np.arange(n_codes), n_codes, has_missing=bool(n_missing[v]))
             for v, n_codes in enumerate(cardinality)
         ]
-        families = [[*(views[p] for p in of_child), views[v]] for v, of_child in enumerate(parents)]
-        plan = CountPlan(families)
-        available = [
-            observed_counts(counts, family, range(len(family)))
-            for counts, family in zip(plan.tables(counter.count(plan)), families, strict=True)
-        ]
+        available = _counts(
+            counter, [[*(views[p] for p in of_child), views[v]] for v, of_child in enumerate(parents)]
+        )
         parts["metadata"] = {"n_rows": coded.n_rows}
         network = network_of_counts(table.names, edges, available, parts)
         network = with_expected_tables(network, available, views, counter, announce)
     files.check_unchanged()
     return network
+
+
+def _counts(counter: FamilyCounter, families: Sequence[Sequence[View]]) -> list[NDArray[np.int64]]:
+    """Return the counts of the rows in which all members of a family have values, by family."""
+    plan = CountPlan(families)
+    return [
+        observed_counts(counts, family, range(len(family)))
+        for counts, family in zip(plan.tables(counter.count(plan)), families, strict=True)
+    ]
 
 
 def _cardinality(table: Table, cut_points: Mapping[str, NDArray[np.float64]]) -> list[int]:
