@@ -15,7 +15,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.expected_tables import N_DRAWS, N_STEPS, completed_codes
 from gomea_bn.network.tables import table_of_counts, table_of_expectation
 
-__all__ = ["CompletedCounts", "PieceSums", "family_views", "network_of_counts", "with_expected_tables"]
+__all__ = ["PieceSums", "network_of_counts", "with_expected_tables"]
 
 # draws of a step: a table with more incomplete rows has fewer draws of every row
 _MOST_DRAWS = 10_000_000
@@ -56,7 +56,7 @@ class CompletedCounts:
     def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
         """Return the counts of a piece, int64 (n_cells,) of all tables one after another, times `n_draws`."""
         generator = np.random.default_rng([_SEED, self.step, position])
-        plan = CountPlan(family_views(self.network))
+        plan = CountPlan(_family_views(self.network))
         complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
         for block in piece.blocks():
             codes = self._codes(block)
@@ -80,7 +80,7 @@ class CompletedCounts:
         return codes
 
 
-def family_views(network: DiscretizedBayesNet) -> list[list[View]]:
+def _family_views(network: DiscretizedBayesNet) -> list[list[View]]:
     """Return the families of a network, in its order, for columns whose cells are their bins or levels."""
     views = {
         name: View.of_codes(v, np.arange(network.cardinality(name)), network.cardinality(name))
@@ -144,7 +144,7 @@ def with_expected_tables(
         return network
     announce(f"Completing rows with missing values by draws, in {N_STEPS} passes over all rows.")
     n_draws = int(np.clip(_MOST_DRAWS // network.metadata["n_rows"], 1, N_DRAWS))
-    plan = CountPlan(family_views(network))
+    plan = CountPlan(_family_views(network))
     for step in range(N_STEPS):
         totals = rows.total(CompletedCounts(network, views, n_draws, step))
         tables = {
