@@ -32,6 +32,10 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 class Piece(Protocol):
     """Some rows of a table; it can be sent to another process."""
 
+    @property
+    def origin(self) -> str:
+        """What the rows come from, in words."""
+
     def n_rows(self) -> int:
         """Return the number of rows."""
 
@@ -56,6 +60,11 @@ class FilePiece:
     first: int
     last: int
     of_folders: tuple[tuple[str, str | int | None], ...] = ()
+
+    @property
+    def origin(self) -> str:
+        """The file in words."""
+        return f"file '{self.path}'"
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -105,6 +114,11 @@ class FramePiece:
 
     frame: pd.DataFrame
 
+    @property
+    def origin(self) -> str:
+        """The frame in words."""
+        return "a frame"
+
     def n_rows(self) -> int:
         """Return the number of rows."""
         return len(self.frame)
@@ -126,6 +140,11 @@ class PartitionPiece:
     """
 
     partition: Any
+
+    @property
+    def origin(self) -> str:
+        """The partition in words."""
+        return "a partition"
 
     def _frame(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.partition.compute(scheduler="synchronous")

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
 from gomea_bn.data.pieces import Piece
+from gomea_bn.data.symbols import without_symbols
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.large.kernels import cells_of_values, sum_log_heights
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.kernels.available_cases import MISSING
+from gomea_bn.texts import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["BLOCK_ROWS", "MOST_BOUNDARIES", "CodedPiece", "Coding", "coded_piece", "scaled_log_density"]
 
@@ -41,6 +48,8 @@ class Coding:
         Shapes of continuous columns whose log density is summed over the rows.
     drops_missing : bool
         Whether rows with missing or infinite values are left out; otherwise their values are counted.
+    na_values : sequence of str or float, optional
+        Symbols of missing values, as of `read_table`.
     """
 
     names: tuple[str, ...]
@@ -48,6 +57,7 @@ class Coding:
     levels: dict[str, tuple[Level, ...]]
     shapes: dict[str, Shape] = field(default_factory=dict)
     drops_missing: bool = False
+    na_values: Sequence[str | float] | None = None
 
 
 @dataclass
@@ -122,24 +132,10 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     sums = dict.fromkeys(coding.shapes, 0.0)
     blocks: list[NDArray[np.uint8]] = []
     for frame in piece.frames():
-        positions = column_positions(frame, coding.names)
-        cells = np.empty((n_columns, len(frame)), np.uint8)
-        shaped: dict[str, NDArray[np.float64]] = {}
-        for position, name in enumerate(coding.names):
-            column = frame.iloc[:, positions[name]]
-            if name in coding.boundaries:
-                if coding.drops_missing:
-                    column = column.replace([np.inf, -np.inf], np.nan)
-                values = numeric_values(column, name, allow_missing=True)
-                n_missing[position] += cells_of_values(
-                    values, coding.boundaries[name], MISSING, cells[position]
-                )
-                if name in coding.shapes:
-                    shaped[name] = values
-            else:
-                codes = encode_levels(column, name, coding.levels[name], allow_missing=True)
-                n_missing[position] += int((codes < 0).sum())
-                cells[position] = codes.astype(np.uint8)
+        try:
+            cells, shaped = _cells_of(frame, coding, n_missing)
+        except GomeaBnError as error:
+            raise error.within(f"In {counted(len(frame), 'row')} of {piece.origin}: ") from error
         complete = np.ones(len(frame), np.bool_)
         if coding.drops_missing:
             complete = (cells != MISSING).all(axis=0)
@@ -151,6 +147,33 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
             for first in range(0, cells.shape[1], BLOCK_ROWS)
         ]
     return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+
+
+def _cells_of(
+    frame: pd.DataFrame, coding: Coding, n_missing: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], dict[str, NDArray[np.float64]]]:
+    """Return the cells of all rows, uint8 (n_columns, n_rows), and the values of columns with shapes.
+
+    Numbers of missing values are added to `n_missing`, int64 (n_columns,).
+    """
+    frame, _, _ = without_symbols(frame, coding.na_values)
+    positions = column_positions(frame, coding.names)
+    cells = np.empty((len(coding.names), len(frame)), np.uint8)
+    shaped: dict[str, NDArray[np.float64]] = {}
+    for position, name in enumerate(coding.names):
+        column = frame.iloc[:, positions[name]]
+        if name in coding.boundaries:
+            if coding.drops_missing:
+                column = column.replace([np.inf, -np.inf], np.nan)
+            values = numeric_values(column, name, allow_missing=True)
+            n_missing[position] += cells_of_values(values, coding.boundaries[name], MISSING, cells[position])
+            if name in coding.shapes:
+                shaped[name] = values
+        else:
+            codes = encode_levels(column, name, coding.levels[name], allow_missing=True)
+            n_missing[position] += int((codes < 0).sum())
+            cells[position] = codes.astype(np.uint8)
+    return cells, shaped
 
 
 def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:

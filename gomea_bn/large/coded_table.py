@@ -18,7 +18,7 @@ from gomea_bn.large.boundaries import (
     zoomed_boundaries,
 )
 from gomea_bn.large.cells import CodedPiece, Coding, coded_piece, scaled_log_density
-from gomea_bn.large.counters.plan import Coded, CountPlan, FamilyCounter, View
+from gomea_bn.large.counters.plan import Coded, CountPlan, FamilyCounter, OfPiece, View
 from gomea_bn.large.grid_cuts import GridColumn
 from gomea_bn.large.known_scores import CodedRows, KnownScores, coding_key
 from gomea_bn.large.opening import SourceFiles, check_complete
@@ -171,6 +171,7 @@ class CodedTable:
             {column.name: column.levels for column in self.sample.columns if column.levels is not None},
             {name: shape.shape for name, shape in self.shapes.items()} if is_first else {},
             drops_missing=self._missing == "drop",
+            na_values=self.sample.reading.na_values,
         )
         self.key = coding_key(coding)
         self._coding, self._is_waiting, self._sample_cells = coding, True, None
@@ -215,6 +216,13 @@ class CodedTable:
         if self._is_waiting:
             self._read()
         return self._counter.count(plan)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the present cells of all pieces."""
+        if self._is_waiting:
+            self._read()
+        self._known.n_passes += 1
+        return self._counter.total(of_piece)
 
     def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
         """Return the counts of a plan over the present cells of the sample, int64 (plan.n_cells,)."""

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.large.available import observed_counts
 from gomea_bn.large.cells import MOST_BOUNDARIES, Coding
-from gomea_bn.large.counters.plan import CountPlan, View
-from gomea_bn.large.opening import SourceFiles, check_complete, opened_counter, sample_frame, silent
+from gomea_bn.large.counters.plan import CountPlan, FamilyCounter, View
+from gomea_bn.large.incomplete_rows import network_of_counts, with_expected_tables
+from gomea_bn.large.opening import (
+    SourceFiles,
+    about_sample,
+    check_complete,
+    opened_counter,
+    sample_frame,
+    silent,
+)
 from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.counting import parts_without_tables
 from gomea_bn.network.distributions.smoothing import PseudoCount
-from gomea_bn.network.tables import table_of_counts
+from gomea_bn.network.tables import check_table_size
 
 __all__ = ["network_from_pieces"]
 
@@ -27,8 +39,8 @@ def network_from_pieces(
     edges: Iterable[tuple[str, str]],
     cut_points: Mapping[str, ArrayLike],
     *,
-    table_of: Callable[[pd.DataFrame], Table] = read_table,
-    drops_missing: bool = False,
+    table_of: Callable[[pd.DataFrame], Table] | None = None,
+    missing: str = AVAILABLE,
     pseudo_count: PseudoCount = "auto",
     shape: str = "auto",
     sample_rows: int = 200_000,
@@ -43,10 +55,11 @@ def network_from_pieces(
     source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
     edges, cut_points, pseudo_count
         As of `DiscretizedBayesNet.from_table`.
-    table_of : callable
-        Returns the table of a sample of the rows, a DataFrame; its columns are those of the network.
-    drops_missing : bool
-        Whether rows with missing values are left out; otherwise they are an error.
+    table_of : callable, optional
+        Returns the table of a sample of the rows, a DataFrame; its columns are those of the network. It treats missing
+        values as `missing` says. By default it is `read_table`.
+    missing : {"available", "error", "drop"}
+        How to treat missing values, as of `BayesNetLearner`.
     shape : {"auto", "uniform", "marginal"}
         Distribution inside the bins, as of `BayesNetLearner`. It is fitted to the sample.
     sample_rows, scheduler, n_jobs
@@ -58,73 +71,80 @@ def network_from_pieces(
     ------
     GomeaBnError
         For cut points or edges that do not fit the table, unreadable files, files that change meanwhile, and missing
-        values.
+        values unless they are dropped or `missing` is "available".
     """
+    check_choice("missing", missing, MISSING_CHOICES)
+    if table_of is None:
+        table_of = partial(read_table, missing=treatment_in_reading(missing))
     files = SourceFiles(source)
     with opened_counter(source, scheduler, n_jobs) as counter:
         rows, n_rows, _ = sample_frame(counter, sample_rows, 0)
         announce(f"{n_rows:,} rows; shapes and levels come from {len(rows):,} of them.")
-        table = table_of(rows)
+        with about_sample(len(rows), n_rows):
+            table = table_of(rows)
         cuts = {name: np.asarray(values, np.float64) for name, values in cut_points.items()}
-        # checks cuts and edges, and has everything but the tables of all rows
-        of_sample = DiscretizedBayesNet.from_table(
+        edges = list(edges)
+        parents, parts = parts_without_tables(
             table,
             edges,
             cuts,
             pseudo_count=pseudo_count,
             shapes=shapes_of_cuts(table, {name: c.tolist() for name, c in cuts.items()}, shape),
         )
-        levels = {column.name: column.levels for column in table.columns if column.levels is not None}
-        _check_sizes(of_sample)
-        coded = counter.code(Coding(table.names, cuts, levels, drops_missing=drops_missing))
-        if not drops_missing:
+        cardinality = _cardinality(table, parts["cut_points"])
+        for v, name in enumerate(table.names):
+            check_table_size([cardinality[member] for member in (*parents[v], v)], name)
+        coding = Coding(
+            table.names,
+            parts["cut_points"],
+            parts["levels"],
+            drops_missing=missing == "drop",
+            na_values=table.reading.na_values,
+        )
+        coded = counter.code(coding)
+        if missing == "error":
             check_complete(table, coded.n_missing)
         announce(f"All {coded.n_rows:,} rows read.")
-        plan = CountPlan(_families(of_sample, table.names))
-        counts = plan.tables(counter.count(plan))
+        # dropped rows have no missing values to complete
+        n_missing = coded.n_missing if missing == AVAILABLE else np.zeros_like(coded.n_missing)
+        views = [
+            View.of_codes(v, np.arange(n_codes), n_codes, has_missing=bool(n_missing[v]))
+            for v, n_codes in enumerate(cardinality)
+        ]
+        available = _counts(
+            counter, [[*(views[p] for p in of_child), views[v]] for v, of_child in enumerate(parents)]
+        )
+        parts["metadata"] = {"n_rows": coded.n_rows}
+        network = network_of_counts(table.names, edges, available, parts)
+        network = with_expected_tables(network, available, views, counter, announce)
     files.check_unchanged()
-    return _with_counts(of_sample, counts, coded.n_rows, pseudo_count)
+    return network
 
 
-def _with_counts(
-    network: DiscretizedBayesNet,
-    counts: Sequence[NDArray[np.int64]],
-    n_rows: int,
-    pseudo_count: PseudoCount,
-) -> DiscretizedBayesNet:
-    """Return a network with tables of other counts, int64 (card(parent_1), ..., card(child)) for every variable."""
-    tables = {
-        name: table_of_counts(of_family.astype(np.float64), pseudo_count)
-        for name, of_family in zip(network.names, counts, strict=True)
-    }
-    return DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=tables,
-        shapes=network.shapes,
-        pseudo_count=pseudo_count,
-        value_kinds=network.value_kinds,
-        metadata={"n_rows": n_rows},
-    )
+def _counts(counter: FamilyCounter, families: Sequence[Sequence[View]]) -> list[NDArray[np.int64]]:
+    """Return the counts of the rows in which all members of a family have values, by family."""
+    plan = CountPlan(families)
+    return [
+        observed_counts(counts, family, range(len(family)))
+        for counts, family in zip(plan.tables(counter.count(plan)), families, strict=True)
+    ]
 
 
-def _families(network: DiscretizedBayesNet, names: Sequence[str]) -> list[list[View]]:
-    """Return the families of a network as views."""
-    views = {
-        name: View.of_codes(v, np.arange(network.cardinality(name)), network.cardinality(name))
-        for v, name in enumerate(names)
-    }
-    return [[*(views[parent] for parent in network.table_parents(name)), views[name]] for name in names]
+def _cardinality(table: Table, cut_points: Mapping[str, NDArray[np.float64]]) -> list[int]:
+    """Return the number of bins or levels of every column.
 
-
-def _check_sizes(network: DiscretizedBayesNet) -> None:
-    """Raise for a variable with more bins or levels than a byte numbers."""
-    for name in network.names:
-        if network.cardinality(name) > MOST_BOUNDARIES + 1:
+    Raises
+    ------
+    GomeaBnError
+        For a column with more bins or levels than a byte numbers.
+    """
+    cardinality = []
+    for column in table.columns:
+        n_codes = len(cut_points[column.name]) + 1 if column.levels is None else len(column.levels)
+        if n_codes > MOST_BOUNDARIES + 1:
             raise GomeaBnError(
-                f"Column {name!r} has {network.cardinality(name)} bins or levels; a table in pieces can have at most "
+                f"Column {column.name!r} has {n_codes} bins or levels; a table in pieces can have at most "
                 f"{MOST_BOUNDARIES + 1}."
             )
+        cardinality.append(n_codes)
+    return cardinality

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import read_table, table_digest
@@ -17,10 +18,12 @@ from gomea_bn.large.available import observed_counts
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.coded_table import CodedTable
 from gomea_bn.large.counters.plan import FamilyCounter
+from gomea_bn.large.incomplete_rows import network_of_counts, with_expected_tables
 from gomea_bn.large.known_scores import KnownScores
 from gomea_bn.large.moves import SearchRules
 from gomea_bn.large.opening import (
     SourceFiles,
+    about_sample,
     check_complete,
     opened_counter,
     print_line,
@@ -32,7 +35,6 @@ from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem, scored_variables, scoring_of
 from gomea_bn.learning.options import section_of_data, seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.kernels.score_rules import DIRICHLET
@@ -195,7 +197,8 @@ class _Fit:
         )
         without = " without curves" if self.learner.curves == "auto" else ""
         self.tell(f"Searching on a sample of {self.table.n_rows:,} rows{without}.")
-        on_sample.fit(self.table, checkpoint=self.section.part("sample"))
+        with about_sample(self.table.n_rows, self.n_rows):
+            on_sample.fit(self.table, checkpoint=self.section.part("sample"))
         self.after_search = self.after_search or self._seconds
         try:
             with self.stop.catching_interrupts():
@@ -298,15 +301,11 @@ class _Fit:
         self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
         missing = "drop" if self.learner.missing == "drop" else "keep"
         kinds, max_levels = self.learner.kinds, self.learner.max_levels
-        try:
+        with about_sample(len(frame), self.n_rows):
             table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
-        except GomeaBnError as error:
-            if len(frame) == self.n_rows:
-                raise
-            raise error.within(f"In a sample of {len(frame):,} of {self.n_rows:,} rows: ") from error
         if self.learner.missing == "error":
             numbers = np.array([column.n_missing for column in table.columns])
-            check_complete(table, numbers, f" of a sample of {table.n_rows:,} rows")
+            check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")
         self.table = table
         self.options = LearningOptions.of(replace(self.learner, curves="none"), self.n_rows)
         self.method, self.rule = scoring_of(table, self.options)
@@ -377,33 +376,33 @@ class _Fit:
         counts = climb.family_tables()
         score, is_shaped = climb.score(counts)
         score += rows.constant_score
-        tables, edges = {}, []
+        edges: list[tuple[str, str]] = []
+        available: list[NDArray[np.int64]] = []
         for v, name in enumerate(names):
             parents = climb.table_parents(v)
             score += (len(climb.parents[v]) - len(parents)) * climb.rules.score.edge_cost
             edges += [(names[p], name) for p in parents]
             members = [*sorted(climb.parents[v]), v]
             axes = [axis for axis, member in enumerate(members) if member in (*parents, v)]
-            of_parents = observed_counts(counts[v], [climb.view(member) for member in members], axes)
-            tables[name] = table_of_counts(of_parents.astype(np.float64), on_sample.pseudo_count)
-        record = self._record(tables_of="all rows", rows=rows, moves=_described(climb, names))
-        network = DiscretizedBayesNet(
-            names,
-            edges,
-            cut_points=rows.cut_points(climb.cuts),
-            support={name: (sample.low, sample.high) for name, sample in rows.sorted_samples.items()},
-            levels={column.name: column.levels for column in table.columns if column.levels is not None},
-            tables=tables,
-            shapes={name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
-            pseudo_count=on_sample.pseudo_count,
-            value_kinds=value_kinds_of({column.name: column for column in table.columns}),
-            metadata={
+            available.append(observed_counts(counts[v], [climb.view(member) for member in members], axes))
+        parts = {
+            "cut_points": rows.cut_points(climb.cuts),
+            "support": {name: (sample.low, sample.high) for name, sample in rows.sorted_samples.items()},
+            "levels": {column.name: column.levels for column in table.columns if column.levels is not None},
+            "shapes": {name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
+            "pseudo_count": on_sample.pseudo_count,
+            "value_kinds": value_kinds_of({column.name: column for column in table.columns}),
+            "metadata": {
                 **on_sample.network_.metadata,
                 "score": score,
                 "n_rows": rows.n_rows,
-                "all_rows": record,
             },
-        )
+        }
+        network = network_of_counts(names, edges, available, parts)
+        views = [climb.view(v) for v in range(len(names))]
+        network = with_expected_tables(network, available, views, rows, self.tell)
+        record = self._record(tables_of="all rows", rows=rows, moves=_described(climb, names))
+        network = network.with_metadata(all_rows=record)
         return LargeFit(network, on_sample, score, record)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import files_digest, pieces_of
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.on_dask import DaskCounter
 from gomea_bn.large.counters.on_gpu import GpuCounter
@@ -25,7 +26,15 @@ from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import listed
 
-__all__ = ["SourceFiles", "check_complete", "opened_counter", "print_line", "sample_frame", "silent"]
+__all__ = [
+    "SourceFiles",
+    "about_sample",
+    "check_complete",
+    "opened_counter",
+    "print_line",
+    "sample_frame",
+    "silent",
+]
 
 # bytes of cells that stay in memory
 _MOST_BYTES = 2**30
@@ -115,13 +124,42 @@ def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataF
     return sample_of(counter.survey(positions), positions), sum(n_rows), len(n_rows)
 
 
+@contextmanager
+def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
+    """Say in errors and warnings that they are about a sample; a sample of all rows needs no such words.
+
+    Warnings are given at the end.
+
+    Parameters
+    ----------
+    sample_rows, n_rows : int
+        Number of rows of the sample and of the table.
+    """
+    if sample_rows == n_rows:
+        yield
+        return
+    of_sample = f"In a sample of {sample_rows:,} of {n_rows:,} rows: "
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except GomeaBnError as error:
+        raise error.within(of_sample) from error
+    finally:
+        for warning in caught:
+            message = warning.message
+            if isinstance(message, GomeaBnWarning):
+                message = message.within(of_sample)
+            warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
+
+
 def check_complete(table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
-    """Raise if values of columns are missing, int64 (n_columns,)."""
+    """Raise if values of columns are missing, int64 (n_columns,), for `missing="error"`."""
     if n_missing.any():
         texts = [f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n]
         raise GomeaBnError(
-            f"A table in pieces needs complete rows; missing values{of_rows} in {listed(texts, 5)}.",
-            [Setting("missing", "drop")],
+            f"The table has missing values{of_rows} in {listed(texts, 5)}.",
+            ["fill them", Setting("missing", "drop"), Setting("missing", "available")],
         )
 
 

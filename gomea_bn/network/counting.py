@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["counted_network"]
+__all__ = ["counted_network", "parts_without_tables"]
 
 Net = TypeVar("Net", bound="DiscretizedBayesNet")
 
@@ -39,19 +39,18 @@ def counted_network(
 ) -> Net:
     """Return a network of class `kind` for `DiscretizedBayesNet.from_table`, which describes the parameters."""
     names = table.names
-    columns = {column.name: column for column in table.columns}
-    continuous = [name for name in names if columns[name].is_continuous]
-    checks.check_keys(cut_points, continuous, names, "cut_points")
-    weight = checks.check_pseudo_count(pseudo_count) or 0.0
-    support = {
-        name: (float(columns[name].observed.min()), float(columns[name].observed.max()))
-        for name in continuous
-    }
-    cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
-    levels = {column.name: column.levels for column in table.columns if column.levels is not None}
     edges = list(edges)
-    curve_edges = list(curve_edges)
-    parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
+    parents, parts = parts_without_tables(
+        table,
+        edges,
+        cut_points,
+        pseudo_count=pseudo_count,
+        shapes=shapes,
+        curve_edges=curve_edges,
+        metadata=metadata,
+    )
+    columns = {column.name: column for column in table.columns}
+    cuts, levels, weight = parts["cut_points"], parts["levels"], parts["pseudo_count"]
     n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
 
     def codes_of(name: str) -> NDArray[Any]:
@@ -66,7 +65,42 @@ def counted_network(
     counted = in_threads(table_of, range(len(names)), n_threads=n_threads)
     tables = dict(zip(names, counted, strict=True))
 
-    parts: dict[str, Any] = {
+    network = kind(names, edges, tables=tables, **parts)
+    if not table.n_missing:
+        return network
+    rows = IncompleteRows(codes, parents, cards)
+    tables = expected_tables(network, rows, weight, lambda step: kind(names, edges, tables=step, **parts))
+    return kind(names, edges, tables=tables, **parts)
+
+
+def parts_without_tables(
+    table: Table,
+    edges: Iterable[tuple[str, str]],
+    cut_points: Mapping[str, ArrayLike],
+    *,
+    pseudo_count: PseudoCount,
+    shapes: Mapping[str, Shape] | None = None,
+    curve_edges: Iterable[tuple[str, str]] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> tuple[list[tuple[int, ...]], dict[str, Any]]:
+    """Return the parents in the table of every variable, and the keywords of a network apart from its tables.
+
+    The parameters are those of `DiscretizedBayesNet.from_table`.
+    """
+    names = table.names
+    columns = {column.name: column for column in table.columns}
+    continuous = [name for name in names if columns[name].is_continuous]
+    checks.check_keys(cut_points, continuous, names, "cut_points")
+    weight = checks.check_pseudo_count(pseudo_count) or 0.0
+    support = {
+        name: (float(columns[name].observed.min()), float(columns[name].observed.max()))
+        for name in continuous
+    }
+    cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
+    levels = {column.name: column.levels for column in table.columns if column.levels is not None}
+    curve_edges = list(curve_edges)
+    parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
+    return list(parents), {
         "cut_points": cuts,
         "support": support,
         "levels": levels,
@@ -76,9 +110,3 @@ def counted_network(
         "metadata": metadata,
         "value_kinds": value_kinds_of(columns),
     }
-    network = kind(names, edges, tables=tables, **parts)
-    if not table.n_missing:
-        return network
-    rows = IncompleteRows(codes, parents, cards)
-    tables = expected_tables(network, rows, weight, lambda step: kind(names, edges, tables=step, **parts))
-    return kind(names, edges, tables=tables, **parts)

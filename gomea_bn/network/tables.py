@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "bin_codes",
     "bin_texts",
     "bin_widths",
+    "check_table_size",
     "draw_codes",
     "draw_in_bins",
     "edge_texts",
@@ -32,6 +34,7 @@ __all__ = [
     "smoothed_table",
     "table_and_left_out",
     "table_of_counts",
+    "table_of_expectation",
 ]
 
 # one gigabyte of float64
@@ -118,8 +121,18 @@ def smoothed_expectation(
     With "auto" the smoothing is fitted to the rows in `codes`, since it leaves out whole rows.
     """
     expected = _family_counts(completed, parents, child, cards, name, weights)
+    return table_of_expectation(expected, _family_counts(codes, parents, child, cards, name), pseudo_count)
+
+
+def table_of_expectation(
+    expected: NDArray[np.float64], available: NDArray[np.float64], pseudo_count: PseudoCount
+) -> NDArray[np.float64]:
+    """Return P(child | parents) from expected counts, float64 (card(parent_1), ..., card(child)).
+
+    With "auto" the smoothing is fitted to the counts of available cases, of the same shape.
+    """
     if pseudo_count == "auto":
-        return smoothed(expected, fitted_smoothing(_family_counts(codes, parents, child, cards, name)))
+        return smoothed(expected, fitted_smoothing(available))
     return _evenly_smoothed(expected, expected.sum(axis=-1, keepdims=True), pseudo_count)
 
 
@@ -159,19 +172,26 @@ def _family_counts(
     Rows count with their weights, float64 (n_rows,), if there are some; incomplete rows do not count.
     """
     shape = tuple(cards[position] for position in (*parents, child))
-    n_cells = 1
-    for card in shape:
-        n_cells *= card
-    if n_cells > _MOST_CELLS or len(shape) > _MOST_AXES:
-        raise GomeaBnError(
-            f"The table of '{name}' with {counted(len(parents), 'parent')} would have {counted(n_cells, 'cell')}; the "
-            f"limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
-        )
+    n_cells = check_table_size(shape, name)
     if weights is None:
         return _rows_of_cells(codes, parents, child, cards, n_cells).reshape(shape).astype(np.float64)
     is_complete = np.logical_and.reduce([codes[member] >= 0 for member in (*parents, child)])
     index = family_index(codes, parents, child, cards)[is_complete]
     return np.bincount(index, weights[is_complete], minlength=n_cells).reshape(shape).astype(np.float64)
+
+
+def check_table_size(shape: Sequence[int], name: str) -> int:
+    """Return the number of cells of the table of a variable; raises for more than 2**27 cells or 62 parents.
+
+    `shape` is (card(parent_1), ..., card(child)).
+    """
+    n_cells = prod(shape)
+    if n_cells > _MOST_CELLS or len(shape) > _MOST_AXES:
+        raise GomeaBnError(
+            f"The table of '{name}' with {counted(len(shape) - 1, 'parent')} would have {counted(n_cells, 'cell')}; "
+            f"the limits are {_MOST_AXES - 1} parents and {_MOST_CELLS:,} cells. Remove parents or merge bins."
+        )
+    return n_cells
 
 
 def _rows_of_cells(

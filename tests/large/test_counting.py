@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
-from gomea_bn.large.cells import Coding, coded_piece, scaled_log_density
+from gomea_bn.large.cells import CodedPiece, Coding, coded_piece, scaled_log_density
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.on_dask import DaskCounter
 from gomea_bn.large.counters.plan import CountPlan, View
@@ -197,6 +198,18 @@ def test_a_table_reads_the_sample_as_it_would_read_all_rows(frame) -> None:
     assert kinds == {"x": True, "y": True, "z": False, "k": False}
 
 
+def rows_at(position: int, piece: CodedPiece) -> NDArray[np.int64]:
+    """Return the number of rows of a piece at its position among five, int64 (5,)."""
+    return piece.n_rows * (np.arange(5) == position)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_arrays_of_pieces_are_added(frame, n_threads: int) -> None:
+    with LocalCounter(pieces(frame, 100, 101, 500, 700), n_threads, 0) as local:
+        local.code(coding(frame))
+        assert_array_equal(local.total(rows_at), [100, 1, 399, 200, 200])
+
+
 def test_workers_count_what_threads_count_in_a_task_a_thread(frame) -> None:
     from distributed import Client, LocalCluster
 
@@ -217,3 +230,4 @@ def test_workers_count_what_threads_count_in_a_task_a_thread(frame) -> None:
         assert sorted(p.key for _, some in tasks for p in some) == sorted(p.key for p in counter._coded)
         assert len(tasks) <= 4
         assert_array_equal(counter.count(plan), expected)
+        assert_array_equal(counter.total(rows_at), [100, 1, 399, 200, 200])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import dask.dataframe as dd
@@ -18,8 +20,9 @@ from dask import delayed
 from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.large import learning
+from gomea_bn.large.cells import Coding, coded_piece
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.fitting import network_from_pieces
@@ -203,7 +206,7 @@ def test_missing_values_are_named_or_dropped(frame, learner) -> None:
     gaps.loc[10, "X1"] = np.nan
     with pytest.raises(
         GomeaBnError,
-        match=r"complete rows; missing values of a sample of [\d,]+ rows in 'X1' \(1\), 'X3' \(1\)",
+        match=r"has missing values \(in a sample of [\d,]+ rows\) in 'X1' \(1\), 'X3' \(1\)",
     ):
         learn_from_pieces(replace(learner, missing="error"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
     dropped = learn_from_pieces(replace(learner, missing="drop"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
@@ -217,16 +220,51 @@ def test_families_with_missing_values_have_the_score_of_a_table_in_memory(frame,
     assert fit.score == pytest.approx(score_in_memory(gaps, fit.network, learner), abs=1e-5)
     assert fit.network.edges
     assert fit.record["n_rows"] == 6_000
+    # a few draws differ from other draws by less than 2 % in tables of hundreds of rows
+    in_memory = type(fit.network).from_table(
+        read_table(gaps, missing="keep"),
+        fit.network.edges,
+        fit.network.cut_points,
+        pseudo_count="auto",
+        shapes=fit.network.shapes,
+    )
     for name in fit.network.names:
-        family = [*fit.network.parents(name), name]
-        complete = gaps.dropna(subset=family)
-        counted = type(fit.network).from_table(
-            read_table(complete[family], kinds={"level": "discrete"} if "level" in family else None),
-            [(parent, name) for parent in family[:-1]],
-            {v: fit.network.cut_points[v] for v in family if v in fit.network.cut_points},
-            pseudo_count="auto",
-        )
-        np.testing.assert_allclose(fit.network.tables[name], counted.tables[name], atol=1e-12)
+        np.testing.assert_allclose(fit.network.tables[name], in_memory.tables[name], atol=0.02)
+
+
+@pytest.fixture(scope="module")
+def chain() -> pd.DataFrame:
+    """Rows of a chain a, b, c, in which a is mostly missing where c is large."""
+    generator = np.random.default_rng(3)
+    a = generator.normal(size=6_000)
+    b = a + generator.normal(scale=0.5, size=6_000)
+    rows = pd.DataFrame(
+        {"a": a, "b": b, "c": np.where(b + generator.normal(scale=0.3, size=6_000) > 0, 2, 1)}
+    )
+    rows.loc[(rows["c"] == 2) & (generator.random(6_000) < 0.8), "a"] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("pseudo_count", ["auto", 1.0])
+def test_tables_of_incomplete_rows_are_expectations_as_in_memory(chain, pseudo_count) -> None:
+    graph, cuts = [("a", "b"), ("b", "c")], {"a": [-1.0, 0.0, 1.0], "b": [-1.0, 0.0, 1.0]}
+    pieces = [chain.iloc[:2_500], chain.iloc[2_500:2_501], chain.iloc[2_501:]]
+    fit = partial(network_from_pieces, pieces, graph, cuts, pseudo_count=pseudo_count, shape="uniform")
+    network = fit(sample_rows=1_000)
+    expected = type(network).from_table(
+        read_table(chain, missing="keep"), graph, cuts, pseudo_count=pseudo_count
+    )
+    for name in network.names:
+        np.testing.assert_allclose(network.tables[name], expected.tables[name], atol=0.01)
+    complete = chain["a"].dropna().to_numpy()
+    of_available = np.bincount(np.searchsorted(cuts["a"], complete), minlength=4) / len(complete)
+    # available cases have far too few large values
+    assert network.tables["a"][3] > of_available[3] + 0.05
+    assert network == fit(sample_rows=1_000, n_jobs=2)
+    assert network.metadata["n_rows"] == 6_000
+    assert fit(missing="drop").metadata["n_rows"] == len(complete)
+    with pytest.raises(GomeaBnError, match=r"The table has missing values in 'a' \([\d,]+\)"):
+        fit(missing="error", table_of=partial(read_table, missing="keep"))
 
 
 def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(letters, learner) -> None:
@@ -473,9 +511,61 @@ def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, l
     searched = []
     gap = frame.copy()
     gap.loc[5_432, "X2"] = np.nan
-    with pytest.raises(GomeaBnError, match=r"missing values of a sample .*'X2' \(1\)"):
+    with pytest.raises(GomeaBnError, match=r"missing values \(in a sample .*'X2' \(1\)"):
         learn_from_pieces(replace(learner, missing="error"), [gap], announce=searched.append)
     assert not any("Searching" in line for line in searched)
+
+
+def test_warnings_from_a_sample_say_so(frame, learner) -> None:
+    odd = frame.assign(same=5.0, key=[f"row {k}" for k in range(len(frame))])
+    with pytest.warns(GomeaBnWarning) as of_sample:
+        learn_from_pieces(learner, [odd])
+    texts = [str(warning.message) for warning in of_sample]
+    assert len(texts) == 2
+    for text, end in zip(
+        texts,
+        (
+            r"Left out 1 column: 'key' \(a different text in every row\).*",
+            ".*: 'same' is 5.0 in all 1,?0.. rows.",
+        ),
+        strict=True,
+    ):
+        assert re.fullmatch(rf"In a sample of 1,0\d\d of 6,000 rows: {end}", text)
+    with pytest.warns(GomeaBnWarning) as of_all:
+        network_from_pieces([odd.drop(columns="key")], [], fit_cuts(frame))
+    assert [str(warning.message)[:8] for warning in of_all] == ["1 column"]
+
+
+def fit_cuts(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """One cut at the median of every column of numbers."""
+    return {name: [float(frame[name].median())] for name in map(str, frame.select_dtypes("number"))}
+
+
+def test_symbols_of_missing_values_are_those_of_tables_in_memory(frame) -> None:
+    texts = frame.assign(X1=frame["X1"].astype(str))
+    texts.loc[::7, "X1"] = "?"
+    texts.loc[::11, "level"] = "NA"
+    numbers = frame.copy()
+    numbers.loc[::7, "X1"] = np.nan
+    numbers["level"] = numbers["level"].astype(object)
+    numbers.loc[::11, "level"] = None
+    cuts = fit_cuts(frame)
+    with pytest.warns(GomeaBnWarning, match="read as missing values in a column: 'level'"):
+        network = network_from_pieces([texts[:2_500], texts[2_500:]], [], cuts, missing="drop")
+    assert network == network_from_pieces([numbers], [], cuts, missing="drop")
+
+
+def test_errors_outside_the_sample_name_the_file(frame, tmp_path) -> None:
+    frame[:3_000].to_parquet(tmp_path / "a.parquet")
+    wrong = frame[3_000:].assign(level=["low", "middle", *frame["level"][3_002:]])
+    wrong["level"] = wrong["level"].astype("category")
+    wrong.to_parquet(tmp_path / "b.parquet")
+    coding = Coding(("level",), {}, {"level": ("high", "low")})
+    (_, piece) = pieces_of(tmp_path)
+    with pytest.raises(
+        GomeaBnError, match=r"^In 3,000 rows of file '.*b.parquet': Column 'level' has .*row 1"
+    ):
+        coded_piece(piece, coding)
 
 
 def test_given_bins_are_counted_from_all_rows(frame, fit) -> None:

@@ -84,7 +84,7 @@ def fit(
     """
     from gomea_bn.data.files.loading import load
     from gomea_bn.data.pieces import is_in_pieces
-    from gomea_bn.data.sources import AVAILABLE, treatment_in_reading
+    from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.errors import check_choice
     from gomea_bn.large.fitting import network_from_pieces
     from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
@@ -118,26 +118,27 @@ def fit(
         **{name: cut for name, cut in own_cuts.items() if kinds.get(name) != "discrete"},
         **chosen_cuts,
     }
+    in_reading = treatment_in_reading(treatment)
     try:
         if is_in_pieces(data):
-            in_reading = treatment_in_reading("error" if treatment == AVAILABLE else treatment)
-            network = network_from_pieces(
-                data,
-                edges,
-                chosen_cuts,
-                table_of=lambda frame: _table(
-                    load(frame, reading), names, chosen_cuts, kinds, in_reading, max_levels
-                ),
-                drops_missing=treatment == "drop",
-                pseudo_count=smoothing,
-                shape=shape,
-                n_jobs=-1,
-                announce=say,
-            )
+            with printed_warnings():
+                network = network_from_pieces(
+                    data,
+                    edges,
+                    chosen_cuts,
+                    table_of=lambda frame: _table(
+                        load(frame, reading), names, chosen_cuts, kinds, in_reading, max_levels
+                    ),
+                    missing=treatment,
+                    pseudo_count=smoothing,
+                    shape=shape,
+                    n_jobs=-1,
+                    announce=say,
+                )
         else:
             loaded = loaded_data(data, reading)
-            table = _table(loaded, names, chosen_cuts, kinds, treatment_in_reading(treatment), max_levels)
             with printed_warnings():
+                table = _table(loaded, names, chosen_cuts, kinds, in_reading, max_levels)
                 network = DiscretizedBayesNet.from_table(
                     table,
                     edges,
@@ -200,8 +201,7 @@ def _table(
             raise GomeaBnError(f"--kind: '{name}' cannot be discrete, since it has cuts.")
     kinds = {**dict.fromkeys(cut_points, "continuous"), **kinds}
     subset = replace(loaded, frame=loaded.frame.iloc[:, chosen])
-    with printed_warnings():
-        table = table_of(subset, kinds=kinds, missing=missing, max_levels=max_levels)
+    table = table_of(subset, kinds=kinds, missing=missing, max_levels=max_levels)
     _check_columns(table, names, cut_points)
     return table
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece
 from gomea_bn.large.cells import CodedPiece, Coding, coded_piece
-from gomea_bn.large.counters.plan import Coded, CountPlan
+from gomea_bn.large.counters.plan import Coded, CountPlan, OfPiece, sum_of
 from gomea_bn.large.survey import Sampled, survey
 
 __all__ = ["LocalCounter"]
@@ -98,7 +98,11 @@ class LocalCounter:
         parts = self._pool.map(
             lambda _thread: plan.count(taken(), np.zeros(plan.n_cells, np.int64)), range(self._n_threads)
         )
-        return np.asarray(np.sum(list(parts), axis=0), np.int64)
+        return sum_of(parts)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
+        return sum_of(self._pool.map(of_piece, range(len(self._coded)), self._coded))
 
     def _forget(self) -> None:
         """Give back the cells and their files."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece
 from gomea_bn.large.cells import CodedPiece, Coding, coded_piece
-from gomea_bn.large.counters.plan import Coded, CountPlan
+from gomea_bn.large.counters.plan import Coded, CountPlan, OfPiece, sum_of
 from gomea_bn.large.survey import Sampled, survey
 
 __all__ = ["DaskCounter"]
@@ -59,9 +59,18 @@ class DaskCounter:
             self._client.submit(_count, pieces, plan, workers=worker, allow_other_workers=True, pure=False)
             for worker, pieces in self._pieces_of_threads()
         ]
+        return self._sum_of(parts)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
+        positions = list(range(len(self._coded)))
+        return self._sum_of(self._client.map(of_piece, positions, self._coded, pure=False))
+
+    def _sum_of(self, parts: list[Any]) -> NDArray[np.int64]:
+        """Return the sum of the results of tasks, which workers add."""
         while len(parts) > 1:
             groups = [parts[first : first + _SUMMED] for first in range(0, len(parts), _SUMMED)]
-            parts = self._client.map(_sum, groups, pure=False)
+            parts = self._client.map(sum_of, groups, pure=False)
         (total,) = self._gathered(parts)
         return np.asarray(total, np.int64)
 
@@ -100,7 +109,3 @@ def _numbers(coded: CodedPiece) -> tuple[int, NDArray[np.int64], dict[str, float
 
 def _count(pieces: Sequence[CodedPiece], plan: CountPlan) -> NDArray[np.int64]:
     return plan.count(pieces, np.zeros(plan.n_cells, np.int64))
-
-
-def _sum(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.asarray(np.sum(parts, axis=0), np.int64)

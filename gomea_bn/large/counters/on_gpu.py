@@ -18,7 +18,7 @@ from gomea_bn.data.files.separated import first_line
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.large.cells import BLOCK_ROWS, CodedPiece, Coding
 from gomea_bn.large.counters.local import LocalCounter
-from gomea_bn.large.counters.plan import Coded, CountPlan
+from gomea_bn.large.counters.plan import Coded, CountPlan, OfPiece
 from gomea_bn.large.survey import Sampled
 
 __all__ = ["GpuCounter", "usable_cuda"]
@@ -150,6 +150,10 @@ class GpuCounter:
                     batch.cells, batch.block_starts, batch.block_rows, *on_gpu
                 )
             return np.asarray(on_gpu[-1].copy_to_host(), np.int64)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces, computed by threads; see `FamilyCounter`."""
+        return self._local.total(of_piece)
 
     def _sent(self, pieces: Sequence[CodedPiece]) -> Iterator[_Batch]:
         """Send the cells of pieces to the GPU, a batch of whole blocks at a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from gomea_bn.large.survey import Sampled
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.scoring.family_scorer import new_scratch
 
-__all__ = ["Coded", "CountPlan", "FamilyCounter", "View"]
+__all__ = ["Coded", "CountPlan", "FamilyCounter", "OfPiece", "View", "sum_of"]
 
 # rows that give `new_scratch` room for the counts of `MOST_NARROW` cells
 _SCRATCH_ROWS = MOST_NARROW // 8
@@ -141,6 +142,13 @@ class Coded:
         )
 
 
+class OfPiece(Protocol):
+    """An array of every piece, which other processes can compute."""
+
+    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
+        """Return the array of the piece at a position among all pieces."""
+
+
 class FamilyCounter(Protocol):
     """Reads the pieces of a table, and counts families over all of their rows.
 
@@ -158,3 +166,11 @@ class FamilyCounter(Protocol):
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
         """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces."""
+
+
+def sum_of(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the sum of arrays, of which two are in memory at once if they come one by one."""
+    return reduce(np.add, parts)

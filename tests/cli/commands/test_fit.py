@@ -1,5 +1,6 @@
 """The command `fit` counts the tables of a graph and cuts that the user gives."""
 
+import numpy as np
 import pytest
 from command_line import ok, refused
 
@@ -115,3 +116,19 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     assert DiscretizedBayesNet.from_json("all.json") == DiscretizedBayesNet.from_json("own.json")
     assert f"All {len(rows):,} rows read." in result.stderr
     refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "rows/all.json")
+
+
+def test_a_folder_of_files_may_have_missing_values(files, rows):
+    (files / "gaps").mkdir()
+    gaps = rows.mask(np.random.default_rng(1).random(rows.shape) < 0.1)
+    gaps.to_csv("gaps.csv", index=False)
+    for k in range(2):
+        gaps.iloc[k::2].to_parquet(files / "gaps" / f"{k}.parquet")
+    options = ["--cuts", "cuts.json", "-o", "all.json"]
+    for missing, tolerance in (("available", 0.05), ("drop", 1e-12)):
+        ok("fit", "edges.csv", "gaps.csv", "--cuts", "cuts.json", "--missing", missing, "-o", "own.json")
+        # --missing available is the default
+        ok("fit", "edges.csv", "gaps", *options, *(["--missing", missing] if missing == "drop" else []))
+        own, pieces = (DiscretizedBayesNet.from_json(name) for name in ("own.json", "all.json"))
+        for name in own.names:
+            np.testing.assert_allclose(pieces.tables[name], own.tables[name], atol=tolerance)
