@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.columns import TALL_TABLE
-from gomea_bn.data.table import read_table
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.climbed_pairs import pairs_of_climbs
@@ -38,7 +39,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
 
-__all__ = ["WIDE_TABLE", "compile_front_kernels", "compile_kernels"]
+__all__ = ["WIDE_TABLE", "TableSize", "compile_front_kernels", "compile_kernels", "size_of_table"]
 
 WIDE_TABLE = 80
 """Number of columns from which a search may need the kernels that link many genes."""
@@ -50,6 +51,19 @@ _done: set[str] = set()
 def _log(message: str) -> None:
     """Log as a warning, which Python prints to standard error by default, so that users know why they wait."""
     _LOG.warning(message)
+
+
+class TableSize(TypedDict):
+    """What of a table decides which kernels it needs; see `compile_kernels`."""
+
+    n_columns: int
+    n_rows: int
+    has_gaps: bool
+
+
+def size_of_table(table: Table) -> TableSize:
+    """Return the options of `compile_kernels` and `compile_front_kernels` for a table."""
+    return TableSize(n_columns=len(table.names), n_rows=table.n_rows, has_gaps=table.n_missing > 0)
 
 
 def compile_kernels(
