@@ -20,7 +20,9 @@ from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.cuts.blanket import Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells
@@ -232,6 +234,10 @@ def _learn_once(n_threads: int, is_wide: bool) -> None:
 
 def _around_the_search(_n_threads: int, is_wide: bool) -> None:
     """Call the kernels of a learning run that are small, and take part in no evaluation of a network."""
+    # those that the run itself needs first come first
+    values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
+    score = IntervalScore(method, score_rule(method, 16))
+    CutProblem(SortedColumn(values), Neighbourhood(), score).optimal(CutLimits())
     problem = _example_problem()
     _screen_and_link(problem, is_wide)
     generator = np.random.default_rng(0)
