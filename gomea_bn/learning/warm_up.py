@@ -55,7 +55,7 @@ def _log(message: str) -> None:
     _LOG.warning(message)
 
 
-class TableSize(TypedDict):
+class TableSize(TypedDict, total=False):
     """What of a table decides which kernels it needs; see `compile_kernels`."""
 
     n_columns: int
