@@ -30,6 +30,7 @@ from gomea_bn.cli.commands.warm_up import warm_up
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.plain_help import PlainCommand, with_value_names
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.garbage import rare_collections
 from gomea_bn.runtime.interrupts import signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels
 
@@ -62,7 +63,7 @@ class _OneLineErrors(TyperGroup):
         is_quiet = bool({"-q", "--quiet"}.intersection(sys.argv[1:] if args is None else args))
         try:
             _refuse_empty(sys.argv[1:] if args is None else args)
-            with announced_kernels(silent if is_quiet else say):
+            with announced_kernels(silent if is_quiet else say), rare_collections():
                 code = run()
             sys.stdout.flush()
         except GomeaBnError as error:

@@ -47,9 +47,12 @@ def _duplicate_rows(table: Table) -> Note | None:
 
     incomplete = [column.is_missing for column in table.columns if column.n_missing]
     is_complete = ~np.logical_or.reduce(incomplete) if incomplete else slice(None)
-    n_rows = len(table.columns[0].values[is_complete])
-    hashes = np.zeros(n_rows, np.uint64)
-    for column in sorted(table.columns, key=lambda column: not column.is_continuous):
+    first, *others = sorted(table.columns, key=lambda column: not column.is_continuous)
+    values = first.values[is_complete]
+    if first.is_continuous and _all_differ(values):
+        return None
+    n_rows, hashes = len(values), hash_array(values)
+    for column in others:
         hashes *= np.uint64(_FACTOR)
         hashes += hash_array(column.values[is_complete])
         if column.is_continuous and _all_differ(hashes):
@@ -71,12 +74,12 @@ def _duplicate_rows(table: Table) -> Note | None:
     )
 
 
-def _all_differ(hashes: NDArray[np.uint64]) -> bool:
-    """Return whether no hash occurs twice; the first ones are looked at first."""
-    few = hashes[:_FEW_ROWS]
+def _all_differ(numbers: NDArray[np.uint64] | NDArray[np.float64]) -> bool:
+    """Return whether no number occurs twice; the first ones are looked at first."""
+    few = numbers[:_FEW_ROWS]
     if len(np.unique(few)) < len(few):
         return False
-    ascending = np.sort(hashes)
+    ascending = np.sort(numbers)
     return not bool((ascending[1:] == ascending[:-1]).any())
 
 

@@ -358,7 +358,11 @@ def _read_columns(
         excluded = incomplete if missing == "drop" else gaps[name]
         observed, stored = without_rows(series[position], storages[position], excluded)
         column = decided_column(observed, name, stored, kinds.get(name), max_levels)
-        return with_missing(column, gaps[name]) if missing == "keep" else column
+        if missing == "keep":
+            column = with_missing(column, gaps[name])
+        # the first question, which counts them, is asked by this thread
+        _ = column.n_missing
+        return column
 
     columns = in_threads(column_at, range(len(names)), n_threads=-1 if len(frame) > ROWS_WORTH_THREADS else 1)
     return tuple(columns), tuple(dropped.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from time import perf_counter
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gomea_bn.discretization.base import DISCRETIZERS, discretizer
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
@@ -28,7 +30,9 @@ def compile_all_kernels(announce: Callable[[str], object]) -> float:
     began = perf_counter()
     compile_front_kernels(announce, in_second_process=True)
     compile_kernels(announce)
-    with announced_kernels(announce):
+    with announced_kernels(announce), warnings.catch_warnings():
+        # the small examples are nobody's data
+        warnings.simplefilter("ignore", GomeaBnWarning)
         for name in sorted(DISCRETIZERS):
             discretizer(name).compile()
         _use_a_network()

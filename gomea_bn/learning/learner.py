@@ -41,7 +41,7 @@ from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.learning.search.table_search import LearnedNetwork, with_tables
-from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.structure import StructureProblem
@@ -317,9 +317,7 @@ class BayesNetLearner(LearnerParameters):
             # wrong options are an error before the wait for the compiler
             check_learning(table, options)
         # the compiler is not on the clock
-        began += compile_kernels(
-            n_columns=len(table.names), n_rows=table.n_rows, has_gaps=table.n_missing > 0
-        )
+        began += compile_kernels(**size_of_table(table))
         end = began + preparation_seconds(limits)
         given, options = options, options_of_run(options, table, end - perf_counter(), section)
         problem = learning_problem(table, options, deadline=end)

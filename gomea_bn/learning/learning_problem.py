@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from threading import Event
 from time import perf_counter
 from weakref import WeakKeyDictionary
 
@@ -32,6 +33,7 @@ from gomea_bn.problems.cuts.policies import (
 )
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
@@ -45,7 +47,7 @@ from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.threads import in_background
+from gomea_bn.runtime.threads import thread_pool
 from gomea_bn.texts import listed
 
 __all__ = [
@@ -110,19 +112,26 @@ def learning_problem(
     variables, rules = scored_variables(table, options, proposed)
     # cross products need complete rows
     has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
-    curves = in_background(curve_data, variables) if has_curves else None
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
         limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
-        first = _first_cuts(
-            table, options, variables, method, limits, is_plain=proposed is None, deadline=deadline
+        find_cuts = partial(
+            _first_cuts,
+            table,
+            options,
+            variables,
+            method,
+            limits,
+            is_plain=proposed is None,
+            deadline=deadline,
         )
+        first, curves = _cuts_and_curves(find_cuts, variables if has_curves else None)
         variables = with_cuts(variables, first)
         pricing = Pricing(limits, [IntervalScore(method, rule)])
-    scorer = FamilyScorer(
-        variables, method, rule, growth=growth, curves=None if curves is None else curves.result()
-    )
+    else:
+        curves = curve_data(variables) if has_curves else None
+    scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
     is_discrete = all(v.n_levels for v in variables)
     start: list[tuple[int, int]] = []
     if pairs is None:
@@ -141,6 +150,27 @@ def learning_problem(
         prices_parents=is_discrete,
         start=start,
     )
+
+
+def _cuts_and_curves(
+    find_cuts: Callable[[Callable[[], bool]], dict[int, list[NDArray[np.float64]]]],
+    variables: Sequence[ScoredVariable] | None,
+) -> tuple[dict[int, list[NDArray[np.float64]]], CurveData | None]:
+    """Return the first cuts and the curves of variables, if any, made at the same time by as many threads as cores.
+
+    First cuts take one thread, since they need the interpreter most of the time. `find_cuts` asks its argument whether
+    to end early.
+    """
+    if variables is None:
+        return find_cuts(lambda: False), None
+    is_over = Event()
+    with thread_pool() as pool:
+        try:
+            cuts = pool.submit(find_cuts, is_over.is_set)
+            curves = curve_data(variables, pool)
+            return cuts.result(), curves
+        finally:
+            is_over.set()
 
 
 def _pairs_of_discrete(
@@ -186,16 +216,20 @@ def _first_cuts(
     variables: list[ScoredVariable],
     method: ScoringMethod,
     limits: CutLimits,
+    is_over: Callable[[], bool],
     *,
     is_plain: bool,
     deadline: float,
 ) -> dict[int, list[NDArray[np.float64]]]:
     """Return the first cuts of a search; a table keeps them, since they do not depend on the knowledge of the options.
 
-    `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that the deadline ended are not
-    kept.
+    `is_plain` says whether the libraries of cuts hold those of the options alone. Cuts that the deadline or `is_over`
+    ended are not kept.
     """
-    no_time_left = partial(is_late, table, deadline)
+
+    def no_time_left() -> bool:
+        return is_over() or is_late(table, deadline)
+
     others = replace(options, knowledge=None)
     if not is_plain or options.cut_points:
         return first_cuts(variables, method, limits, no_time_left)

@@ -39,7 +39,7 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
-from gomea_bn.learning.warm_up import compile_front_kernels
+from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.limits import FrontHistoryEntry
 from gomea_bn.runtime.threads import in_background, thread_count
@@ -212,9 +212,7 @@ class ParetoBayesNetLearner(FrontParameters):
         checked = checked_expert(self, table, given)
         section, seed = learner_section(self, checkpoint, table, seed, expert=checked)
         # the compiler is not on the clock
-        began += compile_front_kernels(
-            n_columns=len(table.names), n_rows=table.n_rows, has_gaps=table.n_missing > 0
-        )
+        began += compile_front_kernels(**size_of_table(table))
         seconds = began + preparation_seconds(limits) - perf_counter()
         options = options_of_run(given, table, seconds, section)
         digest = in_background(table_digest, table)

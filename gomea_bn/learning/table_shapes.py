@@ -11,7 +11,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
-from gomea_bn.runtime.small_pages import zeros_by_pages
+from gomea_bn.runtime.small_pages import WorkSpaces
 from gomea_bn.runtime.threads import in_threads
 
 __all__ = ["share_point_masses", "table_cells", "table_shapes"]
@@ -30,14 +30,14 @@ def table_cells(table: Table) -> dict[str, QuantileCells]:
         return {}
     if table not in _cells:
         tall = [column for column in table.columns if column.is_continuous and _is_tall(column)]
-        cells = in_threads(_cells_of, tall, n_threads=_threads_of(table))
+        spaces = WorkSpaces()
+        cells = in_threads(lambda column: _cells_of(column, spaces), tall, n_threads=_threads_of(table))
         _cells[table] = dict(zip((column.name for column in tall), cells, strict=True))
     return _cells[table]
 
 
-def _cells_of(column: Column) -> QuantileCells:
-    # a copy that returns to the system at once: the allocator would keep one per thread
-    ascending = zeros_by_pages(column.observed.shape, np.float64)
+def _cells_of(column: Column, spaces: WorkSpaces) -> QuantileCells:
+    ascending = spaces.of_shape(column.observed.shape, np.float64)
     ascending[:] = column.observed
     ascending.sort()
     return quantile_cells(ascending)
@@ -58,16 +58,21 @@ def table_shapes(table: Table, *, is_coarse: bool = False) -> dict[str, ColumnSh
     """
     of_table = _shapes.setdefault(table, {})
     if is_coarse not in of_table:
-        cells = table_cells(table)
+        known, spaces = _cells.get(table, {}), WorkSpaces()
         continuous = [column for column in table.columns if column.is_continuous]
 
-        def fitted(column: Column) -> ColumnShape:
-            if column.name in cells:
-                return fit_shape_of_cells(column.observed, cells[column.name], is_coarse=is_coarse)
-            return fit_shape(column.observed)
+        def fitted(column: Column) -> tuple[QuantileCells | None, ColumnShape]:
+            if not _is_tall(column):
+                return None, fit_shape(column.observed)
+            # while a thread fits, which needs the interpreter, another one sorts
+            cells = known[column.name] if known else _cells_of(column, spaces)
+            return cells, fit_shape_of_cells(column.observed, cells, is_coarse=is_coarse)
 
-        shapes = in_threads(fitted, continuous, n_threads=_threads_of(table))
-        of_table[is_coarse] = dict(zip((column.name for column in continuous), shapes, strict=True))
+        fits = in_threads(fitted, continuous, n_threads=_threads_of(table))
+        by_name = dict(zip((column.name for column in continuous), fits, strict=True))
+        of_table[is_coarse] = {name: shape for name, (_, shape) in by_name.items()}
+        if table.n_rows > TALL_TABLE:
+            _cells[table] = {name: cells for name, (cells, _) in by_name.items() if cells is not None}
     return of_table[is_coarse]
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,12 @@ from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.columns import TALL_TABLE
-from gomea_bn.data.table import read_table
+from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.cuts.blanket import Neighbourhood
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells
@@ -38,7 +41,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
 
-__all__ = ["WIDE_TABLE", "compile_front_kernels", "compile_kernels"]
+__all__ = ["WIDE_TABLE", "TableSize", "compile_front_kernels", "compile_kernels", "size_of_table"]
 
 WIDE_TABLE = 80
 """Number of columns from which a search may need the kernels that link many genes."""
@@ -50,6 +53,19 @@ _done: set[str] = set()
 def _log(message: str) -> None:
     """Log as a warning, which Python prints to standard error by default, so that users know why they wait."""
     _LOG.warning(message)
+
+
+class TableSize(TypedDict, total=False):
+    """What of a table decides which kernels it needs; see `compile_kernels`."""
+
+    n_columns: int
+    n_rows: int
+    has_gaps: bool
+
+
+def size_of_table(table: Table) -> TableSize:
+    """Return the options of `compile_kernels` and `compile_front_kernels` for a table."""
+    return TableSize(n_columns=len(table.names), n_rows=table.n_rows, has_gaps=table.n_missing > 0)
 
 
 def compile_kernels(
@@ -218,6 +234,10 @@ def _learn_once(n_threads: int, is_wide: bool) -> None:
 
 def _around_the_search(_n_threads: int, is_wide: bool) -> None:
     """Call the kernels of a learning run that are small, and take part in no evaluation of a network."""
+    # those that the run itself needs first come first
+    values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
+    score = IntervalScore(method, score_rule(method, 16))
+    CutProblem(SortedColumn(values), Neighbourhood(), score).optimal(CutLimits())
     problem = _example_problem()
     _screen_and_link(problem, is_wide)
     generator = np.random.default_rng(0)

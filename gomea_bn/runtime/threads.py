@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter
 from types import TracebackType
@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.runtime.interrupts import noting_interrupts
 
-__all__ = ["StopFlag", "Workers", "in_background", "in_threads", "one_blas_thread", "thread_count"]
+__all__ = [
+    "StopFlag",
+    "Workers",
+    "in_background",
+    "in_threads",
+    "one_blas_thread",
+    "thread_count",
+    "thread_pool",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -153,21 +161,34 @@ class Workers:
             self.stop.check_deadline()
 
 
-def in_threads(function: Callable[[T], R], items: Iterable[T], *, n_threads: int = -1) -> list[R]:
-    """Return what a function returns for every item, in their order, from some threads; -1 stands for one per core.
+@contextmanager
+def thread_pool(n_threads: int = -1) -> Iterator[Executor]:
+    """Give some threads, in which a product of matrices takes one thread; -1 stands for one per core.
 
-    With 1 it is the calling thread. Threads pay for functions that sort or add large arrays, which NumPy does without
-    holding the lock of the interpreter.
+    At the end, which Ctrl-C or an error may cause, calls that have not begun are left out.
     """
-    if n_threads == 1:
-        return [function(item) for item in items]
     pool = ThreadPoolExecutor(thread_count(n_threads), thread_name_prefix="gomea-bn")
     try:
         with one_blas_thread():
-            return list(pool.map(function, items))
+            yield pool
     finally:
-        # Ctrl-C waits for the items in work alone
         pool.shutdown(cancel_futures=True)
+
+
+def in_threads(
+    function: Callable[[T], R], items: Iterable[T], *, n_threads: int = -1, pool: Executor | None = None
+) -> list[R]:
+    """Return what a function returns for every item, in their order, from some threads; -1 stands for one per core.
+
+    With 1 it is the calling thread. Threads pay for functions that sort or add large arrays, which NumPy does without
+    holding the lock of the interpreter. A `pool` that also does other work replaces threads of this call's own.
+    """
+    if pool is not None:
+        return list(pool.map(function, items))
+    if n_threads == 1:
+        return [function(item) for item in items]
+    with thread_pool(n_threads) as own_pool:
+        return list(own_pool.map(function, items))
 
 
 def in_background(function: Callable[[T], R], item: T) -> Future[R]:

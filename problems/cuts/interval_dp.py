@@ -177,6 +177,7 @@ class CutProblem:
                 tables.append(table)
                 bin_cost += table.weight * n_parameters
         self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
+        self._layer_terms: dict[tuple[int, bool], float] = {}
         self._counts = IntervalCounts(column, tables)
         self._constant = 0.0
         if not score.bayesian:
@@ -234,6 +235,13 @@ class CutProblem:
 
     def layer_term(self, n_bins: int, *, shaped: bool = False) -> float:
         """Return the part of the score in nats that depends on the number of bins alone."""
+        key = n_bins, shaped
+        # every grid of a search asks for the same ones
+        if key not in self._layer_terms:
+            self._layer_terms[key] = self._layer_term(n_bins, shaped=shaped)
+        return self._layer_terms[key]
+
+    def _layer_term(self, n_bins: int, *, shaped: bool) -> float:
         term = self._constant
         if self.score.bayesian:
             table = self.score.table

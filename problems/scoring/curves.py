@@ -15,10 +15,12 @@ from gomea_bn.problems.cuts.guided_cuts import cut_guide, read_only
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
 from gomea_bn.problems.kernels.cut_guide import CutGuide, fill_functions
 from gomea_bn.problems.scoring.curve_functions import LevelFunctions, SmoothFunctions
-from gomea_bn.runtime.small_pages import zeros_by_pages
+from gomea_bn.runtime.small_pages import WorkSpaces
 from gomea_bn.runtime.threads import in_threads, one_blas_thread
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from gomea_bn.problems.cuts.quantile_cells import QuantileCells
     from gomea_bn.problems.cuts.shape import ColumnShape
     from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -82,13 +84,15 @@ def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
     return np.asarray(scipy.special.ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
 
 
-def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
+def curve_data(variables: Sequence[ScoredVariable], pool: Executor | None = None) -> CurveData:
     """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
 
     Parameters
     ----------
     variables : sequence of ScoredVariable
         Columns. Continuous ones with a shape but without point masses may follow curves; all may be parents.
+    pool : Executor, optional
+        Threads for the columns of tall tables, which may do other work meanwhile; by default one per core.
 
     Notes
     -----
@@ -104,7 +108,7 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
         return no_curves()
     if all(variable.n_levels or variable.cells is not None for variable in variables):
-        moments = _moments_of_cells(variables, per_column)
+        moments = _moments_of_cells(variables, per_column, pool)
     else:
         with one_blas_thread():
             moments = _moments(variables, per_column)
@@ -216,14 +220,16 @@ class _ByCell(NamedTuple):
         return np.where(np.isfinite(self.alone), of_targets, 0.0)
 
 
-def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
+def _moments_of_cells(
+    variables: Sequence[ScoredVariable], per_column: int, pool: Executor | None
+) -> _Moments:
     """Return the moments of all rows of a tall table, whose continuous columns have the median value of their cell.
 
     Products are added in single precision inside blocks of rows, and in double precision between them.
     """
     n_rows, n = len(variables[0].values), len(variables)
-    columns = in_threads(lambda variable: _by_cell(variable, per_column), variables)
-    products = _products_of_cells(variables, columns)
+    columns = in_threads(lambda variable: _by_cell(variable, per_column), variables, pool=pool)
+    products = _products_of_cells(variables, columns, pool)
     first = _first_functions(columns)
     starts = np.cumsum([0, *(column.values.shape[1] for column in columns)])
     functions = np.concatenate([starts[v] + np.arange(len(c.roughness)) for v, c in enumerate(columns)])
@@ -246,7 +252,7 @@ def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _
 
 
 def _products_of_cells(
-    variables: Sequence[ScoredVariable], columns: Sequence[_ByCell]
+    variables: Sequence[ScoredVariable], columns: Sequence[_ByCell], pool: Executor | None
 ) -> NDArray[np.float64]:
     """Return the cross products of all `values` of all columns over the rows, float64 (n_values, n_values)."""
     n_rows = len(variables[0].values)
@@ -257,10 +263,12 @@ def _products_of_cells(
         for variable, column in zip(variables, columns, strict=True)
     ]
 
+    spaces = WorkSpaces()
+
     def of_part(part: range) -> NDArray[np.float64]:
         total = np.zeros((ends[-1], ends[-1]))
         # with a whole row of functions per line of memory, writes would take as long as the products
-        functions = zeros_by_pages((ends[-1], part.step), np.float32)
+        functions = spaces.of_shape((ends[-1], part.step), np.float32)
         intervals = np.empty(_INTERVALS, np.uint32)
         for start in part:
             stop = min(start + part.step, part.stop)
@@ -277,7 +285,7 @@ def _products_of_cells(
     # a fixed number of parts, so that sums do not depend on the number of threads
     bounds = np.linspace(0, n_rows, _N_PARTS + 1).astype(np.int64).tolist()
     parts = [range(low, high, _BLOCK_OF_CELLS) for low, high in pairwise(bounds)]
-    return np.asarray(np.sum(in_threads(of_part, parts), axis=0), np.float64)
+    return np.asarray(np.sum(in_threads(of_part, parts, pool=pool), axis=0), np.float64)
 
 
 def _by_cell(variable: ScoredVariable, per_column: int) -> _ByCell:

@@ -1,8 +1,10 @@
 """The flag that ends a run, and threads that take blocks of work in turn."""
 
+import threading
+
 import pytest
 
-from gomea_bn.runtime.threads import StopFlag, Workers, in_background
+from gomea_bn.runtime.threads import StopFlag, Workers, in_background, in_threads, thread_pool
 
 
 def test_the_first_reason_to_stop_stays():
@@ -41,3 +43,23 @@ def test_a_call_in_the_background_gives_its_result_or_its_error():
     assert in_background(abs, -3).result() == 3
     with pytest.raises(TypeError):
         in_background(abs, "three").result()  # type: ignore[arg-type]
+
+
+def test_a_pool_runs_the_items_of_several_calls():
+    with thread_pool(1) as pool:
+        first = pool.submit(threading.get_ident)
+        assert set(in_threads(lambda _: threading.get_ident(), range(4), pool=pool)) == {first.result()}
+
+
+def test_calls_that_have_not_begun_are_left_out_after_an_error():
+    has_failed, calls = threading.Event(), []
+
+    def fail():
+        with thread_pool(1) as pool:
+            calls.extend((pool.submit(has_failed.wait), pool.submit(abs, -1)))
+            threading.Timer(0.05, has_failed.set).start()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert [call.cancelled() for call in calls] == [False, True]

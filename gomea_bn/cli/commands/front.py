@@ -257,7 +257,7 @@ def _front(
     from gomea_bn.front.folder import check_front_folder, write_front
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.pareto_learner import check_front_learning
-    from gomea_bn.learning.warm_up import compile_front_kernels
+    from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
     from gomea_bn.runtime.environment import file_digest
 
     limits_of(learner)
@@ -279,7 +279,7 @@ def _front(
     tell(table.describe(KIND_OVERRIDE, spelling()))
     check_front_learning(learner, table)
     seconds = compile_first(
-        partial(compile_front_kernels, n_columns=len(table.names), in_second_process=True), tell
+        partial(compile_front_kernels, in_second_process=True, **size_of_table(table)), tell
     )
     tell(announcement(learner, out))
     with printed_warnings():

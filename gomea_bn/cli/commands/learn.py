@@ -311,7 +311,7 @@ def _learn(
     from gomea_bn.learning.learning_options import LearningOptions
     from gomea_bn.learning.options import limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record
-    from gomea_bn.learning.warm_up import compile_kernels
+    from gomea_bn.learning.warm_up import TableSize, compile_kernels, size_of_table
     from gomea_bn.problems.scoring.scores import scoring_method
 
     check_density(learner.density, learner.line)
@@ -327,8 +327,8 @@ def _learn(
         check_run_folder(out)
     tell = silent if quiet else say
     rows, source_sha256 = _read_source(learner, data, reading, after_search, tell)
-    n_columns = len(rows.names) if isinstance(rows, Table) else None
-    seconds = compile_first(partial(compile_kernels, n_columns=n_columns, in_second_process=True), tell)
+    size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
+    seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
     tell(announcement(learner, out))
     with printed_warnings():
         learner.fit(rows, checkpoint=checkpoint)

@@ -32,7 +32,8 @@ def warm_up(
     if not kernels_are_cached():
         fail(f"The kernels could not be kept in '{kernel_cache_dir()}'.", FAILED)
     if not quiet:
-        say(f"All kernels are compiled and kept in '{kernel_cache_dir()}' ({seconds:.0f} s).")
+        n_kernels = len(list(kernel_cache_dir().glob("*.kernel")))
+        say(f"All {n_kernels} kernels are compiled and kept in '{kernel_cache_dir()}' ({seconds:.0f} s).")
 
 
 def _compile_all(announce: Callable[[str], object]) -> float:

@@ -16,11 +16,15 @@ def compiling(monkeypatch):
 
 
 @pytest.mark.usefixtures("compiling")
-def test_the_folder_and_the_seconds_are_printed_unless_quiet(monkeypatch):
+def test_the_folder_and_the_seconds_are_printed_unless_quiet(monkeypatch, tmp_path):
     monkeypatch.setattr(jit, "kernels_are_cached", lambda: True)
+    monkeypatch.setattr(jit, "kernel_cache_dir", lambda: tmp_path)
+    for name in ("one.kernel", "another.kernel", "another.lock"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(jit, "kernels_can_be_kept", lambda: True)
     assert ok("warm-up").stderr.splitlines() == [
         "Compiling",
-        f"All kernels are compiled and kept in '{jit.kernel_cache_dir()}' (10 s).",
+        f"All 2 kernels are compiled and kept in '{tmp_path}' (10 s).",
     ]
     assert ok("warm-up", "--quiet").stderr == ""
 

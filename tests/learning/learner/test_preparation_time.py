@@ -1,6 +1,7 @@
 """The preparation of columns counts in `max_seconds`, and large tables are prepared as small ones."""
 
 from dataclasses import replace
+from threading import Event
 from time import sleep
 
 import numpy as np
@@ -55,6 +56,33 @@ def test_a_value_off_the_grid_is_seen_wherever_it_is(position):
 
 def test_huge_values_have_no_step():
     assert measuring_step(np.array([1.5, 1.7e308, -1.7e308])) is None
+
+
+def test_an_error_in_the_curves_ends_the_first_cuts(monkeypatch):
+    ended = Event()
+
+    def endless(is_over):
+        while not is_over():
+            sleep(0.001)
+        ended.set()
+
+    monkeypatch.setattr(of_problems, "curve_data", lambda *_: int("three"))
+    with pytest.raises(ValueError, match="three"):
+        of_problems._cuts_and_curves(endless, [])
+    assert ended.is_set()
+
+
+def test_shapes_and_cells_are_the_same_whichever_is_asked_for_first(monkeypatch):
+    rng = np.random.default_rng(5)
+    frame = {"a": rng.normal(size=400), "b": rng.gamma(2, size=400), "c": ["x", "y"] * 200}
+    for module in (of_tables, of_problems):
+        monkeypatch.setattr(module, "TALL_TABLE", 100)
+    one, other = read_table(frame), read_table(frame)
+    cells = of_tables.table_cells(one)
+    shapes = of_tables.table_shapes(other)
+    assert of_tables.table_shapes(one)["a"].shape == shapes["a"].shape
+    assert list(of_tables.table_cells(other)) == list(cells) == ["a", "b"]
+    np.testing.assert_array_equal(of_tables.table_cells(other)["b"].below, cells["b"].below)
 
 
 def test_threads_keep_the_order_of_items():
