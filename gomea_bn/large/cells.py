@@ -18,11 +18,14 @@ from gomea_bn.problems.kernels.available_cases import MISSING
 
 __all__ = ["BLOCK_ROWS", "MOST_BOUNDARIES", "CodedPiece", "Coding", "coded_piece", "scaled_log_density"]
 
-BLOCK_ROWS = 65_536
+BLOCK_ROWS = 2**20
 """Largest number of rows of a block of cells."""
 
 MOST_BOUNDARIES = 254
 """Largest number of boundaries between the cells of a column."""
+
+# values that are bisected together; their positions stay in the first cache
+_BISECTED = 2048
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,8 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     n_missing = np.zeros(n_columns, np.int64)
     sums = dict.fromkeys(coding.shapes, 0.0)
     blocks: list[NDArray[np.uint8]] = []
+    waiting: list[NDArray[np.uint8]] = []
+    positions_of_values = np.empty(_BISECTED, np.int32)
     for frame in piece.frames():
         positions = column_positions(frame, coding.names)
         cells = np.empty((n_columns, len(frame)), np.uint8)
@@ -132,7 +137,7 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
                     column = column.replace([np.inf, -np.inf], np.nan)
                 values = numeric_values(column, name, allow_missing=True)
                 n_missing[position] += cells_of_values(
-                    values, coding.boundaries[name], MISSING, cells[position]
+                    values, coding.boundaries[name], MISSING, positions_of_values, cells[position]
                 )
                 if name in coding.shapes:
                     shaped[name] = values
@@ -146,10 +151,12 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
             cells = cells[:, complete]
         for name, values in shaped.items():
             sums[name] += scaled_log_density(coding.shapes[name], values[complete])
-        blocks += [
-            np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
-            for first in range(0, cells.shape[1], BLOCK_ROWS)
-        ]
+        if waiting and sum(part.shape[1] for part in waiting) + cells.shape[1] > BLOCK_ROWS:
+            blocks.append(np.concatenate(waiting, axis=1))
+            waiting = []
+        waiting.append(cells)
+    if waiting:
+        blocks.append(np.concatenate(waiting, axis=1))
     return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
 
 

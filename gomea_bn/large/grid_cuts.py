@@ -168,9 +168,19 @@ class GridCuts:
         """Return the score of every interval between two edges by its tables, float64 (n + 2, n + 2)."""
         counts = np.add.reduceat(self._counts, np.concatenate(([0], candidates + 1)), axis=0)
         scores = np.zeros((len(candidates) + 2, len(candidates) + 2))
-        sums = np.empty(counts.shape[1], np.int64)
+        cells, counters = np.nonzero(counts)
+        starts = np.searchsorted(cells, np.arange(len(counts) + 1))
+        n_counters = counts.shape[1]
         interval_scores_of_counts(
-            np.ascontiguousarray(counts), self._shift, self._weights, _LOG_FACTORIALS, sums, scores
+            counters,
+            counts[cells, counters],
+            starts,
+            self._shift,
+            self._weights,
+            _LOG_FACTORIALS,
+            np.empty(n_counters, np.int64),
+            np.empty(n_counters),
+            scores,
         )
         return scores
 
