@@ -18,7 +18,7 @@ from gomea_bn.large.moves import LEAST_GAIN_OF_CUTS, Move, SearchRules
 from gomea_bn.large.promises import Promises
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.runtime.threads import StopFlag, in_threads
 
 __all__ = ["CellCounter", "Climb"]
