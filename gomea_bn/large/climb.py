@@ -10,23 +10,22 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.large.available import available_score, available_terms, counts_of_term
+from gomea_bn.large.available import available_score, cuts_around
 from gomea_bn.large.counts import CountPlan, View
-from gomea_bn.large.grid_cuts import GridColumn, GridCuts, candidate_boundaries
+from gomea_bn.large.grid_cuts import GridColumn, candidate_boundaries
 from gomea_bn.large.known_scores import BestCuts, KnownScores, joined_key, view_key
 from gomea_bn.large.moves import LEAST_GAIN_OF_CUTS, Move, SearchRules
+from gomea_bn.large.passes import count_in_passes
 from gomea_bn.large.promises import Promises
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.scoring.scores import is_gain
-from gomea_bn.runtime.threads import StopFlag, in_threads
+from gomea_bn.runtime.threads import StopFlag
 
 __all__ = ["CellCounter", "Climb"]
 
 # how many moves a pass counts: promising ones, all changes of one edge or column, and those of two parents
 _PROMISING, _SINGLE, _PAIRS = range(3)
-# cells of the tables of one pass over the cells of all rows
-_CELLS_OF_PASS = 2**24
 # a table by cells with more entries is not counted, so that its column keeps its cuts
 _MOST_CELLS_OF_CUTS = 2**22
 
@@ -267,41 +266,11 @@ class Climb:
         assert column is not None
         candidates = self._candidates(v)
         present = np.searchsorted(candidates, self.cuts[v])
-        grid = self._grid_cuts(column.merged(candidates), present, families, tables)
-        chosen, value, now = grid.best(self._limits(v), present)
+        merged = column.merged(candidates)
+        bins = [[self.view(view.column) for view in family] for family in families]
+        cuts = cuts_around(merged, present, families, bins, tables, self.rules.score)
+        chosen, value, now = cuts.best(self._limits(v), present)
         return BestCuts(candidates[chosen], value, now)
-
-    def _grid_cuts(
-        self,
-        column: GridColumn,
-        present: NDArray[np.int64],
-        families: Sequence[_Family],
-        tables: Sequence[NDArray[np.int64]],
-    ) -> GridCuts:
-        """Return the cuts of a column, given the counts of the families around it by its cells.
-
-        The order in which parents with missing values are judged is that of the present cuts.
-        """
-        if not any(view.has_missing for family in families for view in family):
-            return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]])
-        v = families[0][-1].column
-        starts = np.concatenate(([0], present + 1))
-        if self.has_missing[v]:
-            starts = np.append(starts, len(column.rows))
-        parts: list[list[tuple[float, NDArray[np.int64]]]] = []
-        for family, table in zip(families, tables, strict=True):
-            position = [view.column for view in family].index(v)
-            bins = np.add.reduceat(table, starts, axis=position)
-            views = [self.view(view.column) for view in family]
-            terms = available_terms(bins, views, self.rules.score)
-            parts.append(
-                [
-                    (term.weight, counts_of_term(table, family, term))
-                    for term in terms
-                    if position in (*term.parents, len(family) - 1)
-                ]
-            )
-        return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child])
 
     def _near_gains(self, child: int, neighbours: Sequence[frozenset[int]]) -> list[frozenset[int]]:
         """Return the neighbours of a child's parents without those that lost much when they were last counted.
@@ -371,7 +340,8 @@ class Climb:
             self._sample_scores[key] = available_score(tables[0], family, self.rules.score)
 
         counted = list(unknown.items())
-        self._count([[family] for _, family in counted], use, of_sample=True)
+        groups = [[family] for _, family in counted]
+        count_in_passes(groups, self.counter.count_sample, use, n_threads=self.n_threads)
         most = sqrt(self.counter.n_sample_rows)
         score = {changed: self._sample_scores[key] for changed, key in keys.items()}
         return {
@@ -506,38 +476,10 @@ class Climb:
         return self.known.families[self._key(self._family(child, parents))]
 
     def _count(
-        self,
-        groups: Sequence[Sequence[_Family]],
-        use: Callable[[int, list[NDArray[np.int64]]], None],
-        *,
-        of_sample: bool = False,
+        self, groups: Sequence[Sequence[_Family]], use: Callable[[int, list[NDArray[np.int64]]], None]
     ) -> None:
-        """Count families in one pass or, where their tables are large, in several.
-
-        Parameters
-        ----------
-        groups : sequence of sequence of family
-            The tables of a group are in memory together.
-        use : callable
-            Receives the position of every group and its tables, on some thread; the tables are then released.
-        of_sample : bool
-            Whether the rows of the sample are counted instead of all rows.
-        """
-        first = 0
-        while first < len(groups):
-            n_cells, last = 0, first
-            while last < len(groups) and (last == first or n_cells < _CELLS_OF_PASS):
-                n_cells += sum(prod(view.n_codes for view in family) for family in groups[last])
-                last += 1
-            plan = CountPlan([family for group in groups[first:last] for family in group])
-            count = self.counter.count_sample if of_sample else self.counter.count
-            tables = iter(plan.tables(count(plan)))
-            self.known.n_passes += not of_sample
-            of_groups = {
-                position: [next(tables) for _ in groups[position]] for position in range(first, last)
-            }
-            in_threads(lambda item: use(*item), of_groups.items(), n_threads=self.n_threads)
-            first = last
+        """Count families over all rows; see `count_in_passes`."""
+        self.known.n_passes += count_in_passes(groups, self.counter.count, use, n_threads=self.n_threads)
 
 
 def _largest_table(families: Sequence[_Family]) -> int:
