@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.large.counters.plan import View
+from gomea_bn.large.grid_cuts import GridColumn, GridCuts
 from gomea_bn.large.scores import family_score
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 from gomea_bn.problems.kernels.score_rules import ScoreRule
 
-__all__ = ["Term", "available_score", "available_terms", "counts_of_term", "observed_counts"]
+__all__ = ["Term", "available_score", "available_terms", "counts_of_term", "cuts_around", "observed_counts"]
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,47 @@ def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
         # the cost of an edge is a part of its gain
         total += term.weight * family_score(counts_of_term(counts, views, term), rule)
     return total
+
+
+def cuts_around(
+    column: GridColumn,
+    present: NDArray[np.int64],
+    families: Sequence[Sequence[View]],
+    bins: Sequence[Sequence[View]],
+    tables: Sequence[NDArray[np.int64]],
+    rule: ScoreRule,
+) -> GridCuts:
+    """Return the cuts of a column, given the counts of the families around it by its cells.
+
+    The order in which parents with missing values are judged is that of the present cuts.
+
+    Parameters
+    ----------
+    column : GridColumn
+    present : ndarray of shape (k,), int64
+        Present cuts as indices of boundaries.
+    families, bins : sequence of sequence of View
+        The family of the column, then those of its children: with the cells of the column, and with its present bins.
+    tables : sequence of ndarray of shape (n_codes of the first member, ..., n_codes of the child), int64
+        Counts of `families`.
+    rule : ScoreRule
+        As of `scores.family_score`.
+    """
+    if not any(view.has_missing for family in families for view in family):
+        return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]])
+    cells = families[0][-1]
+    starts = np.concatenate(([0], present + 1))
+    if cells.has_missing:
+        starts = np.append(starts, len(column.rows))
+    parts: list[list[tuple[float, NDArray[np.int64]]]] = []
+    for family, of_bins, table in zip(families, bins, tables, strict=True):
+        position = [view.column for view in family].index(cells.column)
+        terms = available_terms(np.add.reduceat(table, starts, axis=position), of_bins, rule)
+        parts.append(
+            [
+                (term.weight, counts_of_term(table, family, term))
+                for term in terms
+                if position in (*term.parents, len(family) - 1)
+            ]
+        )
+    return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child])

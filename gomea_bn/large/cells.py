@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BLOCK_ROWS", "MOST_BOUNDARIES", "CodedPiece", "Coding", "coded_piece", "scaled_log_density"]
 
-BLOCK_ROWS = 65_536
+BLOCK_ROWS = 2**20
 """Largest number of rows of a block of cells."""
 
 MOST_BOUNDARIES = 254
 """Largest number of boundaries between the cells of a column."""
+
+# values that are bisected together; their positions stay in the first cache
+_BISECTED = 2048
 
 
 @dataclass(frozen=True)
@@ -131,9 +134,11 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     n_missing = np.zeros(n_columns, np.int64)
     sums = dict.fromkeys(coding.shapes, 0.0)
     blocks: list[NDArray[np.uint8]] = []
+    waiting: list[NDArray[np.uint8]] = []
+    positions_of_values = np.empty(_BISECTED, np.int32)
     for frame in piece.frames():
         try:
-            cells, shaped = _cells_of(frame, coding, n_missing)
+            cells, shaped = _cells_of(frame, coding, n_missing, positions_of_values)
         except GomeaBnError as error:
             raise error.within(f"In {counted(len(frame), 'row')} of {piece.origin}: ") from error
         complete = np.ones(len(frame), np.bool_)
@@ -142,19 +147,21 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
             cells = cells[:, complete]
         for name, values in shaped.items():
             sums[name] += scaled_log_density(coding.shapes[name], values[complete])
-        blocks += [
-            np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
-            for first in range(0, cells.shape[1], BLOCK_ROWS)
-        ]
+        if waiting and sum(part.shape[1] for part in waiting) + cells.shape[1] > BLOCK_ROWS:
+            blocks.append(np.concatenate(waiting, axis=1))
+            waiting = []
+        waiting.append(cells)
+    if waiting:
+        blocks.append(np.concatenate(waiting, axis=1))
     return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
 
 
 def _cells_of(
-    frame: pd.DataFrame, coding: Coding, n_missing: NDArray[np.int64]
+    frame: pd.DataFrame, coding: Coding, n_missing: NDArray[np.int64], work: NDArray[np.int32]
 ) -> tuple[NDArray[np.uint8], dict[str, NDArray[np.float64]]]:
     """Return the cells of all rows, uint8 (n_columns, n_rows), and the values of columns with shapes.
 
-    Numbers of missing values are added to `n_missing`, int64 (n_columns,).
+    Numbers of missing values are added to `n_missing`, int64 (n_columns,). `work` is that of `cells_of_values`.
     """
     frame, _, _ = without_symbols(frame, coding.na_values)
     positions = column_positions(frame, coding.names)
@@ -166,7 +173,9 @@ def _cells_of(
             if coding.drops_missing:
                 column = column.replace([np.inf, -np.inf], np.nan)
             values = numeric_values(column, name, allow_missing=True)
-            n_missing[position] += cells_of_values(values, coding.boundaries[name], MISSING, cells[position])
+            n_missing[position] += cells_of_values(
+                values, coding.boundaries[name], MISSING, work, cells[position]
+            )
             if name in coding.shapes:
                 shaped[name] = values
         else:

@@ -10,20 +10,22 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.large.available import available_score, available_terms, counts_of_term
+from gomea_bn.large.available import available_score, cuts_around
 from gomea_bn.large.counters.plan import CountPlan, View
-from gomea_bn.large.grid_cuts import GridColumn, GridCuts
-from gomea_bn.large.known_scores import BestCuts, KnownScores, families_key, family_key
-from gomea_bn.large.moves import Move, SearchRules
+from gomea_bn.large.grid_cuts import GridColumn, candidate_boundaries
+from gomea_bn.large.known_scores import BestCuts, KnownScores, joined_key, view_key
+from gomea_bn.large.moves import LEAST_GAIN_OF_CUTS, Move, SearchRules
+from gomea_bn.large.passes import count_in_passes
+from gomea_bn.large.promises import Promises
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.scoring.scores import is_gain
-from gomea_bn.runtime.threads import StopFlag, in_threads
+from gomea_bn.runtime.threads import StopFlag
 
 __all__ = ["CellCounter", "Climb"]
 
-# cells of the tables of one pass over the cells of all rows
-_CELLS_OF_PASS = 2**24
+# how many moves a pass counts: promising ones, all changes of one edge or column, and those of two parents
+_PROMISING, _SINGLE, _PAIRS = range(3)
 # a table by cells with more entries is not counted, so that its column keeps its cuts
 _MOST_CELLS_OF_CUTS = 2**22
 
@@ -32,7 +34,16 @@ _Family = tuple[View, ...]
 
 
 class CellCounter(Protocol):
-    """Counts families over the cells of all rows, and of a sample of them."""
+    """Counts families over the cells of all rows, and of a sample of them.
+
+    Attributes
+    ----------
+    n_rows, n_sample_rows : int
+        Numbers of all rows, and of those of the sample.
+    """
+
+    n_rows: int
+    n_sample_rows: int
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
         """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
@@ -45,8 +56,9 @@ class CellCounter(Protocol):
 class Climb:
     """A network over cells, and the moves that improve it over all rows.
 
-    Every pass counts the families of the network and of all its neighbours that are not known yet. Then moves are made
-    in the order of their gains, as long as no earlier one of the pass has changed a family that they need.
+    A pass counts families of the network and of its neighbours that are not known yet. Then moves are made in the order
+    of their gains, as long as no earlier one of the pass has changed a family that they need. Most passes count
+    promising neighbours alone; all are counted where no promising move is left.
 
     Parameters
     ----------
@@ -86,6 +98,9 @@ class Climb:
     stop: StopFlag
     n_threads: int = 1
     moves: list[Move] = field(default_factory=list)
+    promises: Promises = field(default_factory=Promises)
+    _view_keys: dict[View, bytes] = field(default_factory=dict)
+    _sample_scores: dict[bytes, float] = field(default_factory=dict)
 
     def view(self, v: int) -> View:
         """Return the present bins or levels of a column."""
@@ -102,8 +117,9 @@ class Climb:
     def improve(self, *, edges: bool) -> float:
         """Make moves until none is left, and return what they gain in nats; without `edges` only cuts move.
 
-        Where no single move is left, pairs are tried: a parent in place of another one, and the reversal of an edge
-        with one more change of the parents at either end, unless they lose much on the sample.
+        Cuts alone end where no promising move is left, since changes of edges follow. Where no single move is left,
+        pairs are tried: a parent in place of another one, and the reversal of an edge with one more change of the
+        parents at either end, unless they lose much on the sample.
 
         Cuts of all columns first move at once, since most of them hardly matter to each other. As soon as that lowers
         the score it is taken back, and from then on a move waits for those that concern its families.
@@ -111,15 +127,16 @@ class Climb:
         With missing values new cuts may change the order in which parents are judged, and so lower the score. Such
         moves are taken back and end the climb, which could go in a circle otherwise.
         """
-        gained, at_once, pairs = 0.0, not edges, False
+        gained, at_once, breadth = 0.0, not edges, _PROMISING
         before: tuple[float, list[NDArray[np.int64]], list[frozenset[int]], int] | None = None
         while not self.stop.flag[0]:
-            moves = self._pass(edges=edges, pairs=pairs)
+            moves = self._pass(edges=edges, breadth=breadth)
             score = self._total()
             if before is not None:
                 if score < before[0] and (at_once or any(self.has_missing)):
                     _, self.cuts, self.parents, n_moves = before
                     del self.moves[n_moves:]
+                    self.promises.forget_prices()
                     if not at_once:
                         break
                     at_once, before = False, None
@@ -127,9 +144,9 @@ class Climb:
                 gained += score - before[0]
             before = score, list(self.cuts), list(self.parents), len(self.moves)
             has_moved = bool(self._make(moves, at_once=at_once))
-            if not has_moved and (pairs or not edges):
+            if not has_moved and breadth == (_PAIRS if edges else _PROMISING):
                 break
-            pairs = not has_moved
+            breadth = _PROMISING if has_moved else breadth + 1
         return gained
 
     def _total(self) -> float:
@@ -180,6 +197,8 @@ class Climb:
     ) -> None:
         """Go on with other cells, given by their key, whose boundaries contain the present cuts."""
         self.coding, self.columns, self.cuts = coding, columns, cuts
+        self.promises.forget_prices()
+        self._view_keys.clear()
         self.cardinality = [
             n if column is None else len(column.rows)
             for n, column in zip(self.cardinality, columns, strict=True)
@@ -188,19 +207,24 @@ class Climb:
     def _family(self, child: int, parents: Iterable[int]) -> _Family:
         return (*(self.view(p) for p in sorted(parents)), self.view(child))
 
-    def _pass(self, *, edges: bool, pairs: bool) -> list[Move]:
+    def _pass(self, *, edges: bool, breadth: int) -> list[Move]:
         """Count what is not known of the neighbours, and return all moves that gain, best first."""
         children = range(len(self.parents))
         neighbours = {v: self._neighbours(v, self.parents[v]) for v in children} if edges else {}
-        if pairs:
+        if breadth == _PAIRS:
             neighbours = self._promising({v: self._second_neighbours(v, neighbours[v]) for v in children})
+        elif breadth == _PROMISING:
+            neighbours = {v: self._near_gains(v, sets) for v, sets in neighbours.items()}
         families = [self._family(v, self.parents[v]) for v in children]
         families += [self._family(v, parents) for v, sets in neighbours.items() for parents in sets]
-        around = {v: self._around(v) for v in sorted(self.rules.recut) if self._can_recut(v)}
+        recut = [v for v in sorted(self.rules.recut) if breadth > _PROMISING or self.promises.may_recut(v)]
+        around = {v: self._around(v) for v in recut}
+        around = {v: near for v, near in around.items() if _largest_table(near) <= _MOST_CELLS_OF_CUTS}
         n_counted = self._count_unknown(families, around)
         if n_counted:
             self.announce(f"{n_counted:,} families counted over all rows; {len(self.moves):,} moves so far.")
             self.known.section.write_if_due()
+        self.promises.note_priced(around)
         moves = self._cut_moves(around)
         if edges:
             moves += self._edge_moves(neighbours)
@@ -229,40 +253,36 @@ class Climb:
                 self.known.families[key] = available_score(tables[0], unknown[key], self.rules.score)
                 return
             v = due[key]
-            cuts = self._grid_cuts(v, around[v], tables)
-            self.known.best_cuts[key] = BestCuts(*cuts.best(self._limits(v), self.cuts[v]))
+            self.known.best_cuts[key] = self._best_cuts(v, around[v], tables)
 
         self._count(groups, use)
         return sum(map(len, groups))
 
-    def _grid_cuts(
+    def _best_cuts(
         self, v: int, families: Sequence[_Family], tables: Sequence[NDArray[np.int64]]
-    ) -> GridCuts:
-        """Return the cuts of a column, given the counts of the families around it by its cells.
-
-        The order in which parents with missing values are judged is that of the present cuts.
-        """
+    ) -> BestCuts:
+        """Return the best cuts of a column among its candidates, given the counts of the families around it."""
         column = self.columns[v]
         assert column is not None
-        if not any(view.has_missing for family in families for view in family):
-            return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]])
-        starts = np.concatenate(([0], self.cuts[v] + 1))
-        if self.has_missing[v]:
-            starts = np.append(starts, len(column.rows))
-        parts: list[list[tuple[float, NDArray[np.int64]]]] = []
-        for family, table in zip(families, tables, strict=True):
-            position = [view.column for view in family].index(v)
-            bins = np.add.reduceat(table, starts, axis=position)
-            views = [self.view(view.column) for view in family]
-            terms = available_terms(bins, views, self.rules.score)
-            parts.append(
-                [
-                    (term.weight, counts_of_term(table, family, term))
-                    for term in terms
-                    if position in (*term.parents, len(family) - 1)
-                ]
-            )
-        return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child])
+        candidates = self._candidates(v)
+        present = np.searchsorted(candidates, self.cuts[v])
+        merged = column.merged(candidates)
+        bins = [[self.view(view.column) for view in family] for family in families]
+        cuts = cuts_around(merged, present, families, bins, tables, self.rules.score)
+        chosen, value, now = cuts.best(self._limits(v), present)
+        return BestCuts(candidates[chosen], value, now)
+
+    def _near_gains(self, child: int, neighbours: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+        """Return the neighbours of a child's parents without those that lost much when they were last counted.
+
+        Such a loss is more than the root of the number of rows in nats, which cuts that move a little do not turn.
+        """
+        parents, margin = self.parents[child], sqrt(self.counter.n_rows)
+        return [
+            near
+            for near in neighbours
+            if near < parents or all(self.promises.may_gain(child, p, margin) for p in near - parents)
+        ]
 
     def _neighbours(self, child: int, parents: frozenset[int]) -> list[frozenset[int]]:
         """Return the sets with one parent more or fewer that the rules allow."""
@@ -303,57 +323,69 @@ class Climb:
 
         A sample of m rows shows gains and losses with an error of the order of the root of m.
         """
-        keys = [
-            (v, parents)
+        families = {
+            (v, parents): self._family(v, parents)
             for v, sets in neighbours.items()
-            for parents in dict.fromkeys((*sets, self.parents[v]))
-        ]
-        families = [self._family(v, parents) for v, parents in keys]
-        scores: dict[tuple[int, frozenset[int]], float] = {}
-        n_rows = 0
+            for parents in (*sets, self.parents[v])
+        }
+        keys = {changed: self._key(family) for changed, family in families.items()}
+        unknown = {
+            keys[changed]: family
+            for changed, family in families.items()
+            if keys[changed] not in self._sample_scores
+        }
 
         def use(position: int, tables: list[NDArray[np.int64]]) -> None:
-            nonlocal n_rows
-            n_rows = int(tables[0].sum())
-            scores[keys[position]] = available_score(tables[0], families[position], self.rules.score)
+            key, family = counted[position]
+            self._sample_scores[key] = available_score(tables[0], family, self.rules.score)
 
-        self._count([[family] for family in families], use, of_sample=True)
-        most = sqrt(n_rows)
+        counted = list(unknown.items())
+        groups = [[family] for _, family in counted]
+        count_in_passes(groups, self.counter.count_sample, use, n_threads=self.n_threads)
+        most = sqrt(self.counter.n_sample_rows)
+        score = {changed: self._sample_scores[key] for changed, key in keys.items()}
         return {
             v: [
                 parents
                 for parents in sets
-                if len(parents ^ self.parents[v]) == 1
-                or scores[v, parents] > scores[v, self.parents[v]] - most
+                if len(parents ^ self.parents[v]) == 1 or score[v, parents] > score[v, self.parents[v]] - most
             ]
             for v, sets in neighbours.items()
         }
 
-    def _can_recut(self, v: int) -> bool:
-        sizes = [prod(view.n_codes for view in family) for family in self._around(v)]
-        return max(sizes) <= _MOST_CELLS_OF_CUTS
-
     def _around(self, v: int) -> list[_Family]:
-        """Return the families that the cuts of a column decide, with its cells: its own, and those of its children."""
-        family = (*(self.view(p) for p in sorted(self.parents[v])), self.cells(v))
+        """Return the families that the cuts of a column decide, with candidate cuts: its own, those of its children."""
+        n_candidates = len(candidates := self._candidates(v))
+        codes = np.searchsorted(candidates, np.arange(self.cardinality[v]), side="left")
+        column = View.of_codes(v, codes, n_candidates + 1, has_missing=self.has_missing[v])
+        parents, of_children = self._blanket(v)
+        return [(*parents, column), *((column, *members) for members in of_children)]
+
+    def _blanket(self, v: int) -> tuple[list[View], list[list[View]]]:
+        """Return the parents of a column, and the other members of the families of its children."""
         children = [c for c, parents in enumerate(self.parents) if v in parents]
-        return [
-            family,
-            *(
-                (self.cells(v), *(self.view(p) for p in sorted(self.parents[c] - {v})), self.view(c))
-                for c in children
-            ),
+        return [self.view(p) for p in sorted(self.parents[v])], [
+            [*(self.view(p) for p in sorted(self.parents[c] - {v})), self.view(c)] for c in children
         ]
+
+    def _candidates(self, v: int) -> NDArray[np.int64]:
+        """Return the boundaries of a column that may become its cuts, as indices."""
+        parents, of_children = self._blanket(v)
+        n_counters = prod(view.cardinality for view in parents)
+        for *spouses, child in of_children:
+            n_counters += prod(view.cardinality for view in spouses) * (child.cardinality + 1)
+        return candidate_boundaries(self.cardinality[v] - 1, n_counters, self.cuts[v])
 
     def _cut_moves(self, around: Mapping[int, Sequence[_Family]]) -> list[Move]:
         """Return the best cuts of columns whose present cuts are worse."""
         moves = []
         for v, families in around.items():
             best = self.known.best_cuts[self._keys(families)]
-            if is_gain(best.value - best.present, best.value) and not np.array_equal(best.cuts, self.cuts[v]):
+            gain = best.value - best.present
+            if gain > LEAST_GAIN_OF_CUTS and is_gain(gain, best.value):
                 changed = {v, *(c for c, parents in enumerate(self.parents) if v in parents)}
                 families_after = {c: self.parents[c] for c in sorted(changed)}
-                moves.append(Move("cuts", (v,), best.value - best.present, families_after, best.cuts))
+                moves.append(Move("cuts", (v,), gain, families_after, best.cuts))
         return moves
 
     def _limits(self, v: int) -> CutLimits:
@@ -372,6 +404,9 @@ class Climb:
             for parents in sets:
                 gain = self._score(child, parents) - present[child]
                 added, removed = sorted(parents - self.parents[child]), sorted(self.parents[child] - parents)
+                if len(added) + len(removed) == 1:
+                    (other,) = (*added, *removed)
+                    self.promises.gains[child, other] = gain if added else -gain
                 if len(added) + len(removed) > 1 and not (added and removed):
                     continue
                 if is_gain(gain, present[child]):
@@ -410,6 +445,7 @@ class Climb:
             for child, parents in move.families.items():
                 self.parents[child] = parents
             changed |= set(move.families)
+            self.promises.note_move(members, move.gain)
             if move.cuts is not None:
                 self.cuts[move.columns[0]] = move.cuts
                 recut.add(move.columns[0])
@@ -422,47 +458,30 @@ class Climb:
         return any(v in reachable(ancestors, parents[v]) for v in move.families)
 
     def _key(self, family: Sequence[View]) -> bytes:
-        return family_key(self.coding, family)
+        return joined_key(self._view_key(view) for view in family)
+
+    def _view_key(self, view: View) -> bytes:
+        if view not in self._view_keys:
+            column = self.columns[view.column]
+            self._view_keys[view] = view_key(view, None if column is None else column.boundaries)
+        return self._view_keys[view]
 
     def _keys(self, families: Sequence[_Family]) -> bytes:
-        """Return the key of the families around a column, and of its present cuts."""
-        of_cuts = self.view(families[0][-1].column)
-        return families_key([*map(self._key, families), self._key((of_cuts,))])
+        """Return the key of the families around a column, and of its present cuts, as indices of present cells."""
+        present = self.view(families[0][-1].column)
+        return joined_key([self.coding, *map(self._key, families), self._view_key(present)])
 
     def _score(self, child: int, parents: frozenset[int]) -> float:
         """Return the score of a counted family in nats, without the inside of the bins."""
         return self.known.families[self._key(self._family(child, parents))]
 
     def _count(
-        self,
-        groups: Sequence[Sequence[_Family]],
-        use: Callable[[int, list[NDArray[np.int64]]], None],
-        *,
-        of_sample: bool = False,
+        self, groups: Sequence[Sequence[_Family]], use: Callable[[int, list[NDArray[np.int64]]], None]
     ) -> None:
-        """Count families in one pass or, where their tables are large, in several.
+        """Count families over all rows; see `count_in_passes`."""
+        self.known.n_passes += count_in_passes(groups, self.counter.count, use, n_threads=self.n_threads)
 
-        Parameters
-        ----------
-        groups : sequence of sequence of family
-            The tables of a group are in memory together.
-        use : callable
-            Receives the position of every group and its tables, on some thread; the tables are then released.
-        of_sample : bool
-            Whether the rows of the sample are counted instead of all rows.
-        """
-        first = 0
-        while first < len(groups):
-            n_cells, last = 0, first
-            while last < len(groups) and (last == first or n_cells < _CELLS_OF_PASS):
-                n_cells += sum(prod(view.n_codes for view in family) for family in groups[last])
-                last += 1
-            plan = CountPlan([family for group in groups[first:last] for family in group])
-            count = self.counter.count_sample if of_sample else self.counter.count
-            tables = iter(plan.tables(count(plan)))
-            self.known.n_passes += not of_sample
-            of_groups = {
-                position: [next(tables) for _ in groups[position]] for position in range(first, last)
-            }
-            in_threads(lambda item: use(*item), of_groups.items(), n_threads=self.n_threads)
-            first = last
+
+def _largest_table(families: Sequence[_Family]) -> int:
+    """Return the number of cells of the largest table of some families."""
+    return max(prod(view.n_codes for view in family) for family in families)

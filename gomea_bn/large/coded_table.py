@@ -54,8 +54,8 @@ class CodedTable:
 
     Attributes
     ----------
-    n_rows : int
-        Number of all rows that count.
+    n_rows, n_sample_rows : int
+        Numbers of all rows that count, and of those of the sample.
     key : bytes
         Digest of the present cells.
     has_missing : list of bool
@@ -83,7 +83,7 @@ class CodedTable:
         announce: Callable[[str], object],
     ) -> None:
         self.sample = sample
-        self.n_rows = n_rows
+        self.n_rows, self.n_sample_rows = n_rows, sample.n_rows
         self.key = b""
         self.columns: list[GridColumn | None] = []
         self.cardinality: list[int] = []

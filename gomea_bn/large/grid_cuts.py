@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -15,9 +15,9 @@ from gomea_bn.large.scores import dirichlet_score
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
 
-__all__ = ["GridColumn", "GridCuts"]
+__all__ = ["GridColumn", "GridCuts", "candidate_boundaries"]
 
-# cells and counters of a dynamic programme: its time grows with cells * cells * counters
+# pairs of cells times counters of a dynamic programme, to which its time is proportional
 _MOST_WORK = 30_000_000
 # ln(n!) of small counts, which most counts are, in the second cache
 _LOG_FACTORIALS = gammaln(np.arange(8192) + 1.0)
@@ -64,6 +64,16 @@ class GridColumn:
         """Ways in which bins may be distributed inside: False for uniform, True for shaped."""
         return (False,) if self.shape is None else self.shape.measures
 
+    def merged(self, candidates: NDArray[np.int64]) -> GridColumn:
+        """Return the column with some of its boundaries alone, given by their indices, ascending."""
+        starts = np.concatenate(([0], candidates + 1))
+        return replace(
+            self,
+            boundaries=self.boundaries[candidates],
+            rows=np.add.reduceat(self.rows, starts),
+            distinct=np.add.reduceat(self.distinct, starts),
+        )
+
     def constant(self, cuts: NDArray[np.int64]) -> tuple[float, bool]:
         """Return what the inside of the bins adds to the score in nats, less the cost of the cuts.
 
@@ -92,6 +102,28 @@ class GridColumn:
         assert self.shape is not None
         below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (self.rows, self.distinct))
         return not self.shape.is_too_narrow(self.edges[ends], below, distinct)
+
+
+def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the boundaries of a column that may become cuts as indices, int64 (n,), ascending.
+
+    All of them take part unless the dynamic programme would have too much to do; then a part that is spread evenly,
+    all present cuts and their neighbours do.
+
+    Parameters
+    ----------
+    n_boundaries : int
+    n_counters : int
+        Cells of the tables around the column, per cell of the column.
+    present : ndarray of shape (k,), int64
+        Present cuts as indices of boundaries.
+    """
+    most = int((2 * _MOST_WORK / max(n_counters, 1)) ** 0.5)
+    if n_boundaries <= max(most, 2 * len(present) + 8):
+        return np.arange(n_boundaries)
+    spread = np.linspace(0, n_boundaries - 1, max(most, 8)).round().astype(np.int64)
+    near = np.concatenate([present + step for step in (-1, 0, 1)])
+    return np.unique(np.concatenate((spread, near[(near >= 0) & (near < n_boundaries)])))
 
 
 class GridCuts:
@@ -139,49 +171,44 @@ class GridCuts:
     def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
         """Return the best cuts, their score, and the score of the present cuts on the same scale, in nats.
 
-        Cuts are indices of boundaries, ascending. Where there are too many counters for all boundaries, a part of the
-        boundaries takes part, with all present cuts.
+        Cuts are indices of boundaries, ascending.
         """
-        candidates = self._candidates(present)
         now = -np.inf
         best, best_value = present, -np.inf
-        scores = self._scores(candidates)
+        scores = self._scores()
         for shaped in self.column.measures:
-            gains = self._gains(scores, candidates, limits, shaped=shaped)
-            now = max(now, self._value(gains, np.searchsorted(candidates, present), shaped=shaped))
+            gains = self._gains(scores, limits, shaped=shaped)
+            now = max(now, self._value(gains, present, shaped=shaped))
             chosen, value = self._solve(gains, limits, shaped=shaped)
             if value > best_value:
-                best, best_value = candidates[chosen], value
+                best, best_value = chosen, value
         return best, best_value, now
 
-    def _candidates(self, present: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the boundaries that take part, int64 (n,), ascending."""
-        n_boundaries = len(self.column.boundaries)
-        most = int((2 * _MOST_WORK / max(self._counts.shape[1], 1)) ** 0.5)
-        if n_boundaries <= max(most, 2 * len(present) + 8):
-            return np.arange(n_boundaries)
-        spread = np.linspace(0, n_boundaries - 1, max(most, 8)).round().astype(np.int64)
-        near = np.concatenate([present + step for step in (-1, 0, 1)])
-        return np.unique(np.concatenate((spread, near[(near >= 0) & (near < n_boundaries)])))
-
-    def _scores(self, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the score of every interval between two edges by its tables, float64 (n + 2, n + 2)."""
-        counts = np.add.reduceat(self._counts, np.concatenate(([0], candidates + 1)), axis=0)
-        scores = np.zeros((len(candidates) + 2, len(candidates) + 2))
-        sums = np.empty(counts.shape[1], np.int64)
+    def _scores(self) -> NDArray[np.float64]:
+        """Return the score of every interval between two edges by its tables, float64 (n_cells + 1, n_cells + 1)."""
+        counts = self._counts
+        scores = np.zeros((len(counts) + 1, len(counts) + 1))
+        cells, counters = np.nonzero(counts)
+        starts = np.searchsorted(cells, np.arange(len(counts) + 1))
+        n_counters = counts.shape[1]
         interval_scores_of_counts(
-            np.ascontiguousarray(counts), self._shift, self._weights, _LOG_FACTORIALS, sums, scores
+            counters,
+            counts[cells, counters],
+            starts,
+            self._shift,
+            self._weights,
+            _LOG_FACTORIALS,
+            np.empty(n_counters, np.int64),
+            np.empty(n_counters),
+            scores,
         )
         return scores
 
-    def _gains(
-        self, scores: NDArray[np.float64], candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
-    ) -> NDArray[np.float64]:
-        """Return the gain of every interval between two edges, float64 (n + 2, n + 2) for n candidates."""
+    def _gains(self, scores: NDArray[np.float64], limits: CutLimits, *, shaped: bool) -> NDArray[np.float64]:
+        """Return the gain of every interval between two edges, float64 (n_cells + 1, n_cells + 1)."""
         column = self.column
-        ends = np.concatenate(([0], candidates + 1, [len(column.rows)]))
-        edges = column.edges[ends]
-        below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (column.rows, column.distinct))
+        edges = column.edges
+        below, distinct = (np.concatenate(([0], np.cumsum(x))) for x in (column.rows, column.distinct))
         in_rows = below[None, :] - below[:, None]
         allowed = np.triu(in_rows >= limits.min_bin_count, 1)
         if shaped:
@@ -215,14 +242,14 @@ class GridCuts:
         return term
 
     def _value(self, gains: NDArray[np.float64], cuts: NDArray[np.int64], *, shaped: bool) -> float:
-        """Return the score of some cuts, given as indices of candidates."""
+        """Return the score of some cuts, given as indices of boundaries."""
         ends = np.concatenate(([0], cuts + 1, [len(gains) - 1]))
         return float(gains[ends[:-1], ends[1:]].sum()) + self._term(len(cuts) + 1, shaped=shaped)
 
     def _solve(
         self, gains: NDArray[np.float64], limits: CutLimits, *, shaped: bool
     ) -> tuple[NDArray[np.int64], float]:
-        """Return the best cuts as indices of candidates, and their score."""
+        """Return the best cuts as indices of boundaries, and their score."""
         n_edges = len(gains)
         most = min(limits.max_bins or n_edges - 1, n_edges - 1)
         layer = gains[0].copy()

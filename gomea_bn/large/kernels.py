@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,18 @@ from gomea_bn.problems.kernels.score import ScoreScratch, count_dense
 from gomea_bn.problems.kernels.score_rules import stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["MOST_NARROW", "add_counts", "cells_of_values", "interval_scores_of_counts", "sum_log_heights"]
+__all__ = [
+    "CODED_ROWS",
+    "MOST_NARROW",
+    "CountWork",
+    "add_counts",
+    "cells_of_values",
+    "interval_scores_of_counts",
+    "sum_log_heights",
+]
+
+# rows whose codes families with small tables share
+CODED_ROWS = 65_536
 
 # cells that `count_dense` can number
 MOST_NARROW = 65_536
@@ -37,21 +49,36 @@ def _number_below(value: float, ascending: NDArray[np.float64], first: int, n: i
 
 @kernel
 def cells_of_values(
-    values: NDArray[np.float64], boundaries: NDArray[np.float64], missing: int, cells: NDArray[np.uint8]
+    values: NDArray[np.float64],
+    boundaries: NDArray[np.float64],
+    missing: int,
+    positions: NDArray[np.int32],
+    cells: NDArray[np.uint8],
 ) -> int:
     """Fill `cells` with the number of boundaries below each value, `missing` for NaN; return the number of NaN.
 
-    `boundaries` is ascending and has at most 254 entries.
+    `boundaries` is ascending and has at most 254 entries. `positions` is work space of any length: every step of the
+    bisection is made for as many values at once, which is vector code.
     """
     n_missing = 0
-    n = boundaries.shape[0]
-    for i in range(values.shape[0]):
-        value = values[i]
-        if value != value:
-            cells[i] = missing
-            n_missing += 1
-            continue
-        cells[i] = _number_below(value, boundaries, 0, n)
+    n_boundaries = boundaries.shape[0]
+    for start in range(0, values.shape[0], positions.shape[0]):
+        # slices would keep the loops from becoming vector code
+        m = min(positions.shape[0], values.shape[0] - start)
+        for i in range(m):
+            positions[i] = 0
+        size = n_boundaries
+        while size > 0:
+            half = (size + 1) // 2
+            for i in range(m):
+                position = positions[i]
+                is_above = values[start + i] > boundaries[position + half - 1]
+                positions[i] = position + half if is_above else position
+            size -= half
+        for i in range(m):
+            is_missing = values[start + i] != values[start + i]
+            cells[start + i] = missing if is_missing else positions[i]
+            n_missing += is_missing
     return n_missing
 
 
@@ -93,6 +120,14 @@ def sum_log_heights(
     return total + log(product)
 
 
+class CountWork(NamedTuple):
+    """Work space of `add_counts`; mutated."""
+
+    codes: NDArray[np.uint8]  # (n_views, CODED_ROWS)
+    joint: NDArray[np.uint32]  # joint codes of some rows
+    scratch: ScoreScratch  # with room for `MOST_NARROW` counts
+
+
 @kernel
 def add_counts(
     cells: NDArray[np.uint8],
@@ -102,11 +137,13 @@ def add_counts(
     members: NDArray[np.int64],
     starts: NDArray[np.int64],
     first_cell: NDArray[np.int64],
-    codes: NDArray[np.uint8],
-    scratch: ScoreScratch,
+    work: CountWork,
     totals: NDArray[np.int64],
 ) -> int:
     """Add the counts of a block of rows to the tables of several families; return the number of families.
+
+    Families with small tables share the codes of some rows. One with a large table counts all rows of the block at
+    once, so that its table stays in the cache.
 
     Parameters
     ----------
@@ -118,83 +155,110 @@ def add_counts(
         Views of all families, the last one of a family fastest; `starts` has the first member of every family.
     first_cell : (n_families + 1,)
         First entry of a family's table in `totals`.
-    codes : (n_views, at least n_rows)
-        Work space.
-    scratch : ScoreScratch
-        Work space with room for `MOST_NARROW` counts.
+    work : CountWork
     totals : (n_cells,)
         Changed.
     """
-    n_rows = cells.shape[1]
-    for view in range(columns.shape[0]):
-        of_column = cells[columns[view]]
-        lookup = lookups[view]
-        for i in range(n_rows):
-            codes[view, i] = lookup[of_column[i]]
-    coded = codes[:, :n_rows]
     n_families = starts.shape[0] - 1
-    for family in range(n_families):
-        views = members[starts[family] : starts[family + 1]]
-        n_views = views.shape[0]
-        first = first_cell[family]
-        n_cells = first_cell[family + 1] - first
-        if n_cells <= MOST_NARROW:
-            n_tables = 4 if n_cells <= _MOST_IN_FOUR else 1
-            count_dense(coded, views, cardinality, n_views, n_cells, n_tables, scratch)
-            counts = scratch.counts
-            for cell in range(n_cells):
-                totals[first + cell] += counts[cell]
-        else:
+    for first_row in range(0, cells.shape[1], CODED_ROWS):
+        n_rows = min(CODED_ROWS, cells.shape[1] - first_row)
+        for view in range(columns.shape[0]):
+            of_column = cells[columns[view]]
+            lookup = lookups[view]
+            codes = work.codes[view]
             for i in range(n_rows):
-                joint = np.int64(0)
-                for v in range(n_views):
-                    joint = joint * cardinality[views[v]] + np.int64(coded[views[v], i])
-                totals[first + joint] += 1
+                codes[i] = lookup[of_column[first_row + i]]
+        coded = work.codes[:, :n_rows]
+        for family in range(n_families):
+            views = members[starts[family] : starts[family + 1]]
+            first = first_cell[family]
+            n_cells = first_cell[family + 1] - first
+            if n_cells <= MOST_NARROW:
+                n_tables = 4 if n_cells <= _MOST_IN_FOUR else 1
+                count_dense(coded, views, cardinality, views.shape[0], n_cells, n_tables, work.scratch)
+                counts = work.scratch.counts
+                for cell in range(n_cells):
+                    totals[first + cell] += counts[cell]
+    for family in range(n_families):
+        if first_cell[family + 1] - first_cell[family] > MOST_NARROW:
+            views = members[starts[family] : starts[family + 1]]
+            _add_to_large(
+                cells, columns, lookups, cardinality, views, work.joint, totals[first_cell[family] :]
+            )
     return n_families
 
 
 @kernel
+def _add_to_large(
+    cells: NDArray[np.uint8],
+    columns: NDArray[np.int64],
+    lookups: NDArray[np.uint8],
+    cardinality: NDArray[np.int64],
+    views: NDArray[np.int64],
+    joint: NDArray[np.uint32],
+    table: NDArray[np.int64],
+) -> None:
+    """Add the counts of a block of rows to the table of one family; arguments as of `add_counts`."""
+    for start in range(0, cells.shape[1], joint.shape[0]):
+        m = min(joint.shape[0], cells.shape[1] - start)
+        for i in range(m):
+            joint[i] = 0
+        for v in range(views.shape[0]):
+            of_column = cells[columns[views[v]]]
+            lookup = lookups[views[v]]
+            n_codes = np.uint32(cardinality[views[v]])
+            for i in range(m):
+                joint[i] = np.uint32(joint[i] * n_codes + lookup[of_column[start + i]])
+        for i in range(m):
+            table[joint[i]] += 1
+
+
+@kernel
 def interval_scores_of_counts(
-    counts: NDArray[np.int64],
+    counters: NDArray[np.int64],
+    amounts: NDArray[np.int64],
+    starts: NDArray[np.int64],
     shift: NDArray[np.int64],
     weights: NDArray[np.float64],
     log_factorials: NDArray[np.float64],
     sums: NDArray[np.int64],
+    present: NDArray[np.float64],
     scores: NDArray[np.float64],
 ) -> int:
     """Fill ``scores[a, b]`` with the weighted sum of ln((sum of the cells a to b - 1 + shift)! / shift!) over counters.
 
     Parameters
     ----------
-    counts : (n_cells, n_counters)
-        Rows per cell and counter.
+    counters, amounts : (n_filled,)
+        Counters that are not zero, cell by cell, and their rows.
+    starts : (n_cells + 1,)
+        First entry of every cell in these.
     shift : (n_counters,)
         Amount by which the sums of a counter are raised.
     weights : (n_counters,)
         1 for cells of tables and -1 for totals of table rows, where all rows count.
     log_factorials : (n,)
         ln(0!), ln(1!), ...; larger ones are computed.
-    sums : (n_counters,)
+    sums, present : (n_counters,)
         Work space.
     scores : (n_cells + 1, n_cells + 1)
         Result; entries with a >= b stay as they are.
     """
-    n_cells, n_counters = counts.shape
+    n_cells = starts.shape[0] - 1
+    n_counters = shift.shape[0]
     n_known = log_factorials.shape[0]
     for a in range(n_cells):
         for j in range(n_counters):
             sums[j] = shift[j]
+            present[j] = log_factorials[shift[j]]
         score = 0.0
         for b in range(a + 1, n_cells + 1):
-            for j in range(n_counters):
-                amount = counts[b - 1, j]
-                if amount == 0:
-                    continue
-                old = sums[j]
-                new = old + amount
-                sums[j] = new
-                before = log_factorials[old] if old < n_known else stirling_lgamma(old + 1.0)
-                after = log_factorials[new] if new < n_known else stirling_lgamma(new + 1.0)
-                score += weights[j] * (after - before)
+            for entry in range(starts[b - 1], starts[b]):
+                j = counters[entry]
+                raised = sums[j] + amounts[entry]
+                sums[j] = raised
+                after = log_factorials[raised] if raised < n_known else stirling_lgamma(raised + 1.0)
+                score += weights[j] * (after - present[j])
+                present[j] = after
             scores[a, b] = score
     return n_cells

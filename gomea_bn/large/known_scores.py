@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -13,7 +13,7 @@ from gomea_bn.large.cells import Coding
 from gomea_bn.large.counters.plan import Coded, View
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 
-__all__ = ["BestCuts", "CodedRows", "KnownScores", "coding_key", "families_key", "family_key"]
+__all__ = ["BestCuts", "CodedRows", "KnownScores", "coding_key", "joined_key", "view_key"]
 
 _KEY_BYTES = 16
 
@@ -31,16 +31,20 @@ def coding_key(coding: Coding) -> bytes:
     return digest.digest()[:_KEY_BYTES]
 
 
-def family_key(coding: bytes, views: Sequence[View]) -> bytes:
-    """Return a digest of some views of columns under a coding, given by its key."""
-    digest = sha256(coding)
-    for view in views:
-        digest.update(b"%d " % view.column + view.lookup)
-    return digest.digest()[:_KEY_BYTES]
+def view_key(view: View, boundaries: NDArray[np.float64] | None) -> bytes:
+    """Return a digest of the bins of a view, which are the same under all codings that have their cuts.
+
+    `boundaries` are those of the cells of a continuous column, and None for a discrete one.
+    """
+    bins = view.lookup
+    if boundaries is not None:
+        codes = np.frombuffer(view.lookup, np.uint8)[: len(boundaries) + 1]
+        bins = boundaries[np.flatnonzero(np.diff(codes))].tobytes()
+    return sha256(b"%d " % view.column + bins).digest()[:_KEY_BYTES]
 
 
-def families_key(keys: Iterable[bytes]) -> bytes:
-    """Return a digest of several families, given by their keys."""
+def joined_key(keys: Iterable[bytes]) -> bytes:
+    """Return a digest of views, families or codings in their order, given by their keys."""
     return sha256(b"".join(keys)).digest()[:_KEY_BYTES]
 
 
@@ -88,9 +92,9 @@ class KnownScores:
     section : Section
         Part of the checkpoint; written once it is due, after every pass.
     families : dict of bytes to float
-        Scores of families by `family_key`, in nats.
+        Scores of families by the `joined_key` of their views, in nats.
     best_cuts : dict of bytes to BestCuts
-        By `families_key` of the families around a column and of its present cuts.
+        By `joined_key` of a coding, of the families around a column and of its present cuts.
     codings : dict of bytes to CodedRows
         By `coding_key`.
     n_readings, n_passes : int

@@ -20,7 +20,7 @@ from gomea_bn.large.coded_table import CodedTable
 from gomea_bn.large.counters.plan import FamilyCounter
 from gomea_bn.large.incomplete_rows import network_of_counts, with_expected_tables
 from gomea_bn.large.known_scores import KnownScores
-from gomea_bn.large.moves import SearchRules
+from gomea_bn.large.moves import LEAST_GAIN_OF_CUTS, SearchRules
 from gomea_bn.large.opening import (
     SourceFiles,
     about_sample,
@@ -47,8 +47,6 @@ from gomea_bn.texts import counted
 
 __all__ = ["LargeFit", "compile_large_kernels", "learn_from_pieces", "score_of_pieces"]
 
-# cells next to cuts are not split again once a split has gained less in nats
-_LEAST_GAIN = 1.0
 _MOST_ZOOMS = 4
 _MOST_ROUNDS = 4
 
@@ -365,7 +363,7 @@ class _Fit:
             if self.stop.flag[0] or not rows.zoom(climb.cuts):
                 break
             climb.use_cells(rows.key, rows.columns, rows.indices(cuts))
-            if climb.improve(edges=False) < _LEAST_GAIN:
+            if climb.improve(edges=False) < LEAST_GAIN_OF_CUTS:
                 break
         after = rows.cut_points(climb.cuts)
         return any(not np.array_equal(before[name], after[name]) for name in after)

@@ -12,7 +12,10 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.kernels.score_rules import ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 
-__all__ = ["Move", "SearchRules"]
+__all__ = ["LEAST_GAIN_OF_CUTS", "Move", "SearchRules"]
+
+LEAST_GAIN_OF_CUTS = 1.0
+"""Nats that other cuts of a column have to gain over all rows; smaller gains would take passes of their own."""
 
 
 @dataclass(frozen=True)

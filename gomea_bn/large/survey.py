@@ -118,15 +118,19 @@ def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]
         # so that missing values outside the sample are an error before the search
-        kept.append(np.flatnonzero(column.isna().to_numpy())[:1])
+        is_missing = column.isna().to_numpy()
+        kept.append(np.flatnonzero(is_missing)[:1])
         first = column.iloc[:_FIRST_ROWS]
         # numbers with a fraction are levels only if they repeat
         most = len(first) // 2 if pd.api.types.is_float_dtype(column) else _FEW
         if _n_distinct(first) <= min(most, _FEW):
             kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:_FEW])
         is_ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
-        if is_ordered and column.notna().any():
-            kept.append(np.array([column.argmin(), column.argmax()], np.int64))
+        if is_ordered and not is_missing.all():
+            # pandas would copy the values to look for gaps
+            is_plain = isinstance(column.dtype, np.dtype) and not is_missing.any()
+            ordered = column.to_numpy() if is_plain else column
+            kept.append(np.array([ordered.argmin(), ordered.argmax()], np.int64))
     return np.unique(np.concatenate(kept)) if kept else np.empty(0, np.int64)
 
 

@@ -8,13 +8,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+from gomea_bn.data import pieces as pieces_module
 from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
+from gomea_bn.large import cells as cells_module
 from gomea_bn.large.cells import CodedPiece, Coding, coded_piece, scaled_log_density
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.on_dask import DaskCounter
 from gomea_bn.large.counters.plan import CountPlan, View
-from gomea_bn.large.grid_cuts import GridColumn, GridCuts
+from gomea_bn.large.grid_cuts import GridColumn, GridCuts, candidate_boundaries
+from gomea_bn.large.kernels import cells_of_values
+from gomea_bn.large.known_scores import view_key
+from gomea_bn.large.promises import Promises
 from gomea_bn.large.scores import dirichlet_score
 from gomea_bn.large.survey import Sampled, sample_of, sampled_rows, survey
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
@@ -62,6 +67,28 @@ def test_cells_are_the_bins_of_searchsorted_and_missing_values_have_their_own(fr
     assert coded.n_missing.tolist() == [1, 0, 1, 0]
     dropped = coded_piece(FramePiece(frame), Coding(**{**vars(cells), "drops_missing": True}))
     assert dropped.n_rows == 898
+
+
+@pytest.mark.parametrize("n_boundaries", [0, 1, 2, 3, 7, 100, 253, 254])
+def test_values_are_bisected_as_numpy_does(n_boundaries: int) -> None:
+    generator = np.random.default_rng(n_boundaries)
+    boundaries = np.sort(generator.normal(size=n_boundaries))
+    values = np.concatenate((boundaries, generator.normal(size=301), [np.nan, -np.inf, np.inf]))
+    codes = np.empty(len(values), np.uint8)
+    assert cells_of_values(values, boundaries, 255, np.empty(64, np.int32), codes) == 1
+    expected = np.searchsorted(boundaries, values, side="left")
+    expected[np.isnan(values)] = 255
+    assert_array_equal(codes, expected)
+
+
+def test_frames_of_a_piece_are_joined_to_blocks(frame, monkeypatch) -> None:
+    monkeypatch.setattr(pieces_module, "BATCH_ROWS", 200)
+    monkeypatch.setattr(cells_module, "BLOCK_ROWS", 450)
+    coded = coded_piece(FramePiece(frame), coding(frame))
+    blocks = list(coded.blocks())
+    assert [block.shape for block in blocks] == [(4, 400), (4, 400), (4, 100)]
+    expected = np.searchsorted(coding(frame).boundaries["x"], frame["x"], side="left")
+    assert_array_equal(np.concatenate(blocks, axis=1)[0], expected)
 
 
 @pytest.mark.parametrize("most_bytes", [0, 1500, 2**30])
@@ -173,6 +200,46 @@ def test_best_cuts_of_cells_equal_those_of_the_dynamic_programme_for_rows(
     if least > 2:
         return
     assert now == pytest.approx(of_rows.value(column.cuts[present]), abs=1e-7)
+
+
+def test_candidates_are_all_boundaries_or_spread_ones_with_those_near_the_cuts() -> None:
+    present = np.array([0, 77, 200])
+    assert_array_equal(candidate_boundaries(254, 900, present), np.arange(254))
+    some = candidate_boundaries(254, 10_000, present)
+    assert 77 <= len(some) <= 77 + 3 * len(present)
+    assert {0, 1, 76, 77, 78, 199, 200, 201, 253} <= set(some.tolist())
+    assert np.diff(some).max() <= 4
+    assert len(candidate_boundaries(254, 10**9, present)) >= 8
+
+
+def test_the_key_of_bins_depends_on_their_cuts_alone() -> None:
+    coarse, fine = np.array([1.0, 2.0, 3.0]), np.array([0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
+
+    def key(boundaries, *cuts: float, column: int = 3) -> bytes:
+        indices = np.searchsorted(boundaries, cuts)
+        codes = np.searchsorted(indices, np.arange(len(boundaries) + 1), side="left")
+        return view_key(View.of_codes(column, codes, len(cuts) + 1), boundaries)
+
+    assert key(coarse, 1.0, 3.0) == key(fine, 1.0, 3.0)
+    assert (
+        len({key(coarse, 1.0, 3.0), key(coarse, 2.0, 3.0), key(coarse), key(coarse, 1.0, 3.0, column=4)}) == 4
+    )
+
+
+def test_moves_that_lost_much_and_cuts_without_moves_around_them_are_not_counted_again() -> None:
+    promises = Promises()
+    assert promises.may_gain(1, 2, 10.0)
+    assert promises.may_recut(1)
+    promises.gains[1, 2], promises.gains[2, 1] = -11.0, -9.0
+    assert not promises.may_gain(1, 2, 10.0)
+    assert promises.may_gain(2, 1, 10.0)
+    promises.note_priced([1, 2])
+    promises.note_move([1], 0.6)
+    assert not promises.may_recut(1)
+    promises.note_move([1, 3], 0.6)
+    assert [promises.may_recut(column) for column in (1, 2, 3)] == [True, False, True]
+    promises.forget_prices()
+    assert promises.may_recut(2)
 
 
 def test_the_sum_of_log_densities_is_that_of_the_shape(frame) -> None:

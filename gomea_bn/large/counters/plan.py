@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.large.cells import BLOCK_ROWS, CodedPiece, Coding
-from gomea_bn.large.kernels import MOST_NARROW, add_counts
+from gomea_bn.large.cells import CodedPiece, Coding
+from gomea_bn.large.kernels import CODED_ROWS, MOST_NARROW, CountWork, add_counts
 from gomea_bn.large.survey import Sampled
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.scoring.family_scorer import new_scratch
@@ -21,6 +21,8 @@ __all__ = ["Coded", "CountPlan", "FamilyCounter", "OfPiece", "View", "sum_of"]
 
 # rows that give `new_scratch` room for the counts of `MOST_NARROW` cells
 _SCRATCH_ROWS = MOST_NARROW // 8
+# rows of a large table whose joint codes are formed together, in the first cache
+_JOINT_ROWS = 2048
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,11 @@ class CountPlan:
 
     def count(self, pieces: Iterable[CodedPiece], totals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add the counts of some pieces to `totals`, int64 (n_cells,), and return it."""
-        codes = np.empty((len(self.columns), BLOCK_ROWS), np.uint8)
-        scratch = new_scratch(_SCRATCH_ROWS, 1)
+        work = CountWork(
+            codes=np.empty((len(self.columns), CODED_ROWS), np.uint8),
+            joint=np.empty(_JOINT_ROWS, np.uint32),
+            scratch=new_scratch(_SCRATCH_ROWS, 1),
+        )
         for piece in pieces:
             for block in piece.blocks():
                 add_counts(
@@ -107,8 +112,7 @@ class CountPlan:
                     self.members,
                     self.starts,
                     self.first_cell,
-                    codes,
-                    scratch,
+                    work,
                     totals,
                 )
         return totals
