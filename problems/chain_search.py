@@ -10,14 +10,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, reinsert_all
+from gomea_bn.problems.kernels.insertion import (
+    OrderWork,
+    ParentSetTable,
+    choose_sets,
+    reinsert_all,
+    reinsert_changed,
+)
 from gomea_bn.problems.scores import is_gain, rounding
 from gomea_bn.problems.variable_orders import Parents, chain
 
 __all__ = ["ChainSearch"]
-
-# kicks without a gain after which `ChainSearch.kicked` ends
-_IDLE_KICKS = 400
 
 
 class ChainSearch:
@@ -66,29 +69,35 @@ class ChainSearch:
                     work, score, sets = other, self._score(other), self._chosen(other)
         return work
 
-    def kicked(self, work: OrderWork, generator: np.random.Generator) -> OrderWork:
+    def kicked(self, work: OrderWork, generator: np.random.Generator, most_idle: int) -> OrderWork:
         """Return an order after moves of chains that lose at first, each followed by moves of single variables.
 
-        Moves that lose least come first. The kicks end after many without a gain.
+        Moves that lose least come first. After a kick only variables whose sets changed or are not their best ones are
+        moved, and all variables if that gains.
 
         Parameters
         ----------
         work, generator
             As of `improved`.
+        most_idle : int
+            Number of kicks without a gain after which they end.
         """
         self._choose(work)
         score, n_idle = self._score(work), 0
-        while n_idle < _IDLE_KICKS and not self.is_stopped():
+        while n_idle < most_idle and not self.is_stopped():
             gained = False
             for v, depth in self._kicks(work):
-                if n_idle >= _IDLE_KICKS or self.is_stopped():
+                if n_idle >= most_idle or self.is_stopped():
                     return work
                 other = self._moved(v, depth, work, self._chosen(work))
                 if other is None:
                     continue
-                reinsert_all(self.table, other, rounding(score), generator)
                 n_idle += 1
+                is_changed = other.chosen != work.chosen
+                other.is_changed[:] = is_changed | (other.chosen != self.table.starts[:-1])
+                reinsert_changed(self.table, other, rounding(score), generator)
                 if is_gain(self._score(other) - score, score):
+                    reinsert_all(self.table, other, rounding(score), generator)
                     work, score, n_idle, gained = other, self._score(other), 0, True
             if not gained:
                 break

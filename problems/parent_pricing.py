@@ -354,6 +354,7 @@ class ParentLibraries:
         generator: np.random.Generator,
         stop: NDArray[np.uint8],
         depths: Sequence[int],
+        most_idle: int,
     ) -> list[Parents]:
         """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`.
 
@@ -361,8 +362,10 @@ class ParentLibraries:
         ----------
         order, generator, stop, depths
             As of `improved`.
+        most_idle : int
+            As of `ChainSearch.kicked`.
         """
-        work = self.chain_search(depths, stop).kicked(self._new_work(order, stop), generator)
+        work = self.chain_search(depths, stop).kicked(self._new_work(order, stop), generator, most_idle)
         self.n_scans += int(work.n_scans[0])
         return self.climbed(work.order, generator, stop)
 
@@ -378,6 +381,8 @@ class ParentLibraries:
             order=order.copy(),
             chosen=np.zeros(len(order), np.int64),
             visits=np.zeros(len(order), np.int64),
+            is_changed=np.zeros(len(order), np.uint8),
+            previous=np.zeros(len(order), np.int64),
             before=np.zeros(self._words, np.uint64),
             stop=stop,
             n_scans=np.zeros(1, np.int64),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = ["OrderWork", "ParentSetTable", "choose_sets", "reinsert_all"]
+__all__ = ["OrderWork", "ParentSetTable", "choose_sets", "reinsert_all", "reinsert_changed"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -29,6 +29,8 @@ class OrderWork(NamedTuple):
     order: NDArray[np.int64]  # (N,) variables
     chosen: NDArray[np.int64]  # (N,) best set of every variable without variables that come later
     visits: NDArray[np.int64]  # (N,)
+    is_changed: NDArray[np.uint8]  # (N,) 1 for variables that `reinsert_changed` has still to visit
+    previous: NDArray[np.int64]  # (N,) what `chosen` was before a move
     before: NDArray[np.uint64]  # (W,)
     stop: NDArray[np.uint8]  # (1,) raised from outside to interrupt
     n_scans: NDArray[np.int64]  # (1,) counts the searches for a set
@@ -169,4 +171,47 @@ def reinsert_all(
                 n_gains += 1
             _move(work.order, position, target)
             _choose_between(table, work, min(position, target), max(position, target))
+    return n_gains
+
+
+@kernel
+def reinsert_changed(
+    table: ParentSetTable, work: OrderWork, least_gain: float, generator: np.random.Generator
+) -> int:
+    """Move the variables of ``work.is_changed``, and those whose sets change by that, to better positions.
+
+    Other variables stay until one of the sets in front of them changes, so that this takes a small part of the time of
+    `reinsert_all` and may miss moves. Ends when no variable is marked; only moves that gain more than `least_gain` are
+    made. ``work.order`` and ``work.chosen`` follow. Returns the number of moves.
+    """
+    n = work.order.shape[0]
+    n_gains = 0
+    for k in range(n):
+        work.visits[k] = k
+    gained = True
+    while gained:
+        gained = False
+        shuffle(generator, work.visits)
+        for v in work.visits:
+            if work.is_changed[v] == 0:
+                continue
+            if work.stop[0] != 0:
+                return n_gains
+            work.is_changed[v] = 0
+            position = 0
+            while work.order[position] != v:
+                position += 1
+            target, gain = _best_position(table, work, position, least_gain, generator)
+            if gain <= least_gain:
+                continue
+            gained = True
+            n_gains += 1
+            first, last = min(position, target), max(position, target)
+            _move(work.order, position, target)
+            for u in range(n):
+                work.previous[u] = work.chosen[u]
+            _choose_between(table, work, first, last)
+            for u in range(n):
+                if u == v or work.chosen[u] != work.previous[u]:
+                    work.is_changed[u] = 1
     return n_gains

@@ -16,6 +16,7 @@ from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems import parent_pricing, screening
+from gomea_bn.problems.chain_search import ChainSearch
 from gomea_bn.problems.climbed_pairs import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
@@ -77,6 +78,8 @@ def work_of(order, n_words=1):
         order=np.array(order, np.int64),
         chosen=np.zeros(n, np.int64),
         visits=np.zeros(n, np.int64),
+        is_changed=np.zeros(n, np.uint8),
+        previous=np.zeros(n, np.int64),
         before=np.zeros(n_words, np.uint64),
         stop=NEVER,
         n_scans=np.zeros(1, np.int64),
@@ -194,7 +197,7 @@ def halves_problem():
     return make_problem([ScoredVariable(f"v{i}", c.astype(np.int32), 4) for i, c in enumerate(columns)])
 
 
-@pytest.mark.parametrize("moves", ["improved", "kicked"])
+@pytest.mark.parametrize("moves", [ChainSearch.improved, partial(ChainSearch.kicked, most_idle=9)])
 def test_moves_of_chains_raise_the_score_of_an_order(moves):
     problem, rng = halves_problem(), np.random.default_rng(3)
     libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
@@ -205,13 +208,13 @@ def test_moves_of_chains_raise_the_score_of_an_order(moves):
     table, work = libraries.table(), work_of(order)
     assert choose_sets(table, work)
     before = table.scores[work.chosen].sum()
-    moved = getattr(libraries.chain_search(DEPTHS, NEVER), moves)(libraries._new_work(order, NEVER), rng)
+    moved = moves(libraries.chain_search(DEPTHS, NEVER), libraries._new_work(order, NEVER), rng)
     assert table.scores[moved.chosen].sum() > before
     assert sorted(moved.order.tolist()) == list(range(6))
     assert {v: int(moved.chosen[v]) for v in range(6)} == slow_choice(table, moved.order.tolist())
     assert moved.n_scans[0] > 0
     stopped = np.ones(1, np.uint8)
-    same = getattr(libraries.chain_search(DEPTHS, stopped), moves)(libraries._new_work(order, stopped), rng)
+    same = moves(libraries.chain_search(DEPTHS, stopped), libraries._new_work(order, stopped), rng)
     assert same.order.tolist() == order.tolist()
 
 
@@ -223,7 +226,7 @@ def test_kicks_leave_an_order_that_chains_and_single_moves_do_not():
         libraries.enter_pairs(NEVER)
         table = libraries.table()
         best = max(slow_score(table, order) for order in itertools.permutations(range(5)))
-        sets = libraries.kicked(np.arange(5), rng, NEVER, DEPTHS)
+        sets = libraries.kicked(np.arange(5), rng, NEVER, DEPTHS, 50)
         score = sum(libraries._libraries[v].score(parents) for v, parents in enumerate(sets))
         assert score >= best - 1e-9
 
