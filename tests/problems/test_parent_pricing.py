@@ -24,7 +24,9 @@ from gomea_bn.problems.kernels.insertion import (
     _best_position,
     choose_sets,
     reinsert_all,
+    reinsert_changed,
 )
+from gomea_bn.problems.order_starts import OrderStarts
 from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
 from gomea_bn.problems.scored_columns import ScoredVariable
 from gomea_bn.problems.variable_orders import Parents, chain
@@ -357,6 +359,72 @@ def test_pairs_widen_where_a_further_or_another_parent_pays():
     # nothing gains around the graph of the last round, or the rounds are over
     everything = np.ones((5, 5), np.bool_)
     assert not ParentLibraries(problem.scorer, problem.edge_rules, everything).widen([()] * 5, NEVER)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rules_hold_in_the_graph_of_several_starts(seed):
+    frame = discrete_frame(seed, 7, 300)
+    names = list(frame.columns)
+    knowledge = ExpertKnowledge(
+        required_edges=[(names[6], names[0])],
+        forbidden_edges=[(names[1], names[2]), (names[2], names[1])],
+        temporal_order=[[names[3]], [names[4]]],
+        max_indegree=2,
+        max_table_cells=20,
+    )
+    problem = problem_of(frame, knowledge=knowledge)
+    rng, ends = np.random.default_rng(seed), []
+    everything = ~np.eye(7, dtype=np.bool_)
+    for n_asked in (*range(0, 400, 20), 10_000_000):
+        answers = itertools.chain(itertools.repeat(False, n_asked), itertools.repeat(True))
+        late = partial(next, answers)
+        edges = widened_pairs(problem.scorer, problem.edge_rules, everything, rng, late).edges
+        assert broken_rules(problem, problem.genotype(edges, [0] * 7), knowledge) == []
+        ends.append(score_of(problem, problem.genotype(edges, [0] * 7)))
+    assert ends[-1] == max(ends)
+    assert ends[-1] > ends[0]
+
+
+def test_searches_from_several_orders_end_at_the_best_of_them():
+    """The first graph is without edges, and searches that may not leave it gain nothing."""
+    problem, rng = halves_problem(), np.random.default_rng(3)
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    nothing: list[Parents] = [()] * 6
+    sets = OrderStarts(libraries, rng, NEVER).improved(nothing)
+    best = max(libraries.score(libraries.climbed(rng.permutation(6), rng, NEVER)) for _ in range(20))
+    assert libraries.score(sets) == pytest.approx(best)
+    stopped = OrderStarts(libraries, rng, np.ones(1, np.uint8))
+    assert list(stopped.improved(sets)) == list(sets)
+
+
+def test_searches_end_once_three_graphs_are_equally_good():
+    problem = halves_problem()
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    starts = OrderStarts(libraries, np.random.default_rng(3), NEVER)
+    libraries.enter(2, (0, 1))
+    good: list[Parents] = [(), (), (0, 1), (), (), ()]
+    nothing: list[Parents] = [()] * 6
+    assert not starts._is_settled([good, good, nothing, nothing, nothing])
+    assert starts._is_settled([good, nothing, good, good])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_moves_of_marked_variables_raise_the_score(seed):
+    table, rng = random_table(seed, n=9, n_sets=30), np.random.default_rng(seed)
+    work = work_of(rng.permutation(9))
+    choose_sets(table, work)
+    order, before = work.order.tolist(), table.scores[work.chosen].sum()
+    assert reinsert_changed(table, work, 1e-9, rng) == 0
+    assert work.order.tolist() == order
+    work.is_changed[:] = 1
+    assert reinsert_changed(table, work, 1e-9, rng) > 0
+    assert not work.is_changed.any()
+    assert table.scores[work.chosen].sum() > before
+    assert {v: int(work.chosen[v]) for v in range(9)} == slow_choice(table, work.order.tolist())
+    stopped = work_of(order)._replace(stop=np.ones(1, np.uint8), is_changed=np.ones(9, np.uint8))
+    choose_sets(table, stopped)
+    assert reinsert_changed(table, stopped, 1e-9, rng) == 0
+    assert stopped.order.tolist() == order
 
 
 def test_required_parents_are_not_exchanged():
