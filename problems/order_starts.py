@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.parent_pricing import ParentLibraries
 from gomea_bn.problems.scores import is_gain
-from gomea_bn.problems.variable_orders import Parents, random_order
+from gomea_bn.problems.variable_orders import Parents, random_order, ranked_order
 
 __all__ = ["DEPTHS", "OrderStarts"]
 
@@ -27,8 +27,8 @@ _MOST_EQUAL = 3
 # kicks without a gain of every graph, and then of how many best ones
 _IDLE_KICKS = 50
 _ROUNDS_OF_BEST = ((3, 100), (1, 400))
-# passes over all chains of a further graph before its kicks
-_N_IMPROVEMENTS = 2
+# part of the order that a reversed segment has at least
+_SHORTEST_SEGMENT = 10
 # times that pairs are added around the best graph
 _MOST_WIDENED = 3
 
@@ -67,11 +67,11 @@ class OrderStarts:
         for start in range(_MOST_STARTS):
             if self.stop[0] or self._is_settled(graphs):
                 break
-            graphs.append(self._kicked(self._further_graph(start), _IDLE_KICKS))
+            best = max(graphs, key=self.libraries.score)
+            graphs.append(self._kicked(self._further_graph(start, best), _IDLE_KICKS))
         for n_kept, most_idle in _ROUNDS_OF_BEST:
-            graphs.sort(key=self.libraries.score, reverse=True)
-            graphs = [self._kicked(graph, most_idle) for graph in graphs[:n_kept]]
-        return self._widened(max(graphs, key=self.libraries.score))
+            graphs = [self._kicked(graph, most_idle) for graph in self._best_distinct(graphs)[:n_kept]]
+        return self._with_missing_pairs(max(graphs, key=self.libraries.score))
 
     def _is_settled(self, graphs: Sequence[Sequence[Parents]]) -> bool:
         """Return whether as many graphs as needed have the best score."""
@@ -79,13 +79,37 @@ class OrderStarts:
         best = max(scores)
         return sum(not is_gain(best - score, best) for score in scores) >= _MOST_EQUAL
 
-    def _further_graph(self, start: int) -> Sequence[Parents]:
-        """Return the graph at which a local search without kicks ends, from a greedy graph or a random order."""
-        libraries = self.libraries
-        sets = self._greedy_graph() if start == 0 else libraries.required
-        for _ in range(_N_IMPROVEMENTS):
-            sets = libraries.improved(random_order(sets, self.generator), self.generator, self.stop, DEPTHS)
-        return sets
+    def _best_distinct(self, graphs: Sequence[Sequence[Parents]]) -> list[Sequence[Parents]]:
+        """Return graphs, best score first, one of each score."""
+        score = self.libraries.score
+        best: list[Sequence[Parents]] = []
+        for graph in sorted(graphs, key=score, reverse=True):
+            if not best or is_gain(score(best[-1]) - score(graph), score(graph)):
+                best.append(graph)
+        return best
+
+    def _further_graph(self, start: int, best: Sequence[Parents]) -> Sequence[Parents]:
+        """Return the graph at which a local search without kicks ends, from an order that suits its number.
+
+        The first one begins at a greedy graph. Then random orders take turns with those of the best graph of which a
+        random segment is reversed.
+        """
+        if start == 0:
+            order = random_order(self._greedy_graph(), self.generator)
+        elif start % 2:
+            order = random_order(self.libraries.required, self.generator)
+        else:
+            order = self._with_reversed_segment(best)
+        sets = self.libraries.improved(order, self.generator, self.stop, DEPTHS)
+        return self.libraries.improved(random_order(sets, self.generator), self.generator, self.stop, DEPTHS)
+
+    def _with_reversed_segment(self, sets: Sequence[Parents]) -> NDArray[np.int64]:
+        """Return an order of a graph with a random segment reversed; required parents stay before their children."""
+        order, n = random_order(sets, self.generator), len(sets)
+        length = int(self.generator.integers(n // _SHORTEST_SEGMENT, n // 2 + 1))
+        first = int(self.generator.integers(n - length + 1))
+        order[first : first + length] = order[first : first + length][::-1]
+        return ranked_order(self.libraries.required, np.argsort(order))
 
     def _greedy_graph(self) -> Sequence[Parents]:
         """Return the graph of libraries that grow by one parent at a time; its sets enter the shared libraries.
@@ -99,11 +123,11 @@ class OrderStarts:
             libraries.enter(v, parents)
         return sets
 
-    def _kicked(self, sets: Sequence[Parents], most_idle: int) -> Sequence[Parents]:
+    def _kicked(self, sets: Sequence[Parents], most_idle: int) -> list[Parents]:
         order = random_order(sets, self.generator)
         return self.libraries.kicked(order, self.generator, self.stop, DEPTHS, most_idle)
 
-    def _widened(self, sets: Sequence[Parents]) -> Sequence[Parents]:
+    def _with_missing_pairs(self, sets: Sequence[Parents]) -> Sequence[Parents]:
         """Return a graph after pairs around it were added, and it was improved with them, while that gains."""
         libraries = self.libraries
         for _ in range(_MOST_WIDENED):

@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Arc", "Parents", "arcs_of", "chain", "random_order"]
+__all__ = ["Arc", "Parents", "arcs_of", "chain", "random_order", "ranked_order"]
 
 Parents = tuple[int, ...]
 Arc = tuple[int, int]
@@ -65,9 +65,22 @@ def chain(
 
 def random_order(parents: Sequence[Iterable[int]], generator: np.random.Generator) -> NDArray[np.int64]:
     """Return a random order of the variables in which parents come before their children."""
+    return ranked_order(parents, generator.permutation(len(parents)))
+
+
+def ranked_order(parents: Sequence[Iterable[int]], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order of the variables in which parents come before their children, otherwise the lowest rank first.
+
+    Parameters
+    ----------
+    parents : sequence of iterable of int
+        Of every variable, without cycles.
+    ranks : ndarray of shape (n_variables,), int64
+        A permutation of 0 to n_variables - 1.
+    """
     n = len(parents)
-    rank = generator.permutation(n).tolist()
-    variable = np.argsort(rank).tolist()
+    rank = ranks.tolist()
+    variable = np.argsort(ranks).tolist()
     children: list[list[int]] = [[] for _ in range(n)]
     n_waiting = [0] * n
     for v, of_variable in enumerate(parents):
