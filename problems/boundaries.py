@@ -14,7 +14,6 @@ from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import FamilyScorer, graph_families, new_scratch
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
@@ -24,8 +23,9 @@ from gomea_bn.problems.kernels.boundaries import (
     shortfall,
 )
 from gomea_bn.problems.kernels.score_rules import ScoreRule
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import ScoringMethod
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families, new_scratch
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import ScoringMethod
 
 __all__ = ["BoundaryProblem"]
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import data_digest
 from gomea_bn.problems.cuts.pricing import Pricing
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, new_scratch
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,
@@ -26,10 +25,11 @@ from gomea_bn.problems.kernels.front import (
 from gomea_bn.problems.kernels.score_rules import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.refiner import ValuesInUse
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import scoring_method
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth, new_scratch
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import scoring_method
+from gomea_bn.problems.scoring.thread_caches import ThreadCaches, new_cache
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.problems.thread_caches import ThreadCaches, new_cache
 
 __all__ = ["MISFIT_ESTIMATES", "ExpertSample", "FrontProblem", "smoothed_scorer"]
 

@@ -15,12 +15,12 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSet
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
+from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
 from gomea_bn.problems.refiner import ValuesInUse
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime.run_state import fill
 
 __all__ = ["StructureProblem"]

@@ -23,11 +23,11 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 TESTS = (
     "tests/data/test_table.py",
     "tests/network/test_graph.py",
-    "tests/network/test_summary.py",
+    "tests/network/formats/test_summary.py",
     "tests/test_public_names.py",
     "tests/cli/test_plain_help.py",
-    "tests/test_readme.py",
-    "tests/test_guides.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
+    "tests/docs/test_readme.py",
+    "tests/docs/test_guides.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
 )
 _TOOLS = (
     "pytest>=8.2",

@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from gomea_bn.certainty.chains.sampled_posterior import (
+    ChainOptions,
+    Posterior,
+    chain_difference,
+    sampled_posterior,
+)
 from gomea_bn.certainty.edge_result import LARGEST_DIFFERENCE, EdgeProbabilities
 from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilities
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.sampled_posterior import ChainOptions, Posterior, chain_difference, sampled_posterior
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import (
     GomeaBnError,

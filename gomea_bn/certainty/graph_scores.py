@@ -18,10 +18,10 @@ from gomea_bn.learning.recorded_score import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth, graph_families
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import SCORING_METHODS, score_rule, scoring_method
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from scipy import sparse
 from gomea_bn.certainty.clusters import Choices, cluster_rows, violated_clusters
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
-from gomea_bn.problems.scores import rounding
+from gomea_bn.problems.scoring.scores import rounding
 
 __all__ = ["Bounded", "bounded_optimum"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option
-from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
 __all__ = ["ParentSets", "parent_sets", "parent_sets_of"]
 

@@ -15,20 +15,20 @@ import typer
 from typer.core import TyperGroup
 
 from gomea_bn import __version__
-from gomea_bn.cli.answers import StatementCommand, impute, predict, query
-from gomea_bn.cli.bench import bench
-from gomea_bn.cli.certify import certify
-from gomea_bn.cli.choose import accept, compare, export, review
-from gomea_bn.cli.discretize import discretize
-from gomea_bn.cli.fit import fit
-from gomea_bn.cli.front import front
-from gomea_bn.cli.info import info
-from gomea_bn.cli.learn import learn
+from gomea_bn.cli.commands.answers import StatementCommand, impute, predict, query
+from gomea_bn.cli.commands.bench import bench
+from gomea_bn.cli.commands.certify import certify
+from gomea_bn.cli.commands.choose import accept, compare, export, review
+from gomea_bn.cli.commands.discretize import discretize
+from gomea_bn.cli.commands.fit import fit
+from gomea_bn.cli.commands.front import front
+from gomea_bn.cli.commands.info import info
+from gomea_bn.cli.commands.learn import learn
+from gomea_bn.cli.commands.refine import refine
+from gomea_bn.cli.commands.show import show
+from gomea_bn.cli.commands.warm_up import warm_up
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.plain_help import PlainCommand, with_value_names
-from gomea_bn.cli.refine import refine
-from gomea_bn.cli.show import show
-from gomea_bn.cli.warm_up import warm_up
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.interrupts import signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.bif_reader import read_bif
+from gomea_bn.network.formats.discrete.bif_reader import read_bif
 
 if TYPE_CHECKING:
     import pandas as pd

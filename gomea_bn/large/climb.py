@@ -17,7 +17,7 @@ from gomea_bn.large.known_scores import BestCuts, KnownScores, families_key, fam
 from gomea_bn.large.moves import Move, SearchRules
 from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.runtime.threads import StopFlag, in_threads
 
 __all__ = ["CellCounter", "Climb"]

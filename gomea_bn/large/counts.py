@@ -19,8 +19,8 @@ from gomea_bn.data.pieces import Piece
 from gomea_bn.large.cells import BLOCK_ROWS, CodedPiece, Coding, coded_piece
 from gomea_bn.large.kernels import MOST_NARROW, add_counts
 from gomea_bn.large.survey import Sampled, survey
-from gomea_bn.problems.family_scorer import new_scratch
 from gomea_bn.problems.kernels.available_cases import MISSING
+from gomea_bn.problems.scoring.family_scorer import new_scratch
 
 __all__ = ["Coded", "CountPlan", "FamilyCounter", "LocalCounter", "View"]
 

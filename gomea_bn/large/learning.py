@@ -36,8 +36,8 @@ from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.kernels.score_rules import DIRICHLET
-from gomea_bn.problems.scores import price_per_parameter
-from gomea_bn.problems.screening import UNSCREENED_VARIABLES
+from gomea_bn.problems.parents.screening import UNSCREENED_VARIABLES
+from gomea_bn.problems.scoring.scores import price_per_parameter
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.threads import StopFlag, thread_count

@@ -9,7 +9,7 @@ from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.problems.screening import UNSCREENED_VARIABLES
+from gomea_bn.problems.parents.screening import UNSCREENED_VARIABLES
 from gomea_bn.runtime.checkpoints import Section
 from gomea_bn.runtime.threads import thread_count
 

@@ -23,7 +23,7 @@ from gomea_bn.errors import (
 from gomea_bn.learning.options import LearnerParameters
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, POLICY_FAMILIES
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.screening import check_max_candidates
+from gomea_bn.problems.parents.screening import check_max_candidates
 
 __all__ = [
     "CURVES",

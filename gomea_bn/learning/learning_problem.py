@@ -22,8 +22,6 @@ from gomea_bn.errors import (
 )
 from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.learning.table_shapes import table_cells, table_shapes
-from gomea_bn.problems.climbed_pairs import pairs_of_climbs, widened_pairs
-from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
@@ -34,16 +32,18 @@ from gomea_bn.problems.cuts.policies import (
 )
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
-from gomea_bn.problems.screening import (
+from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
+from gomea_bn.problems.parents.screening import (
     UNSCREENED_VARIABLES,
     candidate_pairs,
     ranked_pairs,
 )
+from gomea_bn.problems.scoring.curves import curve_data
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.threads import in_background
 from gomea_bn.texts import listed

@@ -7,7 +7,7 @@ from typing import Any
 
 from gomea_bn.errors import is_real
 from gomea_bn.problems.kernels.score_rules import BDEU, LIKELIHOOD, ScoreRule
-from gomea_bn.problems.scores import ScoringMethod
+from gomea_bn.problems.scoring.scores import ScoringMethod
 
 __all__ = ["SCORE_FIELDS", "recorded_method", "recorded_options", "score_record"]
 

@@ -19,19 +19,19 @@ from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.table import read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.climbed_pairs import pairs_of_climbs
-from gomea_bn.problems.curves import curve_data
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells
 from gomea_bn.problems.cuts.shape_fit import fit_shape_of_cells
-from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
-from gomea_bn.problems.screening import candidate_pairs
+from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs
+from gomea_bn.problems.parents.screening import candidate_pairs
+from gomea_bn.problems.scoring.curves import curve_data
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
 from gomea_bn.runtime.kernel_progress import announced_kernels

@@ -61,17 +61,20 @@ class Exports:
         return to_json(self, path)
 
     def to_bif(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as BIF text; write it to `path` if given. See `gomea_bn.network.formats.bif.to_bif`."""
-        from gomea_bn.network.formats.bif import to_bif
+        """Return the network as BIF text; write it to `path` if given.
+
+        See `gomea_bn.network.formats.discrete.bif.to_bif`.
+        """
+        from gomea_bn.network.formats.discrete.bif import to_bif
 
         return to_bif(self, path)
 
     def to_xdsl(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as XDSL text of GeNIe, drawn in layers; write it to `path` if given.
 
-        See `gomea_bn.network.formats.xdsl.to_xdsl`.
+        See `gomea_bn.network.formats.discrete.xdsl.to_xdsl`.
         """
-        from gomea_bn.network.formats.xdsl import to_xdsl
+        from gomea_bn.network.formats.discrete.xdsl import to_xdsl
         from gomea_bn.plots.network_layout import node_boxes
 
         return to_xdsl(self, path, boxes=node_boxes(self.names, self.edges))
@@ -79,9 +82,9 @@ class Exports:
     def to_net(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as NET text of HUGIN, drawn in layers; write it to `path` if given.
 
-        See `gomea_bn.network.formats.net.to_net`.
+        See `gomea_bn.network.formats.discrete.net.to_net`.
         """
-        from gomea_bn.network.formats.net import to_net
+        from gomea_bn.network.formats.discrete.net import to_net
         from gomea_bn.plots.network_layout import node_boxes
 
         return to_net(self, path, boxes=node_boxes(self.names, self.edges))
@@ -89,9 +92,9 @@ class Exports:
     def to_xmlbif(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as XMLBIF text, drawn in layers; write it to `path` if given.
 
-        See `gomea_bn.network.formats.xmlbif.to_xmlbif`.
+        See `gomea_bn.network.formats.discrete.xmlbif.to_xmlbif`.
         """
-        from gomea_bn.network.formats.xmlbif import to_xmlbif
+        from gomea_bn.network.formats.discrete.xmlbif import to_xmlbif
         from gomea_bn.plots.network_layout import node_boxes
 
         return to_xmlbif(self, path, boxes=node_boxes(self.names, self.edges))
@@ -99,9 +102,9 @@ class Exports:
     def to_uai(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as UAI text, without names; write it to `path` if given.
 
-        See `gomea_bn.network.formats.uai.to_uai`.
+        See `gomea_bn.network.formats.discrete.uai.to_uai`.
         """
-        from gomea_bn.network.formats.uai import to_uai
+        from gomea_bn.network.formats.discrete.uai import to_uai
 
         return to_uai(self, path)
 

@@ -13,9 +13,9 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import ScoringMethod, score_rule
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import ScoringMethod, score_rule
 
 __all__ = ["first_cuts", "gaps_of_shape"]
 

@@ -33,7 +33,7 @@ from gomea_bn.problems.kernels.intervals import (
     interval_gains,
 )
 from gomea_bn.problems.kernels.score_rules import DIRICHLET, LIKELIHOOD, ScoreRule
-from gomea_bn.problems.scores import ScoringMethod, log_factorials
+from gomea_bn.problems.scoring.scores import ScoringMethod, log_factorials
 
 __all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts"]
 

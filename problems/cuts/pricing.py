@@ -20,7 +20,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.refiner import Refiner, ValuesInUse
-from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.scoring.scores import is_gain
 
 __all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]
 

@@ -22,7 +22,7 @@ from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_mixture import LEAST_UNIFORM, PARAMETER_PRICE, mixture
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.texts import counted
 
 __all__ = ["fit_shape", "fit_shape_of_cells", "repeated_values", "resolution"]

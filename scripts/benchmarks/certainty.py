@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from peers import PEERS
-from printing import print_table
+from harness.printing import print_table
+from methods.peers import PEERS
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.certainty import EdgeProbabilities, certify, edge_probabilities
@@ -37,7 +37,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.experiments.confidence import area_under_curve, calibration_error
 from gomea_bn.experiments.judge import network_score
 from gomea_bn.experiments.tables import published_network
-from gomea_bn.problems.screening import AUTO_CANDIDATES, UNSCREENED_VARIABLES
+from gomea_bn.problems.parents.screening import AUTO_CANDIDATES, UNSCREENED_VARIABLES
 
 EQUIVALENT_SAMPLE_SIZE = 1.0
 MAX_INDEGREE = 3

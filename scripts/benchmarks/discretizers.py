@@ -34,7 +34,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from discretizer_methods import (
+from harness.printing import mean_and_difference, print_table, with_error
+from harness.real_tables import TABLES
+from harness.runs import median_seconds, run_tasks
+from methods.discretizer_methods import (
     LIBRARIES,
     Request,
     compile_methods,
@@ -45,9 +48,6 @@ from discretizer_methods import (
     run_method,
 )
 from numpy.typing import NDArray
-from printing import mean_and_difference, print_table, with_error
-from real_tables import TABLES
-from runs import median_seconds, run_tasks
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.data.table import Table, read_table

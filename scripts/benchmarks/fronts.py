@@ -36,10 +36,10 @@ from typing import Any
 import moocore
 import numpy as np
 from fronts_and_learn import PUBLISHED
+from harness.printing import print_table, ratio_of_medians, with_interval
+from harness.runs import resume_tasks
+from methods.pymoo_runs import PEERS, run_peer
 from numpy.typing import NDArray
-from printing import print_table, ratio_of_medians, with_interval
-from pymoo_runs import PEERS, run_peer
-from runs import resume_tasks
 
 from gomea_bn.algorithms.archive import ElitistArchive
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun

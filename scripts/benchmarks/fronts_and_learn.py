@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from harness.printing import print_table
+from harness.real_tables import TABLES
+from harness.runs import resume_tasks
 from numpy.typing import NDArray
-from printing import print_table
-from real_tables import TABLES
-from runs import resume_tasks
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
 from gomea_bn.front.front import Front
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--results", type=Path, help="file in which finished runs are kept")
     given = parser.parse_args(arguments)
-    from runs import named_options
+    from harness.runs import named_options
 
     common = {
         "seconds": given.seconds,

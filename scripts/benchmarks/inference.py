@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from printing import print_table
+from harness.printing import print_table
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network

@@ -30,18 +30,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_families_per_second, run_peer
-from peers import Family as NamedFamily
-from printing import print_table
-from runs import in_new_process, median_seconds, peak_megabytes, resume_tasks
+from harness.printing import print_table
+from harness.runs import in_new_process, median_seconds, peak_megabytes, resume_tasks
+from methods.peers import LEARN_SLOWLY, PEERS, SCORE_SET, peer_families_per_second, run_peer
+from methods.peers import Family as NamedFamily
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.experiments.judge import network_score
 from gomea_bn.experiments.tables import published_network
 from gomea_bn.learning.warm_up import compile_kernels
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.simulation.random_networks import random_network
 
 EQUIVALENT_SAMPLE_SIZE = 10.0

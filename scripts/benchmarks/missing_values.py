@@ -22,9 +22,9 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from held_out import jittered
-from printing import print_table
-from real_tables import TABLES
+from harness.printing import print_table
+from harness.real_tables import TABLES
+from parts.held_out import jittered
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
 from gomea_bn.errors import GomeaBnError

@@ -18,9 +18,9 @@ from itertools import permutations
 
 import numpy as np
 import pandas as pd
+from harness.printing import print_table
 from missing_values import MECHANISMS, amputated, skeleton_f1
 from numpy.typing import NDArray
-from printing import print_table
 from scipy.special import gammaln
 
 from gomea_bn import DiscretizedBayesNet, read_table

@@ -30,12 +30,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from discretizer_methods import mean_bins
-from held_out import tables
+from harness.printing import mean_difference, print_table, with_error
+from harness.real_tables import TABLES
+from harness.runs import add_learner_options, make_learner, named_options, run_tasks, variant, warm_up
+from methods.discretizer_methods import mean_bins
 from numpy.typing import NDArray
-from printing import mean_difference, print_table, with_error
-from real_tables import TABLES
-from runs import add_learner_options, make_learner, named_options, run_tasks, variant, warm_up
+from parts.held_out import tables
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.algorithms.populations import new_population, new_work, variation_rules

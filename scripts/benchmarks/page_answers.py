@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness.printing import print_table
 from numpy.typing import NDArray
 from playwright.sync_api import Page, sync_playwright
-from printing import print_table
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.network.inference.engine import Evidence, ExactEngine

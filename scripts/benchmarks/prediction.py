@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from harness.printing import print_table
+from harness.runs import variant, warm_up
 from numpy.typing import NDArray
-from printing import print_table
-from runs import variant, warm_up
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor
 from gomea_bn.discretization import MDLP

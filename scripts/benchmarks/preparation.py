@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from time import process_time
 
 import numpy as np
-from structural_laws import LAWS
+from harness.structural_laws import LAWS
 
 from gomea_bn import BayesNetLearner, read_table
 from gomea_bn.learning.learning_options import LearningOptions, automatic_bins

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from printing import print_table
+from harness.printing import print_table
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge
 from gomea_bn.data.table import read_table

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from printing import print_table
+from harness.printing import print_table
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, read_table
 from gomea_bn.data.pieces import pieces_of
@@ -45,7 +45,7 @@ from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.large.on_dask import DaskCounter
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.problems.family_scorer import Family
+from gomea_bn.problems.scoring.family_scorer import Family
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.simulation.random_networks import random_network
 from gomea_bn.texts import counted as counted_noun

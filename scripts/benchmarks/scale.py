@@ -31,9 +31,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from peers import run_peer
-from printing import print_table
-from runs import in_new_process, peak_megabytes
+from harness.printing import print_table
+from harness.runs import in_new_process, peak_megabytes
+from methods.peers import run_peer
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, LinkageTree
 from gomea_bn.data.table import Table, read_table

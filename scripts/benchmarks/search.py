@@ -31,8 +31,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from harness.printing import print_table, ratio_of_medians, with_interval
 from numpy.typing import NDArray
-from printing import print_table, ratio_of_medians, with_interval
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.optimisation import optimise

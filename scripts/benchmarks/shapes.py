@@ -28,13 +28,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from averaged_on_random_networks import RANDOM_LAWS, averaged
-from bells_of_mgcd import bells_of_mgcd
-from held_out import WIDTHS
-from large_tables import COUNTS, LARGE_TABLES, large
-from runs import add_learner_options, named_options, variant
-from skeletons import skeletons
-from structural_laws import LAWS
+from harness.runs import add_learner_options, named_options, variant
+from harness.structural_laws import LAWS
+from parts.averaged_on_random_networks import RANDOM_LAWS, averaged
+from parts.bells_of_mgcd import bells_of_mgcd
+from parts.held_out import WIDTHS
+from parts.large_tables import COUNTS, LARGE_TABLES, large
+from parts.skeletons import skeletons
 
 PARTS = {"skeletons": skeletons, "bells-of-mgcd": bells_of_mgcd, "averaged": averaged, "large": large}
 SECONDS = {"skeletons": 8.0, "bells-of-mgcd": 20.0, "averaged": 2.0, "large": 60.0}

@@ -27,12 +27,12 @@ from math import log, prod, sqrt
 from typing import Any
 
 import numpy as np
+from harness.printing import mean_difference, print_table, with_error
+from harness.runs import run_tasks, warm_up
+from harness.structural_laws import LAWS, Sample
 from numpy.typing import NDArray
-from printing import mean_difference, print_table, with_error
-from runs import run_tasks, warm_up
+from parts.skeletons import f1_of_skeleton
 from scipy.special import gammaln
-from skeletons import f1_of_skeleton
-from structural_laws import LAWS, Sample
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 

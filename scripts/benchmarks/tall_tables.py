@@ -23,8 +23,8 @@ from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
+from harness.printing import print_table
 from numpy.typing import NDArray
-from printing import print_table
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
 from gomea_bn.learning.learning_options import LearningOptions

@@ -34,9 +34,9 @@ from wrong_input import untyped
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Custom, LinkageTree
-from gomea_bn.problems.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.thread_caches import new_cache
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.problems.thread_caches import new_cache
 from gomea_bn.runtime.limits import Limits, Progress, Result
 
 
@@ -205,8 +205,9 @@ def test_another_process_gets_the_same_result() -> None:
         "r = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7, n_jobs=2)\n"
         "print(r.X.tolist(), r.F[0].hex(), r.n_generations)"
     )
-    folder = Path(__file__).parent
-    command = [sys.executable, "-c", code, str(folder), str(folder.parent)]
+    tests = Path(__file__).parents[1]
+    folders = [str(tests / name) for name in ("algorithms", "twins", "examples", "")]
+    command = [sys.executable, "-c", code, *folders]
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     theirs = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     ours = GOMEA().run(example(), Limits(max_evaluations=20_000), random_state=7)

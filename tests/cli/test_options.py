@@ -2,7 +2,7 @@
 
 import pytest
 
-from gomea_bn.cli.discretize import _read_options
+from gomea_bn.cli.commands.discretize import _read_options
 from gomea_bn.cli.option_texts import read_candidates, read_kinds, read_pseudo_count
 from gomea_bn.errors import GomeaBnError
 

@@ -5,7 +5,7 @@ import os
 import pytest
 import typer
 
-from gomea_bn.cli.front import _what_next
+from gomea_bn.cli.commands.front import _what_next
 from gomea_bn.cli.named_networks import ending_of
 from gomea_bn.cli.output import FAILED, WRONG_USE, check_targets, check_writable, fail
 from gomea_bn.errors import GomeaBnError, Setting

@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from gomea_bn.discretization.structure_search.tabu import Tabu, TabuList
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.bif_reader import parse_bif
+from gomea_bn.network.formats.discrete.bif_reader import parse_bif
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"

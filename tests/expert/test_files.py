@@ -18,7 +18,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.formats.bif import to_bif
+from gomea_bn.network.formats.discrete.bif import to_bif
 from gomea_bn.simulation.random_networks import random_network as ground_truth
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"

@@ -19,7 +19,7 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourho
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 
 @pytest.fixture

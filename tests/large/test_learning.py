@@ -26,7 +26,7 @@ from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime import checkpoints, cluster
 from gomea_bn.simulation.random_networks import random_network
 

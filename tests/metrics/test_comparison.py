@@ -11,7 +11,7 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.metrics.comparison import compare
 from gomea_bn.metrics.distances import shd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.formats.bif import to_bif
+from gomea_bn.network.formats.discrete.bif import to_bif
 
 
 def network_of(edges, cuts, levels=None):

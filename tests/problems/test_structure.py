@@ -28,12 +28,12 @@ from oracles import (
 from scipy.stats import chisquare
 
 from gomea_bn.problems.base import Solution, set_gene, undo
-from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.thread_caches import new_cache
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.problems.thread_caches import new_cache
 
 
 def noise(n_variables: int, n_rows: int = 20) -> list[ScoredVariable]:

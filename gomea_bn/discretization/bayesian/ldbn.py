@@ -27,7 +27,7 @@ from gomea_bn.discretization.structure_search.k2 import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,7 +27,7 @@ from gomea_bn.discretization.latent.mixture import (
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.scoring.scores import is_gain
 
 if TYPE_CHECKING:
     import pandas as pd

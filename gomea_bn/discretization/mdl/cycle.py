@@ -18,7 +18,7 @@ from gomea_bn.discretization.mdl.search import SearchOptions, ThresholdProblem, 
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
-from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 
 __all__ = ["MDLColumns", "MDLCycle"]

@@ -12,10 +12,10 @@ from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.structure_search.moves import EdgeMoves, ParentSet
 from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import is_gain, score_rule, scoring_method
 
 __all__ = ["GreedyStructure", "compile_greedy_kernels"]
 

@@ -28,7 +28,7 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_num
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scores import is_gain
+from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 
 if TYPE_CHECKING:

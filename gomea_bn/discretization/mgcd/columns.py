@@ -24,9 +24,9 @@ from gomea_bn.discretization.structure_search.tabu import Parents
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.family_scorer import FamilyScorer, graph_families
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 __all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "density_score"]
 

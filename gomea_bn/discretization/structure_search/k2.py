@@ -19,9 +19,9 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, graph_families
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, graph_families
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 
 if TYPE_CHECKING:

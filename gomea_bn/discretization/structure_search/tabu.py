@@ -19,10 +19,10 @@ from gomea_bn.discretization.structure_search.moves import EdgeMoves, ParentSet
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
-from gomea_bn.problems.family_scorer import Family, FamilyScorer, graph_families
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import is_gain, rounding, score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, graph_families
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.family_scorer import FamilyScorer
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
 __all__ = ["shapes_of_cuts"]
 

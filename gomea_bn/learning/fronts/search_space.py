@@ -33,8 +33,8 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 __all__ = ["check_front_learning", "checked_expert", "completed_expert", "front_problem", "named_edges"]
 

@@ -14,11 +14,11 @@ from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.expected_tables import completed_codes
-from gomea_bn.problems.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score_rules import ScoreRule
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Completion, FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 

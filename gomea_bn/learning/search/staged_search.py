@@ -13,9 +13,9 @@ from gomea_bn.learning.search.search_rounds import SearchRounds
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
-from gomea_bn.problems.parent_pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.scores import is_gain
-from gomea_bn.problems.screening import UNSCREENED_VARIABLES
+from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
+from gomea_bn.problems.parents.screening import UNSCREENED_VARIABLES
+from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Limits, Result

@@ -148,7 +148,7 @@ class AveragedExports:
     def to_bif(self: AveragedLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network that is shown as BIF text, with a warning; write it to `path` if given.
 
-        The text lacks the averages over sets of cuts and the lines. See `gomea_bn.network.formats.bif.to_bif`.
+        The text lacks the averages over sets of cuts and the lines. See `gomea_bn.network.formats.discrete.bif.to_bif`.
         """
         _warn(self, "BIF")
         return self.network.to_bif(path)

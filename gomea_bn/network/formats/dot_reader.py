@@ -8,7 +8,7 @@ import re
 from typing import NoReturn
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.discrete import one_line
+from gomea_bn.network.formats.discrete.file_variables import one_line
 from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
 
 __all__ = ["read_dot_graph"]

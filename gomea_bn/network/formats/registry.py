@@ -43,14 +43,14 @@ class FileFormat:
 
 FORMATS = {
     "json": FileFormat(("json",), "gomea-bn, exact"),
-    "bif": FileFormat(("bif",), "pyAgrum, pgmpy, bnlearn, WEKA", "bif_reader.bif_variables"),
+    "bif": FileFormat(("bif",), "pyAgrum, pgmpy, bnlearn, WEKA", "discrete.bif_reader.bif_variables"),
     "dot": FileFormat(("dot",), "Graphviz, the graph only"),
-    "xdsl": FileFormat(("xdsl",), "GeNIe, SMILE", "xdsl.xdsl_variables", is_xml=True),
-    "net": FileFormat(("net",), "HUGIN", "net.net_variables"),
+    "xdsl": FileFormat(("xdsl",), "GeNIe, SMILE", "discrete.xdsl.xdsl_variables", is_xml=True),
+    "net": FileFormat(("net",), "HUGIN", "discrete.net.net_variables"),
     "xmlbif": FileFormat(
-        ("xmlbif", "bifxml", "xml"), "SamIam, JavaBayes", "xmlbif.xmlbif_variables", is_xml=True
+        ("xmlbif", "bifxml", "xml"), "SamIam, JavaBayes", "discrete.xmlbif.xmlbif_variables", is_xml=True
     ),
-    "uai": FileFormat(("uai",), "solvers of the UAI competitions", "uai.uai_variables"),
+    "uai": FileFormat(("uai",), "solvers of the UAI competitions", "discrete.uai.uai_variables"),
 }
 """Formats by name; the method `to_...` of networks with this name writes each."""
 
@@ -94,14 +94,14 @@ def export(network: NetworkLike, path: str | os.PathLike[str], format: str | Non
 def network_from_file(path: str | os.PathLike[str], format: str | None = None) -> DiscretizedBayesNet:
     """Return the network of a file; see `DiscretizedBayesNet.from_file`."""
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.formats.discrete import network_of
+    from gomea_bn.network.formats.discrete.file_variables import network_of
 
     chosen = format or format_of(path, compressed=True) or "json"
     check_choice("format", chosen, [name for name, form in FORMATS.items() if form.reader or name == "json"])
     form = FORMATS[chosen]
     if chosen == "json":
         return DiscretizedBayesNet.from_json(path)
-    module, _, function = form.reader.partition(".")
+    module, _, function = form.reader.rpartition(".")
     variables_of: Any = getattr(import_module(f"gomea_bn.network.formats.{module}"), function)
     where = named_source(path)
     content = file_bytes(path, f"a {chosen.upper()} file")

@@ -35,7 +35,7 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.simulation.random_networks import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}

@@ -9,7 +9,7 @@ import pytest
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.data.columns import encode_levels
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.network.formats.bif_reader import read_bif
+from gomea_bn.network.formats.discrete.bif_reader import read_bif
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from gomea_bn.problems.cuts import cut_posterior
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import scoring_method
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import scoring_method
 
 LIMITS = [
     CutLimits(1, None, 0.0, 0),

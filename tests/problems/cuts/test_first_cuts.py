@@ -17,8 +17,8 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, policy_library
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import scoring_method
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import scoring_method
 
 METHOD = scoring_method("density-bd")
 

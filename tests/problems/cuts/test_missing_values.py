@@ -14,9 +14,9 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.pricing import CodedNetwork
-from gomea_bn.problems.family_scorer import Family
-from gomea_bn.problems.scored_columns import ScoredVariable
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 GRAPHS = [
     [(), (0,), (0,)],

@@ -11,7 +11,6 @@ from gomea_bn import read_table
 from gomea_bn.learning import table_shapes as of_tables
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem, scored_variables
-from gomea_bn.problems import curves
 from gomea_bn.problems.cuts import quantile_cells as of_cells
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.first_cuts import first_cuts
@@ -20,8 +19,9 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, fill_bin_codes, policy_library
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells
 from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
-from gomea_bn.problems.family_scorer import FamilyScorer
-from gomea_bn.problems.scores import score_rule, scoring_method
+from gomea_bn.problems.scoring import curves
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 N_ROWS = 20_000
 

@@ -9,7 +9,7 @@ import missing_weights
 import numpy as np
 import pandas as pd
 import pytest
-from real_tables import TABLES
+from harness.real_tables import TABLES
 
 
 def numbers(n_rows=4_000):

@@ -2,10 +2,10 @@
 
 import json
 
-import bells_of_mgcd
 import numpy as np
 import pytest
 import shapes
+from parts import bells_of_mgcd
 
 from gomea_bn.experiments.mgcd import random_truth
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import table_limits
-from real_tables import TABLES
+from harness.real_tables import TABLES
 
 
 def test_a_limit_is_a_multiple_of_the_rows():

@@ -1,0 +1,1 @@
+"""Markov chains over graphs, for given bins or where bins are drawn as well: posteriors of edges of many variables."""

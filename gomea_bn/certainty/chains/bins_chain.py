@@ -1,0 +1,238 @@
+"""Markov chains over graphs and bins: the posterior of edges where the bins are unknown as well.
+
+A chain takes turns. Given the bins, sweeps draw the parents of several variables at once (`GraphChain`). Given the
+graph and all other bins, the cuts of one column after another are drawn from their posterior, by forward filtering and
+backward sampling over the intervals of the dynamic programme (`CutPosterior`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.certainty.chains.cut_sums import CutModel, CutSums, with_parents
+from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
+from gomea_bn.certainty.chains.guided_parents import GuidedParents
+from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.certainty.orders import OrderSearch
+from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.discretization.base import Cuts
+from gomea_bn.network.graph import reachable, topological_order
+from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import IntervalScore
+from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.threads import StopFlag
+
+__all__ = ["SWEEPS_PER_DRAW", "BinsChain", "BinsModel"]
+
+SWEEPS_PER_DRAW = 20
+"""Sweeps of a chain over graphs between two draws of all bins: scoring the parent sets takes longer than they do."""
+
+
+@dataclass(frozen=True)
+class BinsModel(CutModel):
+    """What chains over graphs and bins have in common.
+
+    Attributes
+    ----------
+    n_edge_proposals : int
+        Number of single edges that are proposed to come or go before a draw of a column's cuts.
+    n_guided_proposals : int
+        Number of whole parent sets that are proposed before such a draw; see `GuidedParents`.
+    """
+
+    n_edge_proposals: int = 2
+    n_guided_proposals: int = 3
+
+    @classmethod
+    def of(cls, graphs: GraphScores) -> BinsModel:
+        """Return the model of all continuous columns whose cuts no user has fixed."""
+        session = graphs.session
+        assert session is not None
+        columns = {v: SortedColumn(graphs.table.columns[v].values) for v in session.movable}
+        return cls(
+            graphs,
+            {v: column for v, column in columns.items() if len(column.cuts)},
+            session,
+            IntervalScore(graphs.scorer.method, graphs.scorer.rule),
+        )
+
+    def draw(
+        self,
+        cuts: Cuts,
+        parents: Sequence[Sequence[int]],
+        generator: np.random.Generator,
+        stop: StopFlag | None = None,
+    ) -> tuple[Cuts, list[list[int]]] | None:
+        """Return cuts and parents after a draw of every column's cuts in turn, given all other bins.
+
+        Before each draw other parents of the column are proposed, by the sums over its cuts. None stands for a draw
+        that a stop has ended.
+        """
+        drawn, graph = dict(cuts), [list(of_child) for of_child in parents]
+        coded = self.session.coded(cuts)
+        guided = None
+        if self.n_guided_proposals:
+            guided = GuidedParents(self.graphs, cuts, self.n_guided_proposals)
+        for v in generator.permutation(list(self.columns)).tolist():
+            if stop is not None and stop.is_over:
+                return None
+            sums = CutSums(self, v, drawn[v], graph, coded, int(generator.integers(2**63)))
+            if sums.posterior(frozenset(graph[v])) is None:
+                # the network may break the limits on bins, and then keeps its cuts
+                continue
+            for _ in range(self.n_edge_proposals):
+                graph = self._with_edge_changed(v, graph, coded, sums, generator)
+            if guided is not None:
+                graph = with_parents(graph, v, guided.moved(v, self.columns[v], graph, sums, generator))
+            posterior = sums.posterior(frozenset(graph[v]))
+            # only parents with a posterior are accepted
+            assert posterior is not None
+            drawn[v] = posterior.draw(1, generator)[0]
+            coded[v] = coded_bins(self.graphs.table.columns[v].values, drawn[v])
+            if guided is not None:
+                guided.set_cuts(v, drawn[v])
+        return drawn, graph
+
+    def _with_edge_changed(
+        self,
+        v: int,
+        graph: list[list[int]],
+        coded: list[CodedColumn],
+        sums: CutSums,
+        generator: np.random.Generator,
+    ) -> list[list[int]]:
+        """Return the graph after a proposal to remove or add the edge to a column from a uniform other one."""
+        u = int(generator.integers(len(graph)))
+        if u == v or self.graphs.is_required(u, v):
+            return graph
+        parents = frozenset(graph[v])
+        proposed = parents ^ {u}
+        if u not in parents:
+            rules = self.graphs.knowledge_rules
+            is_allowed = rules.allowed[min(u, v), max(u, v), 1 if u < v else 2]
+            descends = v in reachable(dict(enumerate(graph)), [u])
+            is_full = len(graph[v]) == rules.max_indegree
+            if not is_allowed or descends or coded[u].cardinality < 2 or is_full:
+                return graph
+        if np.log(generator.random()) < sums.gain(parents, proposed):
+            return with_parents(graph, v, proposed)
+        return graph
+
+
+class BinsChain:
+    """A Markov chain over graphs and bins, with the methods of a `GraphChain`.
+
+    Parameters
+    ----------
+    model : BinsModel
+    at_network : bool
+        Whether the chain starts at the bins and the graph of the network. Otherwise it starts at bins that are drawn
+        for columns without edges, and at the best graph of a random order over them.
+    generator : numpy Generator
+    stop : StopFlag
+        Ends draws of bins between two columns. The draw at the start is then left out.
+    """
+
+    def __init__(
+        self, model: BinsModel, at_network: bool, generator: np.random.Generator, stop: StopFlag
+    ) -> None:
+        self._model = model
+        self._generator = generator
+        self._stop = stop
+        graphs = model.graphs
+        assert graphs.session is not None
+        self._cuts: Cuts = dict(graphs.session.network_cuts)
+        if not at_network:
+            alone = replace(model, n_edge_proposals=0, n_guided_proposals=0)
+            drawn = alone.draw(self._cuts, [[] for _ in graphs.names], generator, stop)
+            if drawn is not None:
+                self._cuts, _ = drawn
+        sets = self._parent_sets()
+        order = list(topological_order(graphs.parents, graphs.names))
+        if not at_network:
+            order = generator.permutation(len(sets)).tolist()
+        search = OrderSearch(sets)
+        if search.score(search.choices(order)) == -np.inf:
+            order = graphs.required_order
+        self._sums = SweepSums(len(sets))
+        self._follow(sets, search.choices(order), order)
+
+    def _parent_sets(self) -> list[ParentSets]:
+        return self._model.graphs.with_bins(self._cuts).parent_sets(prune=True, margin=MARGIN)
+
+    def _follow(self, sets: list[ParentSets], chosen: Sequence[int], order: Sequence[int]) -> None:
+        """Go on with the graph under other parent sets."""
+        self._sets = sets
+        self._chain = GraphChain(chain_families(sets), chosen, order, self._generator, self._sums)
+        self._n_left = SWEEPS_PER_DRAW
+
+    @property
+    def n_sweeps(self) -> int:
+        """Number of sweeps so far."""
+        return self._sums.n_sweeps
+
+    def sweep(self, n_sweeps: int = 1) -> None:
+        """Take sweeps, and draw all bins whenever as many as `SWEEPS_PER_DRAW` have been taken.
+
+        A draw that a stop ends leaves the chain as it was before the draw, and ends the sweeps.
+        """
+        while n_sweeps > 0:
+            if not self._n_left and not self._draw_bins():
+                return
+            n_taken = min(n_sweeps, self._n_left)
+            self._chain.sweep(n_taken)
+            self._n_left -= n_taken
+            n_sweeps -= n_taken
+
+    def _draw_bins(self) -> bool:
+        """Draw all bins; returns whether no stop ended the draw."""
+        parents = [
+            np.flatnonzero(of_child.members[k]).tolist()
+            for of_child, k in zip(self._sets, self._chain.chosen, strict=True)
+        ]
+        before = self._generator.bit_generator.state
+        drawn = self._model.draw(self._cuts, parents, self._generator, self._stop)
+        if drawn is None:
+            self._generator.bit_generator.state = before
+            return False
+        self._cuts, parents = drawn
+        sets = self._parent_sets()
+        chosen = [_nearest(of_child, wanted) for of_child, wanted in zip(sets, parents, strict=True)]
+        self._follow(sets, chosen, list(topological_order(parents, self._model.graphs.names)))
+        return True
+
+    def mean_probabilities(self) -> NDArray[np.float64]:
+        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
+        return self._sums.mean()
+
+    def state(self) -> State:
+        """Return all that further sweeps and the means depend on, for checkpoints."""
+        return {
+            **self._chain.state(),
+            "cuts": [self._cuts[v] for v in sorted(self._cuts)],
+            "n_left": self._n_left,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from what `state` had returned for the same model."""
+        self._cuts = dict(zip(sorted(self._cuts), state["cuts"], strict=True))
+        sets = self._parent_sets()
+        self._follow(sets, [0] * len(sets), range(len(sets)))
+        self._chain.restore(state)
+        self._generator = self._chain.generator
+        self._n_left = state["n_left"]
+
+
+def _nearest(sets: ParentSets, parents: list[int]) -> int:
+    """Return the position of a parent set, or of its best subset where it scores too low to be among the sets."""
+    wanted = np.zeros(sets.members.shape[1], np.bool_)
+    wanted[parents] = True
+    same = np.flatnonzero((sets.members == wanted).all(axis=1))
+    if len(same):
+        return int(same[0])
+    return int(np.flatnonzero((sets.members <= wanted).all(axis=1))[0])

@@ -1,0 +1,1 @@
+"""The sub-commands of `gomea-bn`, one module each."""

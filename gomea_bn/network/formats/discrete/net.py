@@ -1,0 +1,262 @@
+"""NET files of HUGIN: writing and reading."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.formats.discrete.file_variables import (
+    FileVariable,
+    ascii_text,
+    bin_names,
+    distinct_names,
+    file_variables,
+    one_line,
+    plain_text,
+    table_of_numbers,
+)
+from gomea_bn.network.formats.of_tables import for_export
+from gomea_bn.runtime.files.atomic_files import write_text
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["net_variables", "to_net"]
+
+Box = tuple[float, float, float, float]
+
+_PREFIX = "gomea_bn_"
+# words of the format; no node may be called so
+_WORDS = frozenset(
+    [
+        *(
+            "class",
+            "continuous",
+            "data",
+            "decision",
+            "discrete",
+            "function",
+            "label",
+            "model_data",
+            "model_nodes",
+        ),
+        *("net", "node", "normal", "position", "potential", "state_values", "states", "subtype", "temporal"),
+        "utility",
+    ]
+)
+_TOKEN = re.compile(
+    r"""
+    (?P<skip>\s+ | %[^\n]*)
+    | (?P<quoted>"[^"]*")
+    | (?P<mark>[{}()=;|])
+    | (?P<word>[^\s{}()=;|"%]+)
+    | (?P<bad>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def to_net(
+    network: NetworkLike,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    boxes: Mapping[str, Box] | None = None,
+) -> str:
+    """Return a network as NET text of HUGIN, and write it to `path` if given.
+
+    Identifiers of nodes keep ASCII letters, digits and "_"; labels show the original names. States are called
+    "up to 2.5", "2.5 to 4", "above 4", or by their levels in ASCII, with ' for quotes. Continuous variables are
+    interval nodes, of which HUGIN knows the ends of the bins: it counts a value that equals a cut to the upper bin.
+    The attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    path : path, optional
+        File to write.
+    boxes : mapping of str to (left, top, right, bottom), optional
+        Position of every variable in pixels.
+    """
+    network = for_export(network, "NET")
+    names = distinct_names(network.names, _identifier, fold_case=True)
+    variables = file_variables(network, names, _bin_texts, _state)
+    lowest = 0.0 if boxes is None else max((box[3] for box in boxes.values()), default=0.0)
+    lines = [
+        "% Written by gomea-bn. Bins are (a, b]; a value equal to a cut belongs to the lower bin.",
+        "net",
+        "{",
+        "  node_size = (120 50);",
+        "}",
+    ]
+    for name, variable in zip(network.names, variables, strict=True):
+        lines += [f"node {variable.name}", "{", f'  label = "{_text(name)}";']
+        if boxes is not None:
+            left, top, right, bottom = boxes[name]
+            # y points upwards in HUGIN
+            lines.append(f"  position = ({round((left + right) / 2)} {round(lowest - (top + bottom) / 2)});")
+        states = " ".join(f'"{state}"' for state in variable.states)
+        lines.append(f"  states = ({states});")
+        edges = variable.properties.get("edges", "").split()
+        if len(edges) == len(variable.states) + 1:
+            lines += ["  subtype = interval;", f"  state_values = ({' '.join(edges)});"]
+        lines += [f'  {_PREFIX}{key} = "{value}";' for key, value in variable.properties.items()]
+        lines.append("}")
+    for variable in variables:
+        given = f" | {' '.join(variable.parents)}" if variable.parents else ""
+        rows = variable.table.reshape(-1, len(variable.states)).tolist()
+        data = "\n    ".join(f"({' '.join(map(repr, row))})" for row in rows)
+        lines += [f"potential ({variable.name}{given})", "{", f"  data = ({data});", "}"]
+    text = "\n".join(lines) + "\n"
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
+def _identifier(name: str) -> str:
+    """Return a text of ASCII letters, digits and "_" that begins with a letter and is no word of the format."""
+    text = re.sub(r"[^A-Za-z0-9_]", "_", ascii_text(name))
+    return text if re.match(r"[A-Za-z]", text) and text.lower() not in _WORDS else f"x_{text}"
+
+
+def _text(text: str) -> str:
+    """Return a text that may stand in quotes."""
+    return plain_text(text).replace('"', "'").replace("\\", "/")
+
+
+def _state(text: str) -> str:
+    """Return the name of a state: pyAgrum takes different characters outside of ASCII for the same."""
+    return _text(ascii_text(text))
+
+
+def _bin_texts(cuts: Sequence[float]) -> list[str]:
+    return bin_names(cuts, "up to {}", "{} to {}", "above {}", "any")
+
+
+def net_variables(text: str) -> list[FileVariable]:
+    """Return the variables of NET text, in the order of the nodes.
+
+    Raises
+    ------
+    GomeaBnError
+        For text that is not NET, for nodes that are not discrete chance nodes, and for tables that do not fit; the
+        message names line and node.
+    """
+    reader = _Reader(text)
+    reader.read()
+    variables = []
+    for name, attributes in reader.nodes.items():
+        if name not in reader.tables:
+            raise GomeaBnError(f"node '{one_line(name)}' has no potential.")
+        parents, words, position = reader.tables[name]
+        reader.position = position
+        for member in (name, *parents):
+            if member not in reader.nodes:
+                reader.fail(f"potential of '{one_line(name)}': unknown node '{one_line(member)}'")
+        shape = [len(reader.states[member]) for member in (*parents, name)]
+        try:
+            table = table_of_numbers(words, shape, name)
+        except GomeaBnError as error:
+            reader.fail(str(error).rstrip("."))
+        properties = {
+            key[len(_PREFIX) :]: " ".join(value)
+            for key, value in attributes.items()
+            if key.startswith(_PREFIX)
+        }
+        variables.append(FileVariable(name, tuple(reader.states[name]), tuple(parents), table, properties))
+    return variables
+
+
+class _Reader:
+    """The tokens of a text, and the nodes and tables read so far."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = [
+            (match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup != "skip"
+        ]
+        self.position = 0
+        self.nodes: dict[str, dict[str, list[str]]] = {}
+        self.states: dict[str, list[str]] = {}
+        # parents, numbers, and the position of the last token
+        self.tables: dict[str, tuple[list[str], list[str], int]] = {}
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise `GomeaBnError` with the line of the last token taken."""
+        start = self.tokens[min(self.position, len(self.tokens)) - 1][1] if self.tokens else 0
+        raise GomeaBnError(f"line {self.text.count(chr(10), 0, start) + 1}: {message}.")
+
+    def take(self, expected: str = "") -> str:
+        """Return the next token and step over it; raise if another one is expected."""
+        token = self.tokens[self.position][0] if self.position < len(self.tokens) else ""
+        self.position += 1
+        if not token or (expected and token != expected):
+            self.fail(f"wanted {expected or 'more'!r}, got {token or 'the end of the text'!r:.60}")
+        return token
+
+    def read(self) -> None:
+        """Read all blocks."""
+        if not self.tokens:
+            raise GomeaBnError("the file is empty; it is not NET.")
+        while self.position < len(self.tokens):
+            word = self.take()
+            if word == "discrete":
+                word = self.take("node")
+            if word == "net":
+                self.attributes()
+            elif word == "node":
+                self.node()
+            elif word == "potential":
+                self.potential()
+            elif word in ("class", "continuous", "decision", "utility", "function"):
+                name = self.take()
+                self.fail(
+                    f"'{one_line(name)}' is of the sort {word!r}; only discrete chance nodes can be read"
+                )
+            else:
+                self.fail(f"wanted net, node or potential, got {word!r:.60}")
+
+    def attributes(self) -> dict[str, list[str]]:
+        """Return the attributes of a block; values are lists of words and of texts without their quotes."""
+        self.take("{")
+        attributes: dict[str, list[str]] = {}
+        while (key := self.take()) != "}":
+            self.take("=")
+            values = []
+            while (token := self.take()) != ";":
+                if token in ("{", "}", "="):
+                    self.fail(f"wanted ';' after the value of {key!r:.60}, got {token!r}")
+                if token not in ("(", ")"):
+                    values.append(token[1:-1] if token[0] == '"' else token)
+            attributes[key] = values
+        return attributes
+
+    def node(self) -> None:
+        """Read the states of a node."""
+        name = self.take()
+        if name in self.nodes:
+            self.fail(f"duplicate node '{one_line(name)}'")
+        attributes = self.attributes()
+        if not attributes.get("states"):
+            self.fail(f"node '{one_line(name)}' has no states")
+        self.nodes[name], self.states[name] = attributes, attributes["states"]
+
+    def potential(self) -> None:
+        """Read the numbers of a table."""
+        self.take("(")
+        words = []
+        while (token := self.take()) != ")":
+            words.append(token)
+        bar = words.index("|") if "|" in words else len(words)
+        children, parents = words[:bar], words[bar + 1 :]
+        if len(children) != 1:
+            self.fail(f"a potential must be of one node, got {len(children)}")
+        if children[0] in self.tables:
+            self.fail(f"node '{one_line(children[0])}' has two potentials")
+        attributes = self.attributes()
+        if "data" not in attributes:
+            self.fail(f"the potential of '{one_line(children[0])}' has no data")
+        self.tables[children[0]] = (parents, attributes["data"], self.position)

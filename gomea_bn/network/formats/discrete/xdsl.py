@@ -1,0 +1,199 @@
+"""XDSL files of GeNIe and SMILE: writing and reading."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.formats.discrete.file_variables import (
+    FileVariable,
+    ascii_text,
+    bin_names,
+    distinct_names,
+    file_variables,
+    one_line,
+    plain_text,
+    table_of_numbers,
+)
+from gomea_bn.network.formats.discrete.xml_tree import Element, child_text, xml_tree
+from gomea_bn.network.formats.of_tables import for_export
+from gomea_bn.network.graph import topological_order
+from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files.text_files import prefixed_errors
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["to_xdsl", "xdsl_variables"]
+
+Box = tuple[float, float, float, float]
+
+_PREFIX = "gomea_bn_"
+# a deterministic node has a table that its file does not hold number by number
+_MOST_DETERMINISTIC = 2**22
+
+
+def to_xdsl(
+    network: NetworkLike,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    boxes: Mapping[str, Box] | None = None,
+) -> str:
+    """Return a network as XDSL text, and write it to `path` if given.
+
+    Identifiers of nodes and states keep ASCII letters, digits and "_"; every other character becomes "_". An identifier
+    that would not begin with a letter gets the prefix "x_", and duplicates end in _2, _3, and so on. GeNIe shows the
+    original names. Bins are called up_to_2_5, from_2_5_to_4, above_4. User properties gomea_bn_name, gomea_bn_edges and
+    gomea_bn_levels restore names, bins and levels. Tables are in the order of GeNIe, the last parent faster than the
+    first; pyAgrum 3.3 reverses the parents when it reads XDSL, and needs BIFXML instead.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    path : path, optional
+        File to write.
+    boxes : mapping of str to (left, top, right, bottom), optional
+        Position of every variable in pixels; without it all nodes lie in one column.
+    """
+    network = for_export(network, "XDSL")
+    names = distinct_names(network.names, _identifier, fold_case=True)
+    variables = file_variables(network, names, _bin_identifiers, _identifier)
+    position_of = {name: position for position, name in enumerate(names)}
+    parents = [[position_of[parent] for parent in variable.parents] for variable in variables]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "<!-- Written by gomea-bn. Bins are (a, b]; a value equal to a cut belongs to the lower bin. -->",
+        '<smile version="1.0" id="gomea_bn" numsamples="10000" discsamples="10000">',
+        "\t<nodes>",
+    ]
+    # GeNIe wants parents before their children
+    for position in topological_order(parents, names):
+        lines += _node(variables[position])
+    lines += [
+        "\t</nodes>",
+        "\t<extensions>",
+        '\t\t<genie version="1.0" app="gomea-bn" name="gomea-bn" faultnameformat="nodestate">',
+    ]
+    # pyAgrum takes the shown names for the names of variables
+    shown = distinct_names(network.names, plain_text)
+    for position, (name, variable) in enumerate(zip(network.names, variables, strict=True)):
+        box = boxes[name] if boxes is not None else (20, 20 + 80 * position, 140, 70 + 80 * position)
+        lines += [
+            f'\t\t\t<node id="{variable.name}">',
+            f"\t\t\t\t<name>{escape(shown[position])}</name>",
+            '\t\t\t\t<interior color="e5f6f7" />',
+            '\t\t\t\t<outline color="000080" />',
+            '\t\t\t\t<font color="000000" name="Arial" size="8" />',
+            f"\t\t\t\t<position>{' '.join(str(round(end)) for end in box)}</position>",
+            "\t\t\t</node>",
+        ]
+    text = "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>"]) + "\n"
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
+def _node(variable: FileVariable) -> list[str]:
+    """Return the lines of one node: the child's states change fastest in its table."""
+    parents = [f"\t\t\t<parents>{' '.join(variable.parents)}</parents>"] if variable.parents else []
+    return [
+        f'\t\t<cpt id="{variable.name}">',
+        *(f'\t\t\t<state id="{state}" />' for state in variable.states),
+        *parents,
+        *(
+            f'\t\t\t<property id="{_PREFIX}{key}">{escape(value)}</property>'
+            for key, value in variable.properties.items()
+        ),
+        f"\t\t\t<probabilities>{' '.join(map(repr, variable.table.ravel().tolist()))}</probabilities>",
+        "\t\t</cpt>",
+    ]
+
+
+def _identifier(name: str) -> str:
+    """Return a text of ASCII letters, digits and "_" that begins with a letter."""
+    text = re.sub(r"[^A-Za-z0-9_]", "_", ascii_text(name))
+    return text if re.match(r"[A-Za-z]", text) else f"x_{text}"
+
+
+def _bin_identifiers(cuts: Sequence[float]) -> list[str]:
+    """Return up_to_2_5, from_2_5_to_4, above_4; a minus becomes "minus_"."""
+    names = bin_names(cuts, "up_to_{}", "from_{}_to_{}", "above_{}", "any")
+    return distinct_names(
+        [name.replace("e-", "e_minus_").replace("-", "minus_") for name in names], _identifier
+    )
+
+
+def xdsl_variables(content: bytes) -> list[FileVariable]:
+    """Return the variables of an XDSL file: nodes with tables, and deterministic nodes.
+
+    The order is that of the drawing if gomea-bn wrote the file, otherwise that of the nodes.
+
+    Raises
+    ------
+    GomeaBnError
+        For content that is not XDSL, nodes of other types, and tables that do not fit; the message names line and node.
+    """
+    root = xml_tree(content, "smile")
+    nodes = root.find("nodes")
+    if nodes is None or not len(nodes):
+        raise GomeaBnError("the file has no nodes.")
+    states: dict[str, tuple[str, ...]] = {}
+    for node in nodes:
+        assert isinstance(node, Element)
+        name = node.get("id", "")
+        with prefixed_errors(f"line {node.line}"):
+            if node.tag not in ("cpt", "deterministic"):
+                raise GomeaBnError(
+                    f"node '{one_line(name)}' is of the type {one_line(node.tag)!r}; only cpt and deterministic can be "
+                    "read. Change the type of the node in GeNIe."
+                )
+            if not name or name in states:
+                raise GomeaBnError(
+                    f"{'a node has no id' if not name else f'duplicate node {one_line(name)!r}'}."
+                )
+            states[name] = tuple(state.get("id", "") for state in node.findall("state"))
+            if not states[name]:
+                raise GomeaBnError(f"node '{one_line(name)}' has no states.")
+    variables = []
+    for node in nodes:
+        assert isinstance(node, Element)
+        with prefixed_errors(f"line {node.line}"):
+            variables.append(_variable(node, states))
+    drawn = [node.get("id", "") for node in root.iterfind("extensions/genie/node")]
+    if all("name" in variable.properties for variable in variables) and sorted(drawn) == sorted(states):
+        order = {name: position for position, name in enumerate(drawn)}
+        variables.sort(key=lambda variable: order[variable.name])
+    return variables
+
+
+def _variable(node: Element, states: Mapping[str, tuple[str, ...]]) -> FileVariable:
+    """Return the variable of a node."""
+    name = node.get("id", "")
+    parents = tuple(child_text(node, "parents").split())
+    for parent in parents:
+        if parent not in states:
+            raise GomeaBnError(f"node '{one_line(name)}': unknown parent '{one_line(parent)}'.")
+    shape = [len(states[member]) for member in (*parents, name)]
+    if node.tag == "deterministic":
+        if prod(shape) > _MOST_DETERMINISTIC:
+            raise GomeaBnError(
+                f"node '{one_line(name)}' has a table of {prod(shape):,} numbers; the limit of deterministic nodes is "
+                f"{_MOST_DETERMINISTIC:,}."
+            )
+        chosen = child_text(node, "resultingstates").split()
+        words = [str(int(state == result)) for result in chosen for state in states[name]]
+    else:
+        words = child_text(node, "probabilities").split()
+    table = table_of_numbers(words, shape, name)
+    properties = {
+        str(entry.get("id"))[len(_PREFIX) :]: (entry.text or "").strip()
+        for entry in node.findall("property")
+        if str(entry.get("id")).startswith(_PREFIX)
+    }
+    return FileVariable(name, states[name], parents, table, properties)

@@ -1,0 +1,139 @@
+"""Local search over orders of the variables by moves of whole chains, for given libraries of parent sets.
+
+Where variables determine each other in both directions, no move of a single one turns a chain of edges round: all of
+them have to move at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gomea_bn.problems.kernels.insertion import (
+    OrderWork,
+    ParentSetTable,
+    choose_sets,
+    reinsert_all,
+    reinsert_changed,
+)
+from gomea_bn.problems.parents.variable_orders import Parents, chain
+from gomea_bn.problems.scoring.scores import is_gain, rounding
+
+__all__ = ["ChainSearch"]
+
+
+class ChainSearch:
+    """Moves of chains in orders of the variables, where every variable has its best set without later variables.
+
+    Parameters
+    ----------
+    table : ParentSetTable
+    ranked : sequence of sequence of tuple of int
+        The same sets of every variable, best set first.
+    depths : sequence of int
+        Numbers of generations of ancestors that get their best sets too; every variable is moved with each of them.
+    is_stopped : callable
+        Whether to end early, asked before every move.
+    """
+
+    def __init__(
+        self,
+        table: ParentSetTable,
+        ranked: Sequence[Sequence[Parents]],
+        depths: Sequence[int],
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        self.table = table
+        self.ranked = ranked
+        self.depths = depths
+        self.is_stopped = is_stopped
+
+    def improved(self, work: OrderWork, generator: np.random.Generator) -> OrderWork:
+        """Return an order after one pass over the variables that moves chains of them with a gain.
+
+        Parameters
+        ----------
+        work : OrderWork
+            The order from which the pass begins; `chosen` is filled.
+        generator : numpy.random.Generator
+        """
+        self._choose(work)
+        score, sets = self._score(work), self._chosen(work)
+        for v in generator.permutation(len(sets)).tolist():
+            for depth in self.depths:
+                if self.is_stopped():
+                    return work
+                other = self._moved(v, depth, work, sets)
+                if other is not None and is_gain(self._score(other) - score, score):
+                    work, score, sets = other, self._score(other), self._chosen(other)
+        return work
+
+    def kicked(self, work: OrderWork, generator: np.random.Generator, most_idle: int) -> OrderWork:
+        """Return an order after moves of chains that lose at first, each followed by moves of single variables.
+
+        Moves that lose least come first. After a kick only variables whose sets changed or are not their best ones are
+        moved, and all variables if that gains.
+
+        Parameters
+        ----------
+        work, generator
+            As of `improved`.
+        most_idle : int
+            Number of kicks without a gain after which they end.
+        """
+        self._choose(work)
+        score, n_idle = self._score(work), 0
+        while n_idle < most_idle and not self.is_stopped():
+            gained = False
+            for v, depth in self._kicks(work):
+                if n_idle >= most_idle or self.is_stopped():
+                    return work
+                other = self._moved(v, depth, work, self._chosen(work))
+                if other is None:
+                    continue
+                n_idle += 1
+                is_changed = other.chosen != work.chosen
+                other.is_changed[:] = is_changed | (other.chosen != self.table.starts[:-1])
+                reinsert_changed(self.table, other, rounding(score), generator)
+                if is_gain(self._score(other) - score, score):
+                    reinsert_all(self.table, other, rounding(score), generator)
+                    work, score, n_idle, gained = other, self._score(other), 0, True
+            if not gained:
+                break
+        return work
+
+    def _kicks(self, work: OrderWork) -> list[tuple[int, int]]:
+        """Return the chain moves of an order, (variable, depth), smallest loss first, one of each loss."""
+        sets = self._chosen(work)
+        kicks: dict[float, tuple[int, int]] = {}
+        for v in range(len(sets)):
+            for depth in self.depths:
+                if self.is_stopped():
+                    return []
+                other = self._moved(v, depth, work, sets)
+                if other is not None:
+                    kicks.setdefault(self._score(other), (v, depth))
+        return [kicks[score] for score in sorted(kicks, reverse=True)]
+
+    def _moved(self, v: int, depth: int, work: OrderWork, sets: Sequence[Parents]) -> OrderWork | None:
+        """Return the order in which a variable has its best set, None if it has it or cannot have it."""
+        first = [] if sets[v] == self.ranked[v][0] else chain(v, sets, self.ranked, depth)
+        if not first:
+            return None
+        moved = set(first)
+        rest = [u for u in work.order.tolist() if u not in moved]
+        other = work._replace(order=np.array(first + rest, np.int64), chosen=np.zeros_like(work.chosen))
+        return other if choose_sets(self.table, other) else None
+
+    def _choose(self, work: OrderWork) -> None:
+        if not choose_sets(self.table, work):
+            raise ValueError(f"No parent set in the library suits the order {work.order.tolist()}.")
+
+    def _score(self, work: OrderWork) -> float:
+        return float(self.table.scores[work.chosen].sum())
+
+    def _chosen(self, work: OrderWork) -> list[Parents]:
+        """Return the parents of every variable."""
+        ranks = (work.chosen - self.table.starts[:-1]).tolist()
+        return [of_variable[rank] for of_variable, rank in zip(self.ranked, ranks, strict=True)]

@@ -1,0 +1,430 @@
+"""Smooth curves: the functions of every column that another column may be a sum of, and their cross products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import log, pi
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.problems.cuts.guided_cuts import cut_guide, read_only
+from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
+from gomea_bn.problems.kernels.cut_guide import CutGuide, fill_functions
+from gomea_bn.problems.scoring.curve_functions import LevelFunctions, SmoothFunctions
+from gomea_bn.runtime.small_pages import zeros_by_pages
+from gomea_bn.runtime.threads import in_threads, one_blas_thread
+
+if TYPE_CHECKING:
+    from gomea_bn.problems.cuts.quantile_cells import QuantileCells
+    from gomea_bn.problems.cuts.shape import ColumnShape
+    from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+
+__all__ = ["curve_data", "curves_of_views", "new_curve_scratch", "no_curves", "normal_scores"]
+
+# any fixed number: keys must be the same in every process
+_KEY_SEED = 20250131
+_N_TARGETS = 2
+# most functions of a continuous column: a line, and curves by increasing roughness
+_MOST_PER_COLUMN = 9
+# what cross products may cost: multiplications, and functions of all columns
+_MOST_PRODUCTS = 2e10
+_MOST_COLUMNS_OF_PRODUCTS = 4_000
+_BLOCK_ROWS = 1 << 14
+_BLOCK_OF_CELLS = 1 << 13
+_INTERVALS = 1 << 10
+_N_PARTS = 8
+# prior of coefficients, in rows: a line, and the least rough curve
+_LINE_PRECISION = 1.0
+_CURVE_PRECISIONS = (np.inf, 1.0)
+# prior of the variance of residuals, which are relative to the variance of the column
+_PRIOR_ROWS = 1.0
+_PRIOR_SQUARES = 0.02
+_LEAST_DEVIATION = 1e-3
+
+
+class _Functions(Protocol):
+    """Functions of one column, by rows."""
+
+    roughness: NDArray[np.float64]
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+
+
+def normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the quantile of a standard normal at the mean rank of every value, and the width that its ties cover.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,), float64
+
+    Returns
+    -------
+    scores, widths : ndarray of shape (n_rows,), float64
+        Both depend on the order of the values alone. Equal values share the probabilities of their ranks, moved
+        towards 1/2 by half a row; the width is the distance of the quantiles at the ends of these.
+    """
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    up_to = np.cumsum(counts)
+    below = up_to - counts
+    n_rows = len(values)
+    scores = _quantile((below + up_to) / 2, n_rows)
+    widths = _quantile(up_to.astype(np.float64), n_rows) - _quantile(below.astype(np.float64), n_rows)
+    return scores[inverse], widths[inverse]
+
+
+def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+    """Return the quantile of a standard normal at a rank from 0 to `n_rows`."""
+    return np.asarray(scipy.special.ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
+
+
+def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
+    """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
+
+    Parameters
+    ----------
+    variables : sequence of ScoredVariable
+        Columns. Continuous ones with a shape but without point masses may follow curves; all may be parents.
+
+    Notes
+    -----
+    A column follows its parents on the scale of its normal scores, or, if its bins may be uniform, in its own units. It
+    is a sum of one smooth curve of the normal scores of every continuous parent, one amount for every level of every
+    discrete parent, and normal noise. The score is the marginal likelihood under a normal prior of the coefficients and
+    an inverse-gamma prior of the variance, as a density with respect to the shape of the column. Two priors are
+    compared, lines and curves whose prior precision grows with their roughness. The noise is never narrower than what
+    equal values cover, so that repeated values gain no density.
+    """
+    n_rows, n = len(variables[0].values), len(variables)
+    per_column = _functions_per_column(variables, n_rows)
+    if per_column < 1 or not any(_may_follow(variable) for variable in variables):
+        return no_curves()
+    if all(variable.n_levels or variable.cells is not None for variable in variables):
+        moments = _moments_of_cells(variables, per_column)
+    else:
+        with one_blas_thread():
+            moments = _moments(variables, per_column)
+    keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
+    return CurveData(
+        products=moments.products,
+        with_targets=moments.with_targets,
+        squares=moments.squares,
+        unexplained=moments.unexplained,
+        alone=moments.alone,
+        first=moments.first,
+        precisions=np.array([_precisions(moments.roughness, of_curve) for of_curve in _CURVE_PRECISIONS]),
+        variable=np.zeros(0, np.int64),
+        child_key=2 * keys[0] + 1,
+        parent_key=2 * keys[1] + 1,
+        half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
+    )
+
+
+class _Moments(NamedTuple):
+    """The parts of `CurveData` that come from the rows, and the roughness of every function, float64 (M,)."""
+
+    products: NDArray[np.float64]
+    with_targets: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    unexplained: NDArray[np.float64]
+    alone: NDArray[np.float64]
+    first: NDArray[np.int64]
+    roughness: NDArray[np.float64]
+
+
+def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
+    """Return the moments of all rows, with at most `per_column` functions of every continuous column."""
+    n_rows, n = len(variables[0].values), len(variables)
+    scores: dict[int, NDArray[np.float64]] = {}
+    widths: dict[int, NDArray[np.float64]] = {}
+    for v, variable in enumerate(variables):
+        if not variable.n_levels:
+            scores[v], widths[v] = normal_scores(np.asarray(variable.values, np.float64))
+    functions: list[_Functions] = [
+        SmoothFunctions(scores[v], per_column)
+        if v in scores
+        else LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        for v, variable in enumerate(variables)
+    ]
+    first = _first_functions(functions)
+    targets = np.zeros((n_rows, n, _N_TARGETS))
+    alone = np.full((n, _N_TARGETS), -np.inf)
+    unexplained = np.ones((n, _N_TARGETS))
+    for v, variable in enumerate(variables):
+        if _may_follow(variable):
+            targets[:, v, 0], unexplained[v, 0] = _centred(scores[v], widths[v])
+            alone[v, 0] = _of_shape(variable)
+            if variable.shape is not None and variable.shape.may_be_uniform:
+                targets[:, v, 1], unexplained[v, 1], alone[v, 1] = _in_own_units(variable)
+    flat = targets.reshape(n_rows, -1)
+    sums, products, with_targets = (
+        np.zeros(first[-1]),
+        np.zeros((first[-1],) * 2),
+        np.zeros((first[-1], flat.shape[1])),
+    )
+    for start in range(0, n_rows, _BLOCK_ROWS):
+        block = np.concatenate([f.of_rows(start, start + _BLOCK_ROWS) for f in functions], axis=1)
+        sums += block.sum(axis=0)
+        products += block.T @ block
+        with_targets += block.T @ flat[start : start + _BLOCK_ROWS]
+    products -= np.outer(sums, sums) / n_rows
+    return _Moments(
+        products=products,
+        with_targets=with_targets.reshape(first[-1], n, _N_TARGETS),
+        squares=(targets**2).sum(axis=0) + unexplained,
+        unexplained=unexplained,
+        alone=alone,
+        first=first,
+        roughness=np.concatenate([f.roughness for f in functions]),
+    )
+
+
+class _ByCell(NamedTuple):
+    """Functions and targets of one column, which have one value in all rows of a cell or level.
+
+    Attributes
+    ----------
+    share : ndarray of shape (n_cells,), float64
+        Share of the rows in every cell.
+    values : ndarray of shape (n_cells, n_functions + n_further), float64
+        Functions, and in a further column the target in own units if there is one; all have the mean 0. The first
+        function of a continuous column is the line, which equals its target on the scale of normal scores.
+    roughness : ndarray of shape (n_functions,), float64
+    unexplained, alone : ndarray of shape (2,), float64
+        As in `CurveData`.
+    guide : CutGuide or None
+        Guide to the cells; None for levels.
+    """
+
+    share: NDArray[np.float64]
+    values: NDArray[np.float64]
+    roughness: NDArray[np.float64]
+    unexplained: NDArray[np.float64]
+    alone: NDArray[np.float64]
+    guide: CutGuide | None
+
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        """Mean square of every target, float64 (2,); 0 where there is none."""
+        mean_squares = self.share @ self.values**2
+        own = mean_squares[len(self.roughness) :]
+        of_targets = [mean_squares[0], own[0] if len(own) else 0.0]
+        return np.where(np.isfinite(self.alone), of_targets, 0.0)
+
+
+def _moments_of_cells(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
+    """Return the moments of all rows of a tall table, whose continuous columns have the median value of their cell.
+
+    Products are added in single precision inside blocks of rows, and in double precision between them.
+    """
+    n_rows, n = len(variables[0].values), len(variables)
+    columns = in_threads(lambda variable: _by_cell(variable, per_column), variables)
+    products = _products_of_cells(variables, columns)
+    first = _first_functions(columns)
+    starts = np.cumsum([0, *(column.values.shape[1] for column in columns)])
+    functions = np.concatenate([starts[v] + np.arange(len(c.roughness)) for v, c in enumerate(columns)])
+    with_targets = np.zeros((first[-1], n, _N_TARGETS))
+    for v, column in enumerate(columns):
+        # the line, and the target in own units after the functions
+        for target, position in enumerate((starts[v], starts[v] + len(column.roughness))):
+            if np.isfinite(column.alone[target]):
+                with_targets[:, v, target] = products[functions, position]
+    unexplained = np.array([column.unexplained for column in columns])
+    return _Moments(
+        products=products[np.ix_(functions, functions)],
+        with_targets=with_targets,
+        squares=n_rows * np.array([column.squares for column in columns]) + unexplained,
+        unexplained=unexplained,
+        alone=np.array([column.alone for column in columns]),
+        first=first,
+        roughness=np.concatenate([column.roughness for column in columns]),
+    )
+
+
+def _products_of_cells(
+    variables: Sequence[ScoredVariable], columns: Sequence[_ByCell]
+) -> NDArray[np.float64]:
+    """Return the cross products of all `values` of all columns over the rows, float64 (n_values, n_values)."""
+    n_rows = len(variables[0].values)
+    ends = np.cumsum([column.values.shape[1] for column in columns]).tolist()
+    tables = [np.ascontiguousarray(column.values.T, np.float32) for column in columns]
+    rows_of: list[NDArray[Any]] = [
+        variable.values if column.guide is None else read_only(np.asarray(variable.values, np.float64))
+        for variable, column in zip(variables, columns, strict=True)
+    ]
+
+    def of_part(part: range) -> NDArray[np.float64]:
+        total = np.zeros((ends[-1], ends[-1]))
+        # with a whole row of functions per line of memory, writes would take as long as the products
+        functions = zeros_by_pages((ends[-1], part.step), np.float32)
+        intervals = np.empty(_INTERVALS, np.uint32)
+        for start in part:
+            stop = min(start + part.step, part.stop)
+            block = functions[:, : stop - start]
+            for rows, column, table, end in zip(rows_of, columns, tables, ends, strict=True):
+                of_column = functions[end - len(table) : end]
+                if column.guide is None:
+                    of_column[:, : stop - start] = table[:, rows[start:stop]]
+                else:
+                    fill_functions(rows[start:stop], column.guide, table, intervals, of_column)
+            total += block @ block.T
+        return total
+
+    # a fixed number of parts, so that sums do not depend on the number of threads
+    bounds = np.linspace(0, n_rows, _N_PARTS + 1).astype(np.int64).tolist()
+    parts = [range(low, high, _BLOCK_OF_CELLS) for low, high in pairwise(bounds)]
+    return np.asarray(np.sum(in_threads(of_part, parts), axis=0), np.float64)
+
+
+def _by_cell(variable: ScoredVariable, per_column: int) -> _ByCell:
+    """Return the functions and targets of a column of a tall table."""
+    unexplained, alone = np.ones(_N_TARGETS), np.full(_N_TARGETS, -np.inf)
+    if variable.cells is None:
+        of_levels = LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
+        values = of_levels.at(np.arange(variable.n_levels))
+        values -= of_levels.share @ values
+        return _ByCell(of_levels.share, values, of_levels.roughness, unexplained, alone, None)
+    cells = variable.cells
+    share = cells.counts / cells.n_rows
+    scores, widths = _scores_of_cells(cells)
+    smooth = SmoothFunctions(scores, per_column, share)
+    values = smooth.at(scores)
+    values -= share @ values
+    if _may_follow(variable):
+        _, unexplained[0] = _centred(scores, widths, cells.counts)
+        alone[0] = _of_shape(variable)
+        if variable.shape is not None and variable.shape.may_be_uniform:
+            own_units, unexplained[1], alone[1] = _in_own_units_of_cells(variable.shape, cells)
+            values = np.column_stack([values, own_units])
+    guide = cut_guide(cells.cuts, cells)
+    return _ByCell(share, values, smooth.roughness, unexplained, alone, guide)
+
+
+def _scores_of_cells(cells: QuantileCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `normal_scores` of the middle row of every cell, and the mean width of its distinct values."""
+    ranks = cells.below.astype(np.float64)
+    ends = _quantile(ranks, cells.n_rows)
+    return _quantile((ranks[:-1] + ranks[1:]) / 2, cells.n_rows), np.diff(ends) / np.diff(
+        cells.distinct_below
+    )
+
+
+def _first_functions(columns: Sequence[_Functions | _ByCell]) -> NDArray[np.int64]:
+    """Return the position of the first function of every column, and the number of all, int64 (N + 1,)."""
+    return np.concatenate([[0], np.cumsum([len(column.roughness) for column in columns])]).astype(np.int64)
+
+
+def _may_follow(variable: ScoredVariable) -> bool:
+    """Return whether a column may be a sum of curves: the density of a column with point masses is none."""
+    return variable.shape is not None and not len(variable.shape.shape.point_values)
+
+
+def _functions_per_column(variables: Sequence[ScoredVariable], n_rows: int) -> int:
+    """Return the number of functions of a continuous column, 0 if even lines cost too much."""
+    n_continuous = sum(not variable.n_levels for variable in variables)
+    n_levels = sum(variable.n_levels for variable in variables)
+    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
+    return int(min(_MOST_PER_COLUMN, (most - n_levels) // max(n_continuous, 1)))
+
+
+def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:
+    """Return the prior precision of every function, in rows, given that of the least rough curve."""
+    with np.errstate(invalid="ignore"):
+        of_curves = np.maximum(of_curve * roughness, _LINE_PRECISION)
+    return np.where(roughness == 0, _LINE_PRECISION, of_curves)
+
+
+def _centred(
+    values: NDArray[np.float64], widths: NDArray[np.float64], counts: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.float64], float]:
+    """Return standardised values, and the squares that no curve can explain; `counts` are rows per value, if not 1.
+
+    The density of normal noise is nowhere above that of the uniform one on what equal values cover.
+    """
+    if counts is None:
+        mean, deviation = values.mean(), values.std()
+    else:
+        mean = np.average(values, weights=counts)
+        deviation = np.sqrt(np.average((values - mean) ** 2, weights=counts))
+    least = np.maximum(widths**2 / (2 * pi) / deviation**2, _LEAST_DEVIATION**2)
+    total = least.sum() if counts is None else counts @ least
+    return (values - mean) / deviation, _PRIOR_SQUARES + float(total)
+
+
+def _of_shape(variable: ScoredVariable) -> float:
+    assert variable.shape is not None
+    return variable.shape.compared_log_likelihood
+
+
+def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float, float]:
+    """Return a column in its own units as `_centred` does, and its score without parents.
+
+    It has the score of its shape, or, if the column is far from normal, that of a normal distribution: its log density,
+    minus ln n for two parameters.
+    """
+    shape = variable.shape
+    assert shape is not None
+    values = np.asarray(variable.values, np.float64)
+    n_rows = len(values)
+    scale = np.ptp(values)
+    distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    around = np.diff(np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2, distinct[-1:]]))
+    widths = np.maximum(np.where(counts > 1, around, 0.0), shape.resolution)[inverse]
+    target, unexplained = _centred(values / scale, widths / scale)
+    return target, unexplained, _of_normal(shape, float((values / scale).std()), n_rows)
+
+
+def _in_own_units_of_cells(
+    shape: ColumnShape, cells: QuantileCells
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return what `_in_own_units` does for the median values of cells."""
+    scale, counts, n_distinct = cells.high - cells.low, cells.counts, np.diff(cells.distinct_below)
+    ends = np.concatenate(([cells.low], cells.cuts, [cells.high]))
+    around = np.where(counts > n_distinct, np.diff(ends) / n_distinct, 0.0)
+    values, widths = cells.middles / scale, np.maximum(around, shape.resolution) / scale
+    target, unexplained = _centred(values, widths, counts)
+    variance = np.average((values - np.average(values, weights=counts)) ** 2, weights=counts)
+    return target, unexplained, _of_normal(shape, float(np.sqrt(variance)), cells.n_rows)
+
+
+def _of_normal(shape: ColumnShape, deviation: float, n_rows: int) -> float:
+    """Return the score of a column without parents: that of its shape or, if that is less, of a normal distribution.
+
+    `deviation` is the standard deviation relative to the range.
+    """
+    normal = -n_rows * (log(deviation) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)
+    return shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
+
+
+def curves_of_views(curves: CurveData, view_offset: NDArray[np.int64]) -> CurveData:
+    """Return the data for views, given the first view of every variable, (N + 1,)."""
+    variable = np.repeat(np.arange(len(view_offset) - 1), np.diff(view_offset)).astype(np.int64)
+    return curves._replace(variable=variable)
+
+
+def no_curves() -> CurveData:
+    """Return data with which every family is scored by its table."""
+    nothing = np.zeros((0, 0))
+    return CurveData(
+        products=nothing,
+        with_targets=np.zeros((0, 0, _N_TARGETS)),
+        squares=nothing,
+        unexplained=nothing,
+        alone=nothing,
+        first=np.zeros(1, np.int64),
+        precisions=nothing,
+        variable=np.zeros(0, np.int64),
+        child_key=np.zeros(0, np.uint64),
+        parent_key=np.zeros(0, np.uint64),
+        half_rows=0.0,
+    )
+
+
+def new_curve_scratch(curves: CurveData) -> CurveScratch:
+    """Return the work space of one thread for curves."""
+    size = min(len(curves.products), MOST_FUNCTIONS)
+    return CurveScratch(np.zeros(size, np.int64), np.zeros((size, size + _N_TARGETS)))

@@ -1,0 +1,421 @@
+"""Scores of families: a variable and its parents, each with a discretization. Computed in batches and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import ROWS_WORTH_THREADS
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
+from gomea_bn.problems.kernels.curves import CurveData
+from gomea_bn.problems.kernels.score import BLOCK, MOST_MEMBERS, RowData, ScoreScratch, score_families
+from gomea_bn.problems.kernels.score_rules import MISFIT_KINDS, ScoreRule
+from gomea_bn.problems.scoring.curves import curves_of_views, new_curve_scratch, no_curves
+from gomea_bn.problems.scoring.scored_columns import CodedColumn, ScoredVariable
+from gomea_bn.problems.scoring.scores import ScoringMethod
+from gomea_bn.problems.scoring.thread_caches import ThreadCaches, new_cache
+from gomea_bn.runtime.run_state import fill, generator_states, generators_of
+from gomea_bn.runtime.small_pages import zeros_by_pages
+from gomea_bn.runtime.threads import in_threads
+
+__all__ = [
+    "Completion",
+    "Family",
+    "FamilyScorer",
+    "LibraryGrowth",
+    "graph_families",
+    "new_scratch",
+]
+
+# any fixed number: keys must be the same in every process
+_KEY_SEED = 20240219
+# configurations are numbered by 64-bit integers
+_MAX_CELLS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A child and its parents, each a (variable index, policy index) pair; the policy of a discrete column is 0."""
+
+    child: tuple[int, int]
+    parents: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How the rows of discrete columns were completed, each several times by draws.
+
+    The completions of a row count as one row. The price of a family is multiplied by the fourth root of the number of
+    rows per row in which all its members were observed.
+
+    Attributes
+    ----------
+    is_observed : ndarray of shape (n_variables, n_rows), bool
+        Which values were observed before.
+    n_completions : int
+        Number of completions of every row; a variable has ``n_rows * n_completions`` values.
+    """
+
+    is_observed: NDArray[np.bool_]
+    n_completions: int
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """Observed values as bits, uint64 (n_variables, n_words)."""
+        n_variables, n_rows = self.is_observed.shape
+        bits = np.zeros((n_variables, -(-n_rows // 64) * 64), np.bool_)
+        bits[:, :n_rows] = self.is_observed
+        return np.packbits(bits, axis=1).view(np.uint64)
+
+
+def graph_families(parents: Iterable[Iterable[int]]) -> list[Family]:
+    """Return the family of every variable of a graph, given its parents, under the first policy of each library."""
+    return [Family((v, 0), tuple((p, 0) for p in of_child)) for v, of_child in enumerate(parents)]
+
+
+def new_scratch(n_rows: int, max_cardinality: int, curves: CurveData | None = None) -> ScoreScratch:
+    """Return the work space of one thread for counting, and for curves."""
+    n_slots = 1 << int(2 * n_rows - 1).bit_length()
+    n_dense = min(65536, 8 * n_rows + 1024)
+    return ScoreScratch(
+        joint=np.zeros(BLOCK, np.uint16),
+        counts=np.zeros(max(n_dense, n_rows * max_cardinality), np.int32),
+        slots=np.zeros(n_slots, np.int64),
+        slot_keys=np.zeros(n_slots, np.int64),
+        is_complete=np.zeros(BLOCK, np.uint8),
+        sums=np.zeros(n_dense, np.int32),
+        members=np.zeros(MOST_MEMBERS, np.int64),
+        statistics=np.zeros(2, np.int64),
+        curves=new_curve_scratch(no_curves() if curves is None else curves),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryGrowth:
+    """Limits of the growth of the libraries of continuous variables whose cuts are not fixed.
+
+    Attributes
+    ----------
+    capacity : int
+        Largest number of policies of a variable; a larger first library stays as it is.
+    max_bins : int
+        Largest number of bins of a policy that enters.
+    """
+
+    capacity: int
+    max_bins: int
+
+
+class FamilyScorer:
+    """Scores families of one table under one rule.
+
+    Parameters
+    ----------
+    variables : sequence of ScoredVariable
+    method : ScoringMethod
+    rule : ScoreRule
+        From `scores.score_rule`.
+    cache_bytes : int
+        Upper limit of the shared score cache.
+    growth : LibraryGrowth, optional
+        Room for policies that enter later.
+    completion : Completion, optional
+        Which values are completed; only for discrete columns, and not for the score of misfits.
+    curves : CurveData, optional
+        Makes the score of a family that of its table or of curves of its parents, whichever is better; see
+        `curves.curve_data`.
+
+    Attributes
+    ----------
+    caches : ThreadCaches
+    rows : RowData
+        Codes and constants for kernels; the cardinality of a free index in a library is 0.
+    view_offset : ndarray of shape (n_variables + 1,), int64
+        ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
+    constant_score : float
+        Part of the score of every network in nats, which scores of families leave out: the log likelihoods of the
+        columns whose bins can only be shaped. A score is reported with it. It is 0 for misfits.
+    is_shaped : ndarray of shape (n_views,), bool
+        Whether the bins of a view have the shape of their column inside.
+    grows : ndarray of shape (n_variables,), bool
+        Whether the library of a variable may grow.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[ScoredVariable],
+        method: ScoringMethod,
+        rule: ScoreRule,
+        *,
+        cache_bytes: int = 1 << 26,
+        growth: LibraryGrowth | None = None,
+        curves: CurveData | None = None,
+        completion: Completion | None = None,
+    ) -> None:
+        self.variables = tuple(variables)
+        self.method = method
+        self.rule = rule
+        self.growth = growth
+        self.constant_score = 0.0
+        if rule.kind not in MISFIT_KINDS:
+            self.constant_score = float(
+                sum(
+                    v.shape.constant_score * (len(v.values) / v.n_observed)
+                    for v in self.variables
+                    if v.shape is not None
+                )
+            )
+        for variable in self.variables:
+            most = max([variable.n_levels, *(policy.n_bins for policy in variable.policies)])
+            if most > MAX_CARDINALITY:
+                raise GomeaBnError(
+                    f"Variable {variable.name!r} has {most} levels or bins; at most {MAX_CARDINALITY} can be scored."
+                )
+        self.grows = np.array([growth is not None and v.has_free_cuts for v in self.variables], np.bool_)
+        sizes = [max(len(v.policies), 1) for v in self.variables]
+        if growth is not None:
+            sizes = [max(n, growth.capacity) if g else n for n, g in zip(sizes, self.grows.tolist())]
+        self.view_offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        self._keys = np.random.default_rng(_KEY_SEED)
+        self._columns: dict[int, CodedColumn] = {}
+        self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
+        self.is_shaped = np.zeros(int(self.view_offset[-1]), np.bool_)
+        self.rows = self._rows(len(self.variables[0].values))
+        if completion is not None:
+            self.rule = rule._replace(completions=float(completion.n_completions))
+            self.rows = self.rows._replace(observed=completion.words)
+        if curves is not None:
+            self.rows = self.rows._replace(curves=curves_of_views(curves, self.view_offset))
+        self.max_cardinality = max(
+            int(self.rows.cardinality.max()), growth.max_bins if growth is not None else 0
+        )
+        self.n_rows = self.rows.codes.shape[1]
+        self.caches = ThreadCaches(cache_bytes)
+        self._scratch = self.new_scratch()
+
+    def _rows(self, n_rows: int) -> RowData:
+        n_views = int(self.view_offset[-1])
+        keys = self._keys.integers(1, 2**63, size=(2, n_views), dtype=np.int64).astype(np.uint64)
+        rows = RowData(
+            # most policies enter later or never
+            codes=zeros_by_pages((n_views, n_rows), np.uint8),
+            cardinality=np.zeros(n_views, np.int64),
+            constant=np.zeros(n_views),
+            own_cost=np.zeros(n_views),
+            child_key=2 * keys[0] + 1,
+            parent_key=2 * keys[1] + 1,
+            curves=no_curves(),
+            has_missing=np.zeros(n_views, np.bool_),
+            observed=np.zeros((n_views, 0), np.uint64),
+        )
+        n_threads = -1 if n_rows > ROWS_WORTH_THREADS else 1
+        in_threads(lambda v: self._fill(rows, v), range(len(self.variables)), n_threads=n_threads)
+        return rows
+
+    def _fill(self, rows: RowData, v: int) -> None:
+        """Fill the views of a variable under its first policies."""
+        variable, first = self.variables[v], int(self.view_offset[v])
+        rows.has_missing[first : self.view_offset[v + 1]] = variable.n_observed < len(variable.values)
+        if variable.n_levels:
+            rows.codes[first] = variable.values
+            rows.cardinality[first] = variable.n_levels
+            return
+        column = CodedColumn(variable, self.method, self.rule)
+        views = slice(first, first + len(variable.policies))
+        if variable.policies:
+            coded = column.code_library(variable.policies, rows.codes[views])
+            rows.constant[views], rows.own_cost[views], self.is_shaped[views] = zip(*coded, strict=True)
+            rows.cardinality[views] = [policy.n_bins for policy in variable.policies]
+        if self.grows[v]:
+            self._columns[v] = column
+        free = int(self.view_offset[v + 1]) - first - len(variable.policies)
+        self._libraries[v] = [*variable.policies, *[None] * free]
+
+    def new_scratch(self) -> ScoreScratch:
+        """Return the work space of one thread."""
+        return new_scratch(self.n_rows, self.max_cardinality, self.rows.curves)
+
+    def for_thread(self) -> FamilyScorer:
+        """Return the scorer with a work space of its own; `use_cache` must be False in threads."""
+        other = copy(self)
+        other._scratch = self.new_scratch()
+        return other
+
+    def without_curves(self) -> FamilyScorer:
+        """Return a scorer by tables alone, with a cache of its own.
+
+        Both scorers share their libraries, which become the first ones again.
+        """
+        self._restore_first_libraries()
+        other = copy(self)
+        other.rows = self.rows._replace(curves=no_curves())
+        other.caches = ThreadCaches(self.caches.max_bytes)
+        other._scratch = other.new_scratch()
+        return other
+
+    def library(self, variable: int) -> list[Policy | None]:
+        """Return a continuous variable's policies by index, None for a free index; [] for a discrete variable."""
+        return list(self._libraries[variable])
+
+    def policy(self, variable: int, index: int) -> Policy:
+        """Return a policy of a continuous variable's library by its index."""
+        policy = self._libraries[variable][index]
+        if policy is None:
+            raise GomeaBnError(f"Variable {self.variables[variable].name!r} has no policy {index}.")
+        return policy
+
+    def enter(self, variable: int, cut_points: NDArray[np.float64]) -> int:
+        """Return the index of the policy with these cuts, which enters if it is new; -1 if the library is full.
+
+        Raises
+        ------
+        GomeaBnError
+            If the library cannot grow, or the cuts make too many bins.
+        """
+        library = self._libraries[variable]
+        for index, present in enumerate(library):
+            if present is not None and np.array_equal(present.cut_points, cut_points):
+                return index
+        name = self.variables[variable].name
+        if self.growth is None or not self.grows[variable]:
+            raise GomeaBnError(f"The library of variable {name!r} cannot grow.")
+        if len(cut_points) >= self.growth.max_bins:
+            raise GomeaBnError(
+                f"Variable {name!r}: at most {self.growth.max_bins} bins can enter, got {len(cut_points) + 1}."
+            )
+        if None not in library:
+            return -1
+        index = library.index(None)
+        self._replace_policy(variable, index, Policy(cut_points))
+        return index
+
+    def replace_first(self, variable: int, cut_points: NDArray[np.float64]) -> None:
+        """Replace the first policy of a library that may grow by one with other cuts."""
+        self._replace_policy(variable, 0, Policy(cut_points))
+
+    def leave(self, variable: int, index: int) -> None:
+        """Free an index of a variable's library that no solution uses; the first index cannot be freed."""
+        if index == 0 or not self.grows[variable]:
+            raise GomeaBnError(f"Policy {index} of variable {self.variables[variable].name!r} cannot leave.")
+        self._libraries[variable][index] = None
+        self.rows.cardinality[int(self.view_offset[variable]) + index] = 0
+
+    def _restore_first_libraries(self) -> None:
+        """Take the policies that have entered out of the libraries, and put first policies that have left back."""
+        for v in np.flatnonzero(self.grows).tolist():
+            first = self.variables[v].policies
+            for index, present in enumerate(self._libraries[v]):
+                if index >= len(first):
+                    self.leave(v, index)
+                elif present is not first[index]:
+                    self._replace_policy(v, index, first[index])
+
+    def libraries_state(self) -> dict[str, Any]:
+        """Return the libraries that grow, and the words by which cached scores know their policies."""
+        return {
+            "keys": generator_states([self._keys]),
+            "child_key": self.rows.child_key,
+            "parent_key": self.rows.parent_key,
+            "policies": {
+                str(v): [None if p is None else [p.cut_points, p.chosen] for p in self._libraries[v]]
+                for v in np.flatnonzero(self.grows).tolist()
+            },
+        }
+
+    def restore_libraries(self, state: Mapping[str, Any]) -> None:
+        """Make the libraries those of `libraries_state`, with codes and constants; cached scores are dropped."""
+        (self._keys.bit_generator.state,) = [g.bit_generator.state for g in generators_of(state["keys"])]
+        fill(self.rows.child_key, state["child_key"])
+        fill(self.rows.parent_key, state["parent_key"])
+        for name, saved in state["policies"].items():
+            v = int(name)
+            library = self._libraries[v]
+            if len(saved) != len(library):
+                raise ValueError(f"the library of variable {v} has {len(library)} places, not {len(saved)}")
+            for index, entry in enumerate(saved):
+                view = int(self.view_offset[v]) + index
+                library[index] = None
+                self.rows.cardinality[view] = 0
+                if entry is not None:
+                    self._set_policy(v, index, Policy(np.array(entry[0], np.float64), bool(entry[1])))
+        self.caches = ThreadCaches(self.caches.max_bytes)
+
+    def _replace_policy(self, variable: int, index: int, policy: Policy) -> None:
+        """Put a policy at an index of a library that another policy may have had."""
+        self._set_policy(variable, index, policy)
+        # fresh words: cached scores of the former policy at this index must never be found again
+        keys = self._keys.integers(1, 2**63, size=2, dtype=np.int64).astype(np.uint64)
+        view = int(self.view_offset[variable]) + index
+        self.rows.child_key[view], self.rows.parent_key[view] = 2 * keys[0] + 1, 2 * keys[1] + 1
+
+    def _set_policy(self, variable: int, index: int, policy: Policy) -> None:
+        """Put a policy into a library, with its codes and constants."""
+        view = int(self.view_offset[variable]) + index
+        constant, own_cost, shaped = self._columns[variable].code(policy, self.rows.codes[view])
+        self.rows.constant[view], self.rows.own_cost[view] = constant, own_cost
+        self.is_shaped[view] = shaped
+        self.rows.cardinality[view] = policy.n_bins
+        self._libraries[variable][index] = policy
+
+    def view(self, variable: int, policy: int = 0) -> int:
+        """Return the row of ``rows.codes`` that holds a variable under a policy."""
+        n_policies = int(self.view_offset[variable + 1] - self.view_offset[variable])
+        if not 0 <= policy < n_policies or not self.rows.cardinality[self.view_offset[variable] + policy]:
+            name = self.variables[variable].name
+            raise GomeaBnError(f"Variable {name!r} has policies 0 to {n_policies - 1}, got {policy}.")
+        return int(self.view_offset[variable]) + policy
+
+    def encode(self, families: Iterable[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return families in compressed rows: offsets (n_families + 1,), views with the child last."""
+        views: list[int] = []
+        offsets = [0]
+        for family in families:
+            parents = sorted(family.parents)
+            views += [self.view(*parent) for parent in parents]
+            views.append(self.view(*family.child))
+            cells = np.prod([float(self.rows.cardinality[v]) for v in views[offsets[-1] :]])
+            if cells > _MAX_CELLS:
+                raise GomeaBnError(
+                    f"The table of {self.variables[family.child[0]].name!r} with {len(parents)} parents has "
+                    f"{cells:.3g} cells; at most {_MAX_CELLS} can be scored."
+                )
+            offsets.append(len(views))
+        return np.array(offsets, np.int64), np.array(views, np.int64)
+
+    def score(self, families: Iterable[Family], *, use_cache: bool = True) -> NDArray[np.float64]:
+        """Return the scores of families in nats, shape (n_families,), higher is better.
+
+        Equal for any order of the parents. The sum over a network's families, plus `constant_score`, is its score; for
+        density methods that is the log density of the rows with every continuous column scaled to [0, 1], minus the
+        penalties.
+        """
+        return self.score_encoded(*self.encode(families), use_cache=use_cache)
+
+    def score_encoded(
+        self, offsets: NDArray[np.int64], views: NDArray[np.int64], *, use_cache: bool = True
+    ) -> NDArray[np.float64]:
+        """Return the scores of families given as `encode` returns them."""
+        scores = np.empty(len(offsets) - 1)
+        if use_cache:
+            self.reserve(len(scores))
+        writable = self.caches.shared if use_cache else new_cache(0)
+        score_families(self.rows, self.rule, self._scratch, new_cache(2), writable, offsets, views, scores)
+        return scores
+
+    def table_scores(self, families: Iterable[Family]) -> NDArray[np.float64]:
+        """Return the scores of families by their tables, in nats, whether or not curves are better, (n_families,)."""
+        rows = self.rows._replace(curves=no_curves())
+        offsets, views = self.encode(families)
+        scores = np.empty(len(offsets) - 1)
+        score_families(rows, self.rule, self._scratch, new_cache(2), new_cache(0), offsets, views, scores)
+        return scores
+
+    def reserve(self, n_more: int) -> None:
+        """Make room in the cache for `n_more` entries, up to its limit."""
+        self.caches.reserve(n_more)

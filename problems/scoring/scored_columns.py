@@ -1,0 +1,275 @@
+"""Columns as the score takes them: their values, and their codes and constants under a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lgamma, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.cuts.guided_cuts import fill_library_codes
+from gomea_bn.problems.cuts.policies import Policy, fill_bin_codes
+from gomea_bn.problems.cuts.quantile_cells import QuantileCells
+from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.available_cases import MISSING
+from gomea_bn.problems.kernels.score_rules import (
+    LEFT_OUT,
+    LEFT_OUT_BEST,
+    MISFIT_KINDS,
+    ScoreRule,
+    score_counts,
+)
+from gomea_bn.problems.scoring.scores import ScoringMethod
+
+__all__ = ["CodedColumn", "ScoredVariable"]
+
+_LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
+# powers of 2 above it are normal floats
+_LEAST_EXPONENT = -1000
+# constants have this number of binary digits for the nats of a row, about twelve decimal ones
+_BITS_OF_CONSTANT = 40
+
+
+@dataclass(frozen=True)
+class ScoredVariable:
+    """One column for the score.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray of shape (n_rows,)
+        Continuous: float64 in original units, NaN where missing. Discrete: integer codes, `MISSING` as a byte where
+        missing.
+    n_levels : int
+        Number of levels of a discrete column; 0 for a continuous one.
+    policies : tuple of Policy
+        The library of a continuous column, fewest bins first; empty for a discrete one.
+    shape : ColumnShape, optional
+        How the bins of a continuous column may be distributed inside; without it they are uniform.
+    cells : QuantileCells, optional
+        Cells of a continuous column with very many rows.
+    """
+
+    name: str
+    values: NDArray[np.float64] | NDArray[np.int32] | NDArray[np.uint8]
+    n_levels: int
+    policies: tuple[Policy, ...] = ()
+    shape: ColumnShape | None = None
+    cells: QuantileCells | None = None
+
+    @property
+    def is_observed(self) -> NDArray[np.bool_]:
+        """Which values are not missing, bool (n_rows,)."""
+        if self.n_levels:
+            return np.asarray(self.values.astype(np.uint8) != MISSING)
+        return ~np.isnan(self.values)
+
+    @property
+    def n_observed(self) -> int:
+        """Number of values that are not missing."""
+        return int(np.count_nonzero(self.is_observed)) if self.cells is None else self.cells.n_rows
+
+    @property
+    def has_free_cuts(self) -> bool:
+        """Return whether the column is continuous and no user has fixed its cuts."""
+        return bool(self.policies) and all(policy.chosen for policy in self.policies)
+
+
+def _log_width_sum(
+    counts: NDArray[np.int64], edges: NDArray[np.float64], *, of_earlier_versions: bool
+) -> float:
+    """Return the sum over rows of the log bin width, for bins between `edges`, scaled to a range of 1.
+
+    A column times a power of 2 has the same sum to the last bit, other than in earlier versions. Networks whose scores
+    are equal but for rounding would change places.
+    """
+    filled = counts > 0
+    if of_earlier_versions:
+        return float(np.sum(counts[filled] * (np.log(np.diff(edges)[filled]) - np.log(edges[-1] - edges[0]))))
+    digits, exponents = np.frexp(np.append(np.diff(edges)[filled], edges[-1] - edges[0]))
+    # in units in which the range is from a half to 1
+    exponents -= exponents[-1]
+    # logarithms of digits and exponent where a narrow bin of a huge range would underflow
+    logs = np.where(
+        exponents > _LEAST_EXPONENT,
+        np.log(np.ldexp(digits, np.maximum(exponents, _LEAST_EXPONENT))),
+        np.log(digits) + exponents * log(2),
+    )
+    return float(np.sum(counts[filled] * (logs[:-1] - logs[-1])))
+
+
+class _Ranks:
+    """A continuous column sorted once; rows with missing values are left out."""
+
+    def __init__(self, values: NDArray[np.float64], n_observed: int) -> None:
+        # NaN comes last
+        self._order = np.argsort(values)[:n_observed]
+        self.ascending = values[self._order]
+        self.n_rows = n_observed
+        self.low, self.high = float(self.ascending[0]), float(self.ascending[-1])
+        # number of distinct values among the first rows, (n_rows + 1,)
+        self._distinct = np.concatenate(([0, 1], np.cumsum(self.ascending[1:] != self.ascending[:-1]) + 1))
+
+    def distinct_up_to(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of distinct values among the first rows by value."""
+        return np.asarray(self._distinct[rows], np.int64)
+
+    def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Fill `codes` with bins, `MISSING` without a value, and return the number of rows below each cut."""
+        codes[:] = MISSING
+        ends = np.searchsorted(self.ascending, cut_points, side="right")
+        counts = np.diff(ends, prepend=0, append=self.n_rows)
+        codes[self._order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
+        return ends
+
+    def code_library(
+        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
+    ) -> list[NDArray[np.int64]]:
+        """Do the same as `code` for several vectors of cuts, with codes (n_vectors, n_rows)."""
+        return [self.code(cuts, of_cuts) for cuts, of_cuts in zip(library, codes, strict=True)]
+
+
+class _TallColumn:
+    """A continuous column of very many rows, which are compared with cuts instead of sorted."""
+
+    def __init__(self, values: NDArray[np.float64], cells: QuantileCells) -> None:
+        self._values = values
+        self._cells = cells
+        self.n_rows = cells.n_rows
+        self._has_missing = cells.n_rows < len(values)
+        self.low, self.high = cells.low, cells.high
+        self.distinct_up_to = cells.distinct_up_to
+
+    @property
+    def ascending(self) -> NDArray[np.float64]:
+        """Values in ascending order, float64 (n_rows,); sorted at every call."""
+        return np.sort(self._values)[: self.n_rows]
+
+    def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Do the same as `_Ranks.code`."""
+        above = fill_bin_codes(self._values, cut_points, codes)
+        if self._has_missing:
+            codes[np.isnan(self._values)] = MISSING
+        return self.n_rows - above
+
+    def code_library(
+        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
+    ) -> list[NDArray[np.int64]]:
+        """Do the same as `_Ranks.code_library`."""
+        return fill_library_codes(self._values, self._cells, library, codes)
+
+
+class CodedColumn:
+    """A continuous column that can be coded under any policy. Only its observed rows count in its constants."""
+
+    def __init__(self, variable: ScoredVariable, method: ScoringMethod, rule: ScoreRule) -> None:
+        values = np.asarray(variable.values, np.float64)
+        self._ranks: _Ranks | _TallColumn
+        if variable.cells is None:
+            self._ranks = _Ranks(values, variable.n_observed)
+        else:
+            self._ranks = _TallColumn(values, variable.cells)
+        n_observed = self._ranks.n_rows
+        self.weight = len(values) / n_observed
+        n_gaps = int(self._ranks.distinct_up_to(np.array([n_observed]))[0]) - 1
+        self.cut_cost = method.cut_cost * np.log(max(n_gaps, 1))
+        self._rule = rule
+        self._shape = variable.shape
+        self._measures = (False,) if self._shape is None else self._shape.measures
+        self._of_shape = 0.0
+        if self._shape is not None and rule.kind in MISFIT_KINDS and True in self._measures:
+            self._of_shape = self._log_density_of_shape()
+
+    def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, float, bool]:
+        """Fill `codes` (n_rows,) and return the policy's constant and cost in nats, and whether its bins are shaped.
+
+        With missing values both are multiplied by the number of all rows per observed row.
+        """
+        return self._constants(policy, self._ranks.code(policy.cut_points, codes))
+
+    def code_library(
+        self, policies: Sequence[Policy], codes: NDArray[np.uint8]
+    ) -> list[tuple[float, float, bool]]:
+        """Do the same as `code` for several policies, with codes (n_policies, n_rows)."""
+        ends = self._ranks.code_library([policy.cut_points for policy in policies], codes)
+        return [self._constants(policy, below) for policy, below in zip(policies, ends, strict=True)]
+
+    def _constants(self, policy: Policy, ends: NDArray[np.int64]) -> tuple[float, float, bool]:
+        """Return what `code` returns, for the number of rows below each cut."""
+        counts = np.diff(ends, prepend=0, append=self._ranks.n_rows)
+        cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
+        edges = np.concatenate(([self._ranks.low], policy.cut_points, [self._ranks.high]))
+        constants: dict[bool, float] = {}
+        if True in self._measures:
+            constants[True] = self._rounded(self._shaped(policy, counts))
+        if False in self._measures and not (constants and self._is_too_narrow(edges, ends)):
+            # without shapes learners repeat the results of versions that had none
+            constants[False] = self._rounded(
+                -_log_width_sum(counts, edges, of_earlier_versions=self._shape is None)
+            )
+        # equal constants: uniform bins, which need no further numbers
+        shaped = max(sorted(constants), key=lambda measure: constants[measure])
+        if len(constants) == 2 and self._rule.kind in _LEAVES_OUT:
+            shaped = self._scores_better_shaped(counts, constants[False])
+        return float(constants[shaped] - cost) * self.weight, float(cost) * self.weight, shaped
+
+    def _rounded(self, constant: float) -> float:
+        """Return the constant of a column with a shape without digits that depend on the units of the column."""
+        if self._shape is None:
+            return constant
+        # a power of 2, so that nothing else is rounded
+        step = 2.0 ** (self._ranks.n_rows.bit_length() - _BITS_OF_CONSTANT)
+        return round(constant / step) * step
+
+    def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
+        """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
+        below = np.concatenate(([0], ends, [self._ranks.n_rows]))
+        return self._shape is not None and self._shape.is_too_narrow(
+            edges, below, self._ranks.distinct_up_to(below)
+        )
+
+    def _log_density_of_shape(self) -> float:
+        """Return the log density of the rows under the shape for misfits, in nats with the range scaled to 1.
+
+        The shape was fitted to all rows, so that a misfit that leaves rows out charges its effective parameters.
+        """
+        assert self._shape is not None
+        if self._rule.kind in _LEAVES_OUT:
+            return self._shape.log_likelihood
+        shape = self._shape.shape
+        ascending = self._ranks.ascending
+        return float(shape.log_scaled_density(ascending).sum())
+
+    def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
+        """Return whether shaped bins have the larger marginal likelihood, by which `BayesNetLearner` decides.
+
+        The shape was fitted to the rows, so that their density under it would overrate it.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_bins,), int64
+            Rows of the bins.
+        uniform : float
+            Minus the sum of the rows' log widths in nats.
+        """
+        assert self._shape is not None
+        n_bins = len(counts)
+        of_bins = sum(lgamma(count + 1.0) for count in counts.tolist())
+        of_bins += lgamma(n_bins) - lgamma(n_bins + int(counts.sum()))
+        return self._shape.log_likelihood > uniform + of_bins
+
+    def _shaped(self, policy: Policy, counts: NDArray[np.int64]) -> float:
+        """Return the constant of shaped bins without the cost of the cuts, in nats.
+
+        It is the log density of the shape, minus the score of the bins without parents. A log density that is the same
+        for all cuts is left out. Misfits use the masses of the bins under the shape in place of that score, as the
+        density of a network does.
+        """
+        shape = self._shape
+        assert shape is not None
+        if self._rule.kind in MISFIT_KINDS:
+            return self._of_shape - float(counts @ np.log(shape.shape.bin_masses(policy.cut_points)))
+        root = score_counts(counts.astype(np.int32), 1, 1.0, policy.n_bins, self._rule)
+        return shape.compared_log_likelihood - float(root)

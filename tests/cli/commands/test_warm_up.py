@@ -1,0 +1,43 @@
+"""The command `warm-up` compiles kernels ahead, and says where they are or that they could not be kept."""
+
+import pytest
+from command_line import invoke, ok
+
+from gomea_bn.runtime import jit
+
+
+@pytest.fixture
+def compiling(monkeypatch):
+    """Stand in for the compilation of all kernels."""
+    monkeypatch.setattr(
+        "gomea_bn.learning.all_kernels.compile_all_kernels", lambda announce: announce("Compiling") or 9.1
+    )
+    monkeypatch.setattr("gomea_bn.large.learning.compile_large_kernels", lambda announce: 0.5)
+
+
+@pytest.mark.usefixtures("compiling")
+def test_the_folder_and_the_seconds_are_printed_unless_quiet(monkeypatch):
+    monkeypatch.setattr(jit, "kernels_are_cached", lambda: True)
+    assert ok("warm-up").stderr.splitlines() == [
+        "Compiling",
+        f"All kernels are compiled and kept in '{jit.kernel_cache_dir()}' (10 s).",
+    ]
+    assert ok("warm-up", "--quiet").stderr == ""
+
+
+@pytest.mark.usefixtures("compiling")
+def test_kernels_that_cannot_be_kept_are_a_failure(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "_chosen_by_user", str(tmp_path))
+    result = invoke("warm-up", "-q")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: The kernels could not be kept in '{tmp_path}")
+
+
+def test_a_folder_that_keeps_nothing_is_refused_before_the_compilation(monkeypatch):
+    monkeypatch.setattr(jit, "kernels_can_be_kept", lambda: False)
+    monkeypatch.setattr(
+        "gomea_bn.cli.commands.warm_up._compile_all", lambda announce: pytest.fail("compiled")
+    )
+    result = invoke("warm-up", "-q")
+    assert result.exit_code == 1
+    assert "NUMBA_CACHE_DIR names another one" in result.stderr.replace("\n", " ")

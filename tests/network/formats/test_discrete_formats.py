@@ -1,0 +1,424 @@
+"""Networks as XDSL, NET, XMLBIF and UAI files: what other libraries and our own readers find in them."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+
+import numpy as np
+import pyagrum
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
+from pgmpy.readwrite import XDSLReader, XMLBIFReader
+
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
+from gomea_bn.network.formats.discrete.file_variables import distinct_names, plain_text
+from gomea_bn.network.formats.registry import FORMATS, format_of
+
+# ending of a file, and the precision in which pyAgrum reads it
+ENDINGS = {"xdsl": 1e-15, "net": 1e-7, "bifxml": 1e-15, "uai": 1e-7}
+# pyAgrum 3.3 reads and writes XDSL and UAI with the first parent fastest; in files of GeNIe, in the definition of UAI
+# and in pgmpy it is slowest
+MOST_PARENTS = {"xdsl": 1, "uai": 1}
+NAMED = ["bif", "xdsl", "net", "xmlbif"]
+
+
+def padded(network, name):
+    """Return a table with the second, impossible states of variables of one state."""
+    table = network.tables[name]
+    full = np.full([max(2, size) for size in table.shape], 1 / max(2, table.shape[-1]))
+    inner = tuple(slice(0, size) for size in table.shape)
+    full[(*inner[:-1], slice(None))] = 0.0
+    full[inner] = table
+    return full
+
+
+def check_with_pyagrum(network, path, atol):
+    """Compare all tables; variables keep their order in UAI files, and are found by their position in NET files."""
+    loaded = pyagrum.loadBN(str(path))
+    ending = path.suffix[1:]
+    ids = {
+        "xdsl": distinct_names(network.names, plain_text),
+        "bifxml": distinct_names(network.names, plain_text),
+        "uai": [str(position) for position in range(len(network.names))],
+    }.get(ending) or [line.split()[1] for line in path.read_text().splitlines() if line.startswith("node ")]
+    safe = dict(zip(network.names, ids, strict=True))
+    assert set(loaded.names()) == set(ids)
+    for name in network.names:
+        tensor = loaded.cpt(safe[name])
+        axes = [safe[other] for other in (*network.parents(name), name)]
+        assert set(tensor.names) == set(axes)
+        order = [list(reversed(tensor.names)).index(axis) for axis in axes]
+        table = np.array(tensor.toarray()).transpose(order)
+        np.testing.assert_allclose(table, padded(network, name), atol=atol, rtol=0)
+    return loaded, safe
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("seed", range(6))
+def test_pyagrum_reads_the_same_tables_and_posteriors(tmp_path, ending, seed):
+    network = small_network(seed, 6, max_bins=5, max_parents=MOST_PARENTS.get(ending, 3))
+    path = tmp_path / f"net.{ending}"
+    network.export(path)
+    loaded, safe = check_with_pyagrum(network, path, ENDINGS[ending])
+    inference = pyagrum.LazyPropagation(loaded)
+    observed = network.names[-1]
+    inference.setEvidence({safe[observed]: 0})
+    inference.makeInference()
+    ours = network.query(list(network.names[:-1]), {observed: _first_state(network, observed)})
+    for name in network.names[:-1]:
+        marginal = ours.groupby(level=name, sort=False, observed=False).sum().to_numpy()
+        theirs = inference.posterior(safe[name]).toarray()[: len(marginal)]
+        np.testing.assert_allclose(theirs, marginal, atol=10 * ENDINGS[ending])
+
+
+def _first_state(network, name):
+    return network.levels[name][0] if name in network.levels else network.support[name][0]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("seed", range(4))
+def test_pyagrum_reads_hostile_names_and_levels(tmp_path, ending, seed):
+    names = np.random.default_rng(seed).permutation(HOSTILE_NAMES).tolist()
+    most = MOST_PARENTS.get(ending, 2)
+    network = small_network(seed, names=names, levels=HOSTILE_LEVELS, max_parents=most)
+    network.export(tmp_path / f"net.{ending}")
+    check_with_pyagrum(network, tmp_path / f"net.{ending}", ENDINGS[ending])
+
+
+@pytest.mark.parametrize(("ending", "reader"), [("xdsl", XDSLReader), ("bifxml", XMLBIFReader)])
+def test_pgmpy_reads_the_same_tables(tmp_path, ending, reader):
+    network = small_network(5, 6, max_bins=5, max_parents=3)
+    network.export(tmp_path / f"net.{ending}")
+    model = reader(str(tmp_path / f"net.{ending}")).get_model()
+    for name in network.names:
+        factor = model.get_cpds(name).to_factor()
+        axes = [factor.variables.index(other) for other in (*network.parents(name), name)]
+        np.testing.assert_allclose(factor.values.transpose(axes), padded(network, name), atol=1e-15)
+
+
+def without_smoothing(network):
+    """Return the network without what these formats have no place for."""
+    return DiscretizedBayesNet(
+        network.names,
+        network.edges,
+        cut_points=network.cut_points,
+        support=network.support,
+        levels=network.levels,
+        tables=network.tables,
+    )
+
+
+@pytest.mark.parametrize("ending", ["xdsl", "net", "xmlbif", "bifxml", "xml"])
+@pytest.mark.parametrize("seed", range(6))
+def test_our_readers_restore_the_network_to_the_last_bit(tmp_path, ending, seed):
+    network = small_network(seed, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
+    path = tmp_path / f"net.{ending}"
+    network.export(path)
+    again = DiscretizedBayesNet.from_file(path)
+    assert again == without_smoothing(network)
+    assert [[type(level) for level in levels] for levels in again.levels.values()] == [
+        [type(level) for level in levels] for levels in network.levels.values()
+    ]
+    (tmp_path / f"packed.{ending}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert DiscretizedBayesNet.from_file(tmp_path / f"packed.{ending}.gz") == again
+    assert ExpertNetwork.from_file(path).network == again
+
+
+def test_the_last_variable_of_a_uai_function_changes_fastest():
+    network = small_network(5, 6, max_bins=5, max_parents=3)
+    assert max(map(len, map(network.parents, network.names))) > 1
+    words = network.to_uai().split()
+    assert words[:2] == ["BAYES", "6"]
+    cards = [int(word) for word in words[2:8]]
+    rest = iter(words[9:])
+    scopes = [[int(next(rest)) for _ in range(int(next(rest)))] for _ in range(6)]
+    for scope in scopes:
+        name = network.names[scope[-1]]
+        assert [network.names[member] for member in scope[:-1]] == list(network.parents(name))
+        cells = list(itertools.product(*(range(cards[member]) for member in scope)))
+        assert int(next(rest)) == len(cells)
+        for cell in cells:
+            assert float(next(rest)) == padded(network, name)[cell]
+
+
+def test_uai_files_keep_order_and_tables(tmp_path):
+    network = small_network(4, 6, levels=[("only",), (0, 1, 2)])
+    network.export(tmp_path / "net.uai")
+    again = DiscretizedBayesNet.from_file(tmp_path / "net.uai")
+    assert again.names == tuple(f"x{i}" for i in range(6))
+    renamed = dict(zip(network.names, again.names, strict=True))
+    assert again.edges == [(renamed[parent], renamed[child]) for parent, child in network.edges]
+    for name in network.names:
+        np.testing.assert_array_equal(again.tables[renamed[name]], padded(network, name))
+        assert again.levels[renamed[name]] == tuple(range(max(2, network.cardinality(name))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.lists(
+        st.text(st.characters(codec="utf-8"), min_size=1, max_size=6) | st.sampled_from(HOSTILE_NAMES),
+        min_size=1, max_size=5, unique=True,
+    ).filter(lambda names: all(name.strip() for name in names)),
+    levels=st.lists(
+        st.text(st.characters(codec="utf-8"), max_size=4) | st.integers() | st.booleans(),
+        min_size=1, max_size=4, unique_by=(str, lambda level: level),
+    ),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+@example(names=["<&>", '"', "ä ö", "\x00", "a\x7fb"], levels=["]]>", "&amp;", "<b/>", "\u2028"], seed=0)
+def test_any_names_and_levels_come_back(tmp_path_factory, names, levels, seed):
+    network = small_network(seed, names=names, levels=[tuple(levels)])
+    folder = tmp_path_factory.mktemp("formats")
+    for ending in NAMED:
+        network.export(folder / f"net.{ending}")
+        again = DiscretizedBayesNet.from_file(folder / f"net.{ending}")
+        assert again.names == network.names
+        assert [tuple(map(str, states)) for states in again.levels.values()] == [
+            tuple(map(str, states)) for states in network.levels.values()
+        ]
+        for name in names:
+            np.testing.assert_array_equal(again.tables[name], network.tables[name])
+
+
+def test_states_are_readable_and_bins_distinct(tmp_path):
+    network = DiscretizedBayesNet(
+        ["Größe in m", "sex"],
+        [("Größe in m", "sex")],
+        cut_points={"Größe in m": [-1e-7, 2.5, 2.50001]},
+        support={"Größe in m": (-1.0, 4.0)},
+        levels={"sex": ("weiblich", 'männlich "m"')},
+        tables={"Größe in m": [0.25] * 4, "sex": [[0.5, 0.5]] * 4},
+    )
+    xdsl = network.to_xdsl()
+    for state in (
+        "up_to_minus_1e_minus_07",
+        "from_minus_1e_minus_07_to_2_5",
+        "above_2_50001",
+        "mannlich__m_",
+    ):
+        assert f'<state id="{state}" />' in xdsl
+    assert "<name>Größe in m</name>" in xdsl
+    assert '<cpt id="Gro_e_in_m">' in xdsl
+    net = network.to_net()
+    assert 'states = ("up to -1e-07" "-1e-07 to 2.5" "2.5 to 2.50001" "above 2.50001");' in net
+    assert "state_values = (-1.0 -1e-07 2.5 2.50001 4.0);" in net
+    assert 'states = ("weiblich" "mannlich \'m\'");' in net
+    assert "<OUTCOME>2.5 to 2.50001</OUTCOME>" in network.to_xmlbif()
+    assert '<OUTCOME>männlich "m"</OUTCOME>' in network.to_xmlbif()
+
+
+def test_drawings_have_parents_above_children_and_no_overlap():
+    network = small_network(2, 12, max_parents=3)
+    boxes = _boxes(network.to_xdsl())
+    assert set(boxes) == set(network.names)
+    for parent, child in network.edges:
+        assert boxes[parent][3] < boxes[child][1]
+    for first in network.names:
+        for second in network.names:
+            a, b = boxes[first], boxes[second]
+            assert first == second or a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+    heights = dict(
+        zip(
+            network.names,
+            (line.split("(")[1].split()[1] for line in network.to_net().splitlines() if "position" in line),
+        )
+    )
+    for parent, child in network.edges:
+        assert int(heights[parent].rstrip(");")) > int(heights[child].rstrip(");"))
+
+
+def _boxes(text):
+    """Return the positions in XDSL text by node."""
+    lines = text.splitlines()
+    starts = [(index, line.split('"')[1]) for index, line in enumerate(lines) if "<node id=" in line]
+    return {
+        name: [int(end) for end in lines[index + 5].split(">")[1].split("<")[0].split()]
+        for index, name in starts
+    }
+
+
+XDSL = """<?xml version="1.0" encoding="ISO-8859-1"?>
+<smile version="1.0" id="n" numsamples="1000">
+ <nodes>
+  <cpt id="rain"><state id="yes" /><state id="no" /><probabilities>0.2 0.8</probabilities></cpt>
+  <deterministic id="wet"><state id="dry" /><state id="wet" /><parents>rain</parents>
+   <resultingstates>wet dry</resultingstates></deterministic>
+ </nodes>
+ <extensions><genie version="1.0"><node id="rain"><name>L\xe4rm</name></node></genie></extensions>
+</smile>"""
+OTHER_NET = """net { node_size = (80 40); HR_Zoom = "100"; }
+% a comment with { in it
+node B { states = ("x" "y" "z"); label = "a { b"; }
+discrete node A { states = (u v); }
+potential (A) { data = (0.25 0.75); }
+potential ( B | A ) { % rows
+  data = ((0.1 0.2 0.7) % A=u
+          (0.5 0.25 0.25)); }
+"""
+XMLBIF = """<?xml version="1.0"?>
+<!DOCTYPE BIF [ <!ELEMENT BIF ( NETWORK )*> <!ATTLIST VARIABLE TYPE (nature|decision|utility) "nature"> ]>
+<BIF VERSION="0.3"><NETWORK><NAME>n</NAME>
+<VARIABLE TYPE="nature"><NAME> b </NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME><OUTCOME>z</OUTCOME></VARIABLE>
+<VARIABLE><NAME>a</NAME><OUTCOME>u</OUTCOME><OUTCOME>v</OUTCOME><PROPERTY>position = (1, 2)</PROPERTY></VARIABLE>
+<DEFINITION><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>0.1 0.2 0.7
+ <!-- a=v --> 0.5 0.25 0.25</TABLE></DEFINITION>
+<DEFINITION><FOR>a</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>
+</NETWORK></BIF>"""
+UAI = "BAYES\n2\n3 2\n2\n2 1 0 # b\n1 1\n\n6\n .1 .2 .7\n .5 .25 .25\n2\n.25 .75\n"
+
+
+def test_files_of_other_programs_are_read(tmp_path):
+    (tmp_path / "a.xdsl").write_bytes(XDSL.encode("latin-1"))
+    network = DiscretizedBayesNet.from_file(tmp_path / "a.xdsl")
+    assert network.levels == {"rain": ("yes", "no"), "wet": ("dry", "wet")}
+    assert network.tables["wet"].tolist() == [[0, 1], [1, 0]]
+    for ending, text, names in (("net", OTHER_NET, "BA"), ("xml", XMLBIF, "ba"), ("uai", UAI, ("x0", "x1"))):
+        (tmp_path / f"a.{ending}").write_text(text)
+        network = DiscretizedBayesNet.from_file(tmp_path / f"a.{ending}")
+        assert network.names == tuple(names)
+        assert network.edges == [(names[1], names[0])]
+        assert network.tables[names[0]].tolist() == [[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]]
+        assert network.tables[names[1]].tolist() == [0.25, 0.75]
+
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE smile [ <!ENTITY a "aaaaaaaaaa"> <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"> ]>
+<smile><nodes>&b;</nodes></smile>"""
+LEAK = """<!DOCTYPE BIF [ <!ENTITY x SYSTEM "file:///etc/hostname"> ]><BIF><NETWORK><NAME>&x;</NAME></NETWORK></BIF>"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "words"),
+    [
+        ("xdsl", BOMB, ["line 2", "entity 'a'"]),
+        ("xml", LEAK, ["line 1", "entity 'x'"]),
+        ("xdsl", "<a>" * 200, ["wanted the root element smile, got 'a'"]),
+        ("xdsl", "<smile>" * 200, ["nested more than 100 deep"]),
+        ("xdsl", "<smile><nodes>", ["is not XML"]),
+        ("xdsl", "", ["is not XML"]),
+        ("xdsl", "<smile/>", ["no nodes"]),
+        ("xdsl", '<smile><nodes>\n<noisymax id="q"/></nodes></smile>', ["line 2", "node 'q'", "'noisymax'"]),
+        ("xdsl", '<smile><nodes><cpt id="q"/></nodes></smile>', ["'q' has no states"]),
+        ("xdsl", XDSL.replace("0.2 0.8", "0.2 0.7"), ["line 4", "'rain'", "does not sum to 1"]),
+        ("xdsl", XDSL.replace("0.2 0.8", "0.2 0.8 0"), ["line 4", "wanted 2 numbers", "got 3"]),
+        ("xdsl", XDSL.replace("0.2 0.8", "0.2 x"), ["line 4", "'rain'", "'x'"]),
+        ("xdsl", XDSL.replace("0.2 0.8", "nan 0.8"), ["does not sum to 1"]),
+        ("xdsl", XDSL.replace("0.2 0.8", "-0.2 1.2"), ["negative"]),
+        ("xdsl", XDSL.replace(">rain</parents>", ">snow</parents>"), ["line 5", "unknown parent 'snow'"]),
+        ("xdsl", XDSL.replace('id="wet">', 'id="rain">', 1), ["line 5", "duplicate node"]),
+        ("xdsl", XDSL.replace("wet dry", "wet damp"), ["'wet'", "does not sum to 1"]),
+        ("xml", XMLBIF.replace('"nature">', '"' + "n" * 300 + '">', 1),
+         ["default of more than 200"]),
+        ("xml", XMLBIF.replace("<GIVEN>a", "<GIVEN>c"), ["line 6", "unknown parent 'c'"]),
+        ("xml", XMLBIF.replace("<FOR>a", "<FOR>c"), ["line 8", "unknown variable 'c'"]),
+        ("xml", XMLBIF.replace("<FOR>a", "<FOR>b"), ["line 8", "two definitions"]),
+        ("xml", XMLBIF.replace('TYPE="nature"', 'TYPE="utility"', 1), ["line 4", "'utility'"]),
+        ("xml", XMLBIF.replace("0.5 0.25 0.25", "0.5 0.5"), ["line 6", "wanted 6 numbers for states of [2, 3], got 5"]),
+        ("net", "", ["empty"]),
+        ("net", "hello", ["line 1", "wanted net, node or potential"]),
+        ("net", OTHER_NET.replace("discrete node", "continuous node"), ["line 4", "continuous"]),
+        ("net", OTHER_NET.replace("node B", "utility B"), ["line 3", "'B'", "'utility'"]),
+        ("net", OTHER_NET.replace("(0.25 0.75)", "(0.25 0.7 0.05)"), ["line 5", "'A'", "wanted 2 numbers", "got 3"]),
+        ("net", OTHER_NET.replace("(0.25 0.75)", "normal (0, 1)"), ["line 5", "'A'"]),
+        ("net", OTHER_NET.replace("| A", "| C"), ["line 8", "unknown node 'C'"]),
+        ("net", OTHER_NET.replace("potential (A)", "potential (B)"), ["'B' has two potentials"]),
+        ("net", OTHER_NET.replace("( B | A )", "( B A )"), ["one node, got 2"]),
+        ("net", OTHER_NET[: OTHER_NET.index("0.5 0.25")], ["end of the text"]),
+        ("uai", UAI.replace("BAYES", "MARKOV"), ["wanted BAYES, got 'MARKOV'"]),
+        ("uai", UAI.replace("6\n", "5\n", 1), ["x0", "wanted 6 numbers", "got 5"]),
+        ("uai", UAI.replace("\n.25 .75", "\n.25"), ["ends early"]),
+        ("uai", UAI.replace("2 1 0", "2 7 0"), ["function 0", "from 0 to 1, got '7'"]),
+        ("uai", UAI + "1", ["end of the file"]),
+        ("uai", "BAYES\n" + "9" * 5000, ["number of variables must be an integer"]),
+    ],
+)  # fmt: skip
+def test_malformed_and_hostile_files_are_refused_in_one_line(tmp_path, ending, text, words):
+    path = tmp_path / f"bad.{ending}"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(GomeaBnError) as caught:
+        DiscretizedBayesNet.from_file(path)
+    for word in (f"bad.{ending}'", *words):
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def many_parents(n):
+    """Return files with a variable whose table would have 2**n rows, by ending."""
+    names = [f"v{i}" for i in range(n)]
+    parents = " ".join(names)
+    node = '<cpt id="{}"><state id="a"/><state id="b"/>{}<probabilities>0.5 0.5</probabilities></cpt>'
+    variable = "<VARIABLE><NAME>{}</NAME><OUTCOME>a</OUTCOME><OUTCOME>b</OUTCOME></VARIABLE>"
+    given = "".join(f"<GIVEN>{name}</GIVEN>" for name in names)
+    define = "<DEFINITION><FOR>{}</FOR>{}<TABLE>0.5 0.5</TABLE></DEFINITION>"
+    bif = "variable {} {{ type discrete [ 2 ] {{ a, b }}; }}\n"
+    return {
+        "xdsl": "<smile><nodes>"
+        + "".join(node.format(name, "") for name in names)
+        + node.format("w", f"<parents>{parents}</parents>")
+        + "</nodes></smile>",
+        "xml": "<BIF><NETWORK>"
+        + "".join(variable.format(name) for name in [*names, "w"])
+        + "".join(define.format(name, "") for name in names)
+        + define.format("w", given)
+        + "</NETWORK></BIF>",
+        "net": "net {}\n"
+        + "".join(f"node {name} {{ states = (a b); }}\n" for name in [*names, "w"])
+        + "".join(f"potential ({name}) {{ data = (.5 .5); }}\n" for name in names)
+        + f"potential (w | {parents}) {{ data = (.5 .5); }}",
+        "uai": f"BAYES\n{n + 1}\n{'2 ' * (n + 1)}\n{n + 1}\n"
+        + "".join(f"1 {i}\n" for i in range(n))
+        + f"{n + 1} {' '.join(map(str, range(n + 1)))}\n"
+        + "2 .5 .5\n" * (n + 1),
+        "bif": "".join(bif.format(name) for name in [*names, "w"])
+        + "".join(f"probability ( {name} ) {{ table .5, .5; }}\n" for name in names)
+        + f"probability ( w | {', '.join(names)} ) {{ default .5, .5; }}",
+    }
+
+
+@pytest.mark.parametrize("n", [30, 70])
+@pytest.mark.parametrize("ending", ["xdsl", "xml", "net", "uai", "bif"])
+def test_tables_that_a_file_cannot_hold_are_refused_before_they_are_made(tmp_path, monkeypatch, ending, n):
+    path = tmp_path / f"large.{ending}"
+    path.write_text(many_parents(n)[ending])
+    allocated = []
+    full = np.full
+
+    def noted(shape, *rest):
+        allocated.append(np.prod(shape))
+        return full(shape, *rest)
+
+    monkeypatch.setattr(np, "full", noted)
+    with pytest.raises(
+        GomeaBnError, match=rf"large\.{ending}': .*({n} parents|wanted {2 ** (n + 1):,} numbers)"
+    ):
+        DiscretizedBayesNet.from_file(path)
+    assert max(allocated, default=0) <= 2
+
+
+def test_a_table_with_a_default_row_may_be_larger_than_the_file(tmp_path):
+    (tmp_path / "a.bif").write_text(many_parents(12)["bif"])
+    assert DiscretizedBayesNet.from_file(tmp_path / "a.bif").tables["w"].shape == (2,) * 13
+
+
+def test_the_ending_decides_the_format(tmp_path):
+    network = small_network(1)
+    assert {name: format_of(f"A.{form.endings[0].upper()}") for name, form in FORMATS.items()} == {
+        name: name for name in FORMATS
+    }
+    assert format_of("a.net.gz") is None
+    assert format_of("a.net.gz", compressed=True) == "net"
+    assert format_of("net") is None
+    network.export(tmp_path / "plain", "xdsl")
+    assert DiscretizedBayesNet.from_file(tmp_path / "plain", "xdsl").names == network.names
+    for name, form in FORMATS.items():
+        network.export(tmp_path / f"b.{form.endings[0]}")
+        assert (tmp_path / f"b.{form.endings[0]}").read_text() == getattr(network, f"to_{name}")()
+    with pytest.raises(GomeaBnError, match=r"must end in one of \.json, \.bif, \.dot, \.xdsl"):
+        network.export(tmp_path / "b.pickle")
+    with pytest.raises(GomeaBnError, match="format must be"):
+        network.export(tmp_path / "b.net", "pickle")
+    with pytest.raises(GomeaBnError, match="format must be"):
+        DiscretizedBayesNet.from_file(tmp_path / "b.dot")

@@ -1,0 +1,266 @@
+"""Sums of smooth curves: the score against multivariate t distributions, the basis, ties, and limits."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.stats import multivariate_t, norm, rankdata
+
+from gomea_bn.problems.cuts.policies import policy_library
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.kernels.curves import CurveData
+from gomea_bn.problems.scoring import curves as curves_module
+from gomea_bn.problems.scoring.curve_functions import LevelFunctions, SmoothFunctions
+from gomea_bn.problems.scoring.curves import curve_data, normal_scores
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+
+Values = NDArray[np.float64]
+METHOD = scoring_method("density-bd")
+
+
+def continuous(name: str, values: Values) -> ScoredVariable:
+    return ScoredVariable(name, values, 0, policy_library(values, "equal-frequency", 4), fit_shape(values))
+
+
+def some_variables(n_rows: int = 60, seed: int = 0) -> list[ScoredVariable]:
+    """A chain of three columns, the second with ties, and a discrete column with a level that does not occur."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n_rows)
+    b = np.round(np.sin(a) + 0.3 * rng.normal(size=n_rows), 1)
+    level = (rng.random(n_rows) < 0.4).astype(np.int32) * 2
+    c = np.exp(b + 0.5 * level + 0.2 * rng.normal(size=n_rows))
+    return [
+        continuous("a", a),
+        continuous("b", b),
+        continuous("c", c),
+        ScoredVariable("level", level, 3),
+    ]
+
+
+def scorer_of(variables: list[ScoredVariable]) -> FamilyScorer:
+    rule = score_rule(METHOD, len(variables[0].values), n_variables=len(variables))
+    return FamilyScorer(variables, METHOD, rule, curves=curve_data(variables))
+
+
+def family(child: int, *parents: int) -> Family:
+    return Family((child, 0), tuple((parent, 0) for parent in parents))
+
+
+def design_of(variables: list[ScoredVariable], v: int) -> Values:
+    variable = variables[v]
+    n_rows = len(variable.values)
+    if variable.n_levels:
+        codes = np.asarray(variable.values, np.int32)
+        return LevelFunctions(codes, variable.n_levels).of_rows(0, n_rows)
+    scores, _ = normal_scores(np.asarray(variable.values, np.float64))
+    return SmoothFunctions(scores, 9).of_rows(0, n_rows)
+
+
+def log_t_ratio(target: Values, design: Values, precisions: Values, unexplained: float) -> float:
+    """Return the log ratio of marginal likelihoods with and without a design, by multivariate t distributions.
+
+    An improper prior of the intercept leaves the n - 1 contrasts that are orthogonal to a constant.
+    """
+    n = len(target)
+    contrasts = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, : n - 1]]))[0][:, 1:]
+    y, x = contrasts.T @ target, contrasts.T @ design
+    covariance = unexplained * (np.eye(n - 1) + (x / precisions) @ x.T)
+    with_design = multivariate_t.logpdf(y, np.zeros(n - 1), covariance, df=1)
+    return float(with_design - multivariate_t.logpdf(y, np.zeros(n - 1), unexplained * np.eye(n - 1), df=1))
+
+
+@pytest.mark.parametrize("parents", [(0,), (3,), (0, 1), (1, 3), (0, 1, 3)])
+def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int, ...]) -> None:
+    variables = some_variables()
+    data = curve_data(variables)
+    design = np.column_stack([design_of(variables, v) for v in parents])
+    columns = np.concatenate([np.arange(data.first[v], data.first[v + 1]) for v in parents])
+    values = np.asarray(variables[2].values, np.float64)
+    targets = [normal_scores(values)[0], values]
+    expected = []
+    for t, target in enumerate(targets):
+        standardised = (target - target.mean()) / target.std()
+        for precisions in data.precisions[:, columns]:
+            used = np.isfinite(precisions)
+            ratio = log_t_ratio(
+                standardised, design[:, used], precisions[used], float(data.unexplained[2, t])
+            )
+            expected.append(data.alone[2, t] + ratio)
+    scorer = scorer_of(variables)
+    # the first policy has one cut
+    own_cost = scorer.rule.edge_cost * len(parents) + METHOD.cut_cost * np.log(59)
+    assert max(expected) - own_cost > scorer.table_scores([family(2, *parents)])[0]
+    found = scorer.score([family(2, *parents)])[0]
+    assert found == pytest.approx(max(expected) - own_cost, abs=1e-7)
+
+
+def test_columns_without_parents_have_tables_and_cuts_are_charged_under_curves_too() -> None:
+    variables = some_variables()
+    scorer = scorer_of(variables)
+    alone = [Family((v, k)) for v in range(3) for k in range(3)]
+    np.testing.assert_array_equal(scorer.score(alone), scorer.table_scores(alone))
+    scores = scorer.score([Family((2, k), ((1, 0), (3, 0))) for k in range(3)])
+    np.testing.assert_allclose(np.diff(scores), -METHOD.cut_cost * np.log(59))
+
+
+def test_the_better_of_table_and_curves_counts_in_any_order_with_and_without_a_cache() -> None:
+    variables = some_variables()
+    scorer = scorer_of(variables)
+    plain = FamilyScorer(variables, METHOD, scorer.rule)
+    pairs = [(child, *sorted({0, 1, 2, 3} - {child, other})) for child, other in permutations(range(4), 2)]
+    families = [family(child, *parents) for child, a, b in pairs for parents in ((a, b), (b, a))]
+    uncached = scorer.score(families, use_cache=False)
+    np.testing.assert_array_equal(scorer.score(families), uncached)
+    np.testing.assert_array_equal(scorer.score(families), uncached)
+    np.testing.assert_array_equal(uncached[::2], uncached[1::2])
+    tables = plain.score(families)
+    np.testing.assert_array_equal(scorer.table_scores(families), tables)
+    assert (uncached >= tables).all()
+    assert (uncached > tables).any()
+    of_levels = [f.child[0] == 3 for f in families]
+    np.testing.assert_array_equal(uncached[of_levels], tables[of_levels])
+
+
+def test_policies_of_parents_have_no_influence_on_curves() -> None:
+    variables = some_variables()
+    scorer = scorer_of(variables)
+    several = [Family((2, 2), ((1, parent), (3, 0))) for parent in (0, 1, 2)]
+    scores = scorer.score(several)
+    assert np.ptp(scorer.table_scores(several)) > 1
+    assert (scores > scorer.table_scores(several)).all()
+    np.testing.assert_array_equal(scores, scores[0])
+
+
+def test_functions_are_a_line_and_orthonormal_curves_of_increasing_roughness() -> None:
+    scores = normal_scores(np.random.default_rng(1).normal(size=200))[0]
+    functions = SmoothFunctions(scores, 9)
+    rows = functions.of_rows(0, 200)
+    assert rows.shape == (200, 9)
+    np.testing.assert_allclose(rows.T @ rows / 200, np.eye(9), atol=1e-8)
+    np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-8)
+    assert abs(np.corrcoef(rows[:, 0], scores)[0, 1]) == pytest.approx(1)
+    assert functions.roughness[0] == 0
+    assert functions.roughness[1] == 1
+    assert (np.diff(functions.roughness) > 0).all()
+    # the integrals of squared second derivatives, by a spline through the values
+    order = np.argsort(scores)
+    integrals = []
+    for k in range(1, 6):
+        second = CubicSpline(scores[order], rows[order, k]).derivative(2)
+        grid = np.linspace(scores.min(), scores.max(), 20_001)
+        integrals.append(np.mean(second(grid) ** 2))
+    np.testing.assert_allclose(np.array(integrals) / integrals[0], functions.roughness[1:6], rtol=0.02)
+
+
+@given(st.lists(st.integers(0, 5), min_size=3, max_size=40).filter(lambda values: len(set(values)) > 1))
+def test_normal_scores_are_quantiles_of_mean_ranks(values: list[int]) -> None:
+    array = np.array(values, np.float64)
+    scores, widths = normal_scores(array)
+    n = len(values)
+    np.testing.assert_allclose(scores, norm.ppf(rankdata(array) / (n + 1)), atol=1e-12)
+    for value in set(values):
+        low, high = np.sum(array < value), np.sum(array <= value)
+        expected = norm.ppf((high + 0.5) / (n + 1)) - norm.ppf((low + 0.5) / (n + 1))
+        np.testing.assert_allclose(widths[array == value], expected, atol=1e-12)
+
+
+def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> None:
+    variables = some_variables()
+
+    def data(transform: np.ufunc) -> CurveData:
+        changed = [
+            v if v.n_levels else continuous(v.name, np.asarray(transform(v.values), np.float64))
+            for v in variables
+        ]
+        for v in changed:
+            if v.shape is not None:
+                object.__setattr__(v.shape, "may_be_uniform", False)
+        return curve_data(changed)
+
+    plain, exponential = data(np.positive), data(np.exp)
+    for part in ("products", "with_targets", "squares", "unexplained", "alone"):
+        np.testing.assert_array_equal(getattr(plain, part), getattr(exponential, part))
+    assert np.isneginf(plain.alone[:, 1]).all()
+
+
+@given(scale=st.floats(1e-6, 1e6), shift=st.floats(-10, 10))
+def test_scores_are_invariant_under_affine_changes(scale: float, shift: float) -> None:
+    variables = some_variables()
+    changed = [
+        v if v.n_levels else continuous(v.name, (np.asarray(v.values, np.float64) + shift) * scale)
+        for v in variables
+    ]
+    families = [family(2, 0), family(2, 1, 3), family(0, 1)]
+    before, after = scorer_of(variables).score(families), scorer_of(changed).score(families)
+    # fitted shapes may differ by hundredths of a nat
+    np.testing.assert_allclose(after, before, atol=0.02)
+
+
+@pytest.mark.parametrize("n_values", [3, 6, 20])
+def test_a_copy_of_repeated_values_gains_no_more_than_their_probabilities(n_values: int) -> None:
+    rng = np.random.default_rng(n_values)
+    values = rng.integers(0, n_values, 600).astype(np.float64)
+    original = continuous("x", values)
+    assert original.shape is not None
+    variables = [original, continuous("copy", values), continuous("noise", rng.normal(size=600))]
+    data = curve_data(variables)
+    shares = np.bincount(values.astype(np.int64)) / 600
+    most = -600 * float(shares[shares > 0] @ np.log(shares[shares > 0]))
+    if len(original.shape.shape.point_values):
+        assert np.isneginf(data.alone[:2]).all()
+        return
+    gains = scorer_of(variables).score([family(1, 0)])[0] - scorer_of(variables).score([family(1)])[0]
+    assert 0 < gains < most + 1
+
+
+def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    zero = np.where(rng.random(300) < 0.5, 0.0, x)
+    variables = [continuous("x", x), continuous("zero", zero)]
+    assert variables[1].shape is not None
+    assert len(variables[1].shape.shape.point_values)
+    data = curve_data(variables)
+    assert np.isneginf(data.alone[1]).all()
+    assert np.isfinite(data.alone[0, 0])
+    assert data.first.tolist() == [0, 9, 18]
+
+
+def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = some_variables()
+    assert np.diff(curve_data(variables).first).tolist() == [9, 9, 9, 2]
+    monkeypatch.setattr(curves_module, "_MOST_PRODUCTS", 60 * 12.0**2)
+    few = curve_data(variables)
+    assert np.diff(few.first).tolist() == [3, 3, 3, 2]
+    monkeypatch.setattr(curves_module, "_MOST_PRODUCTS", 60 * 5.0**2)
+    assert not len(curve_data(variables).products)
+
+
+def test_blocks_of_rows_give_the_same_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = some_variables()
+    whole = curve_data(variables)
+    monkeypatch.setattr(curves_module, "_BLOCK_ROWS", 7)
+    parts = curve_data(variables)
+    np.testing.assert_allclose(parts.products, whole.products, atol=1e-10)
+    np.testing.assert_allclose(parts.with_targets, whole.with_targets, atol=1e-10)
+
+
+def test_a_family_with_too_many_functions_follows_lines_or_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 80))
+    sum_of_both = 3 * y + 0.7 * x**2 + 0.1 * rng.normal(size=80)
+    variables = [continuous("x", x), continuous("y", y), continuous("sum", sum_of_both)]
+    both = scorer_of(variables).score([family(2, 0, 1)])[0]
+    monkeypatch.setattr(curves_module, "MOST_FUNCTIONS", 17)
+    lines = scorer_of(variables).score([family(2, 0, 1)])[0]
+    monkeypatch.setattr(curves_module, "MOST_FUNCTIONS", 1)
+    table = scorer_of(variables).score([family(2, 0, 1)])[0]
+    assert both > lines > table == scorer_of(variables).table_scores([family(2, 0, 1)])[0]
