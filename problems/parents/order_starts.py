@@ -24,9 +24,9 @@ DEPTHS = (0, 1, 2, 4, 8, 1_000)
 _MOST_STARTS = 6
 # graphs with the best score after which no further search begins
 _MOST_EQUAL = 3
-# kicks without a gain of every graph, and then of how many best ones
-_IDLE_KICKS = 50
-_ROUNDS_OF_BEST = ((3, 100), (1, 400))
+# quick kicks without a gain of every graph, and thorough ones of the best graphs: number of graphs, kicks of each
+_QUICK_KICKS = 100
+_THOROUGH_KICKS = ((3, 50), (1, 400))
 # part of the order that a reversed segment has at least
 _SHORTEST_SEGMENT = 10
 # times that pairs are added around the best graph
@@ -63,14 +63,17 @@ class OrderStarts:
         first : sequence of tuple of int
             Parents of every variable; they are in its library.
         """
-        graphs = [self._kicked(first, _IDLE_KICKS)]
+        graphs = [self._kicked(first)]
         for start in range(_MOST_STARTS):
             if self.stop[0] or self._is_settled(graphs):
                 break
             best = max(graphs, key=self.libraries.score)
-            graphs.append(self._kicked(self._further_graph(start, best), _IDLE_KICKS))
-        for n_kept, most_idle in _ROUNDS_OF_BEST:
-            graphs = [self._kicked(graph, most_idle) for graph in self._best_distinct(graphs)[:n_kept]]
+            graphs.append(self._kicked(self._further_graph(start, best)))
+        for n_kept, most_idle in _THOROUGH_KICKS:
+            graphs = [
+                self._kicked(graph, most_idle, is_thorough=True)
+                for graph in self._best_distinct(graphs)[:n_kept]
+            ]
         return self._with_missing_pairs(max(graphs, key=self.libraries.score))
 
     def _is_settled(self, graphs: Sequence[Sequence[Parents]]) -> bool:
@@ -123,9 +126,13 @@ class OrderStarts:
             libraries.enter(v, parents)
         return sets
 
-    def _kicked(self, sets: Sequence[Parents], most_idle: int) -> list[Parents]:
+    def _kicked(
+        self, sets: Sequence[Parents], most_idle: int = _QUICK_KICKS, *, is_thorough: bool = False
+    ) -> list[Parents]:
         order = random_order(sets, self.generator)
-        return self.libraries.kicked(order, self.generator, self.stop, DEPTHS, most_idle)
+        return self.libraries.kicked(
+            order, self.generator, self.stop, DEPTHS, most_idle, is_thorough=is_thorough
+        )
 
     def _with_missing_pairs(self, sets: Sequence[Parents]) -> Sequence[Parents]:
         """Return a graph after pairs around it were added, and it was improved with them, while that gains."""
@@ -135,7 +142,7 @@ class OrderStarts:
                 break
             order = random_order(sets, self.generator)
             larger = libraries.improved(order, self.generator, self.stop, DEPTHS)
-            larger = self._kicked(larger, _IDLE_KICKS)
+            larger = self._kicked(larger)
             if not is_gain(libraries.score(larger) - libraries.score(sets), libraries.score(sets)):
                 break
             sets = larger

@@ -355,6 +355,8 @@ class ParentLibraries:
         stop: NDArray[np.uint8],
         depths: Sequence[int],
         most_idle: int,
+        *,
+        is_thorough: bool = True,
     ) -> list[Parents]:
         """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`.
 
@@ -362,10 +364,11 @@ class ParentLibraries:
         ----------
         order, generator, stop, depths
             As of `improved`.
-        most_idle : int
+        most_idle, is_thorough
             As of `ChainSearch.kicked`.
         """
-        work = self.chain_search(depths, stop).kicked(self._new_work(order, stop), generator, most_idle)
+        search = self.chain_search(depths, stop)
+        work = search.kicked(self._new_work(order, stop), generator, most_idle, is_thorough=is_thorough)
         self.n_scans += int(work.n_scans[0])
         return self.climbed(work.order, generator, stop)
 

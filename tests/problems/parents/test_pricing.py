@@ -28,7 +28,7 @@ from gomea_bn.problems.parents.chain_search import ChainSearch
 from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.parents.order_starts import OrderStarts
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.parents.variable_orders import Parents, chain
+from gomea_bn.problems.parents.variable_orders import Parents, arcs_of, chain
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 NEVER = np.zeros(1, np.uint8)
@@ -199,7 +199,15 @@ def halves_problem():
     return make_problem([ScoredVariable(f"v{i}", c.astype(np.int32), 4) for i, c in enumerate(columns)])
 
 
-@pytest.mark.parametrize("moves", [ChainSearch.improved, partial(ChainSearch.kicked, most_idle=9)])
+@pytest.mark.parametrize(
+    "moves",
+    [
+        ChainSearch.improved,
+        partial(ChainSearch.kicked, most_idle=9),
+        partial(ChainSearch.kicked, most_idle=9, is_thorough=False),
+    ],
+    ids=["improved", "kicked", "kicked quickly"],
+)
 def test_moves_of_chains_raise_the_score_of_an_order(moves):
     problem, rng = halves_problem(), np.random.default_rng(3)
     libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
@@ -395,6 +403,41 @@ def test_searches_from_several_orders_end_at_the_best_of_them():
     assert libraries.score(sets) == pytest.approx(best)
     stopped = OrderStarts(libraries, rng, np.ones(1, np.uint8))
     assert list(stopped.improved(sets)) == list(sets)
+
+
+def test_searches_add_the_pairs_that_their_best_graph_lacks():
+    problem = halves_problem()
+    pairs = np.zeros((6, 6), np.bool_)
+    pairs[0, 2] = pairs[2, 0] = True
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, pairs)
+    nothing: list[Parents] = [()] * 6
+    sets = OrderStarts(libraries, np.random.default_rng(3), NEVER).improved(nothing)
+    assert {frozenset({0, 2}), frozenset({1, 2})} <= {frozenset(arc) for arc in arcs_of(sets)}
+
+
+def test_reversed_segments_leave_required_parents_in_front_of_their_children():
+    frame = discrete_frame(2, 9, 300)
+    names = list(frame.columns)
+    knowledge = ExpertKnowledge(required_edges=[(names[k], names[k + 1]) for k in range(0, 8, 2)])
+    problem = problem_of(frame, knowledge=knowledge)
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    starts = OrderStarts(libraries, np.random.default_rng(3), NEVER)
+    required = [tuple(parents) for parents in libraries.required]
+    orders = [starts._with_reversed_segment(required).tolist() for _ in range(20)]
+    for order in orders:
+        assert sorted(order) == list(range(9))
+        assert all(order.index(k) < order.index(k + 1) for k in range(0, 8, 2))
+    assert len(set(map(tuple, orders))) > 10
+
+
+def test_equally_good_graphs_are_kept_once():
+    problem = halves_problem()
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    starts = OrderStarts(libraries, np.random.default_rng(3), NEVER)
+    libraries.enter(2, (0, 1))
+    good: list[Parents] = [(), (), (0, 1), (), (), ()]
+    nothing: list[Parents] = [()] * 6
+    assert starts._best_distinct([nothing, good, good, nothing]) == [good, nothing]
 
 
 def test_searches_end_once_three_graphs_are_equally_good():
