@@ -21,12 +21,15 @@ DEPTHS = (0, 1, 2, 4, 8, 1_000)
 """Generations of ancestors that chains of variables change with a variable; the last number stands for all of them."""
 
 # searches from further orders; the first of them begins at a greedy graph
-_MOST_STARTS = 6
+_MOST_STARTS = 9
+# searches after which the best graph gets thorough kicks
+_STARTS_OF_ROUND = 3
 # graphs with the best score after which no further search begins
 _MOST_EQUAL = 3
-# quick kicks without a gain of every graph, and thorough ones of the best graphs: number of graphs, kicks of each
+# kicks without a gain: quick ones of every graph, thorough ones of the best graph of a round, and of all rounds
 _QUICK_KICKS = 100
-_THOROUGH_KICKS = ((3, 50), (1, 400))
+_THOROUGH_KICKS = 50
+_LAST_KICKS = 400
 # part of the order that a reversed segment has at least
 _SHORTEST_SEGMENT = 10
 # times that pairs are added around the best graph
@@ -55,41 +58,29 @@ class OrderStarts:
     def improved(self, first: Sequence[Parents]) -> Sequence[Parents]:
         """Return the best graph of searches from a graph and from other orders.
 
-        Every search gets few kicks, and the best graphs get more in rounds of fewer and fewer graphs. Pairs that the
-        best graph lacks are then added, as long as this gains.
+        Every search gets quick kicks, and the best graph gets thorough ones after every few searches, and more at the
+        end. Pairs that it lacks are then added, as long as this gains.
 
         Parameters
         ----------
         first : sequence of tuple of int
             Parents of every variable; they are in its library.
         """
+        # best score first
         graphs = [self._kicked(first)]
         for start in range(_MOST_STARTS):
             if self.stop[0] or self._is_settled(graphs):
                 break
-            best = max(graphs, key=self.libraries.score)
-            graphs.append(self._kicked(self._further_graph(start, best)))
-        for n_kept, most_idle in _THOROUGH_KICKS:
-            graphs = [
-                self._kicked(graph, most_idle, is_thorough=True)
-                for graph in self._best_distinct(graphs)[:n_kept]
-            ]
-        return self._with_missing_pairs(max(graphs, key=self.libraries.score))
+            graphs.append(self._kicked(self._further_graph(start, graphs[0])))
+            graphs.sort(key=self.libraries.score, reverse=True)
+            if start % _STARTS_OF_ROUND == 0:
+                graphs[0] = self._kicked(graphs[0], _THOROUGH_KICKS, is_thorough=True)
+        return self._with_missing_pairs(self._kicked(graphs[0], _LAST_KICKS, is_thorough=True))
 
     def _is_settled(self, graphs: Sequence[Sequence[Parents]]) -> bool:
-        """Return whether as many graphs as needed have the best score."""
-        scores = [self.libraries.score(graph) for graph in graphs]
-        best = max(scores)
-        return sum(not is_gain(best - score, best) for score in scores) >= _MOST_EQUAL
-
-    def _best_distinct(self, graphs: Sequence[Sequence[Parents]]) -> list[Sequence[Parents]]:
-        """Return graphs, best score first, one of each score."""
-        score = self.libraries.score
-        best: list[Sequence[Parents]] = []
-        for graph in sorted(graphs, key=score, reverse=True):
-            if not best or is_gain(score(best[-1]) - score(graph), score(graph)):
-                best.append(graph)
-        return best
+        """Return whether as many graphs as needed have the score of the first, the best one."""
+        best, *scores = [self.libraries.score(graph) for graph in graphs]
+        return 1 + sum(not is_gain(best - score, best) for score in scores) >= _MOST_EQUAL
 
     def _further_graph(self, start: int, best: Sequence[Parents]) -> Sequence[Parents]:
         """Return the graph at which a local search without kicks ends, from an order that suits its number.
