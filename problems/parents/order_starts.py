@@ -26,7 +26,9 @@ _MOST_STARTS = 9
 _STARTS_OF_ROUND = 3
 # graphs with the best score after which no further search begins
 _MOST_EQUAL = 3
-# kicks without a gain: quick ones of every graph, thorough ones of the best graph of a round, and of all rounds
+# graphs that get thorough kicks at the end
+_MOST_KICKED = 3
+# kicks without a gain: quick ones of every graph, thorough ones of good graphs, and of the best one
 _QUICK_KICKS = 100
 _THOROUGH_KICKS = 50
 _LAST_KICKS = 400
@@ -58,8 +60,8 @@ class OrderStarts:
     def improved(self, first: Sequence[Parents]) -> Sequence[Parents]:
         """Return the best graph of searches from a graph and from other orders.
 
-        Every search gets quick kicks, and the best graph gets thorough ones after every few searches, and more at the
-        end. Pairs that it lacks are then added, as long as this gains.
+        Every search gets quick kicks. The best graph gets thorough ones after every few searches, and so do the best
+        few graphs at the end. Pairs that the best one lacks are then added, as long as this gains.
 
         Parameters
         ----------
@@ -75,7 +77,10 @@ class OrderStarts:
             graphs.sort(key=self.libraries.score, reverse=True)
             if start % _STARTS_OF_ROUND == 0:
                 graphs[0] = self._kicked(graphs[0], _THOROUGH_KICKS, is_thorough=True)
-        return self._with_missing_pairs(self._kicked(graphs[0], _LAST_KICKS, is_thorough=True))
+        for k, graph in enumerate(graphs[:_MOST_KICKED]):
+            graphs[k] = self._kicked(graph, _THOROUGH_KICKS, is_thorough=True)
+        best = max(graphs, key=self.libraries.score)
+        return self._with_missing_pairs(self._kicked(best, _LAST_KICKS, is_thorough=True))
 
     def _is_settled(self, graphs: Sequence[Sequence[Parents]]) -> bool:
         """Return whether as many graphs as needed have the score of the first, the best one."""
