@@ -374,9 +374,7 @@ class ParentLibraries:
 
     def chain_search(self, depths: Sequence[int], stop: NDArray[np.uint8]) -> ChainSearch:
         """Return the search by moves of chains for the present libraries; parameters as of `improved`."""
-        table = self.table()
-        ranked = [[library.sets[k] for k in library.ranks.tolist()] for library in self._libraries]
-        return ChainSearch(table, ranked, depths, lambda: self._is_stopped(stop))
+        return ChainSearch(self.table(), depths, lambda: self._is_stopped(stop))
 
     def _new_work(self, order: NDArray[np.int64], stop: NDArray[np.uint8]) -> OrderWork:
         """Return work space that begins with an order."""
@@ -387,6 +385,7 @@ class ParentLibraries:
             is_changed=np.zeros(len(order), np.uint8),
             previous=np.zeros(len(order), np.int64),
             before=np.zeros(self._words, np.uint64),
+            reached=np.zeros(self._words, np.uint64),
             stop=stop,
             n_scans=np.zeros(1, np.int64),
         )
