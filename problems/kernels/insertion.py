@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = ["OrderWork", "ParentSetTable", "choose_sets", "reinsert_all"]
+__all__ = ["OrderWork", "ParentSetTable", "choose_sets", "move_chain", "reinsert_all", "reinsert_changed"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -29,7 +29,10 @@ class OrderWork(NamedTuple):
     order: NDArray[np.int64]  # (N,) variables
     chosen: NDArray[np.int64]  # (N,) best set of every variable without variables that come later
     visits: NDArray[np.int64]  # (N,)
+    is_changed: NDArray[np.uint8]  # (N,) 1 for variables that `reinsert_changed` has still to visit
+    previous: NDArray[np.int64]  # (N,) what `chosen` was before a move
     before: NDArray[np.uint64]  # (W,)
+    reached: NDArray[np.uint64]  # (W,) variables that `move_chain` has visited
     stop: NDArray[np.uint8]  # (1,) raised from outside to interrupt
     n_scans: NDArray[np.int64]  # (1,) counts the searches for a set
 
@@ -170,3 +173,133 @@ def reinsert_all(
             _move(work.order, position, target)
             _choose_between(table, work, min(position, target), max(position, target))
     return n_gains
+
+
+@kernel
+def reinsert_changed(
+    table: ParentSetTable, work: OrderWork, least_gain: float, generator: np.random.Generator
+) -> int:
+    """Move the variables of ``work.is_changed``, and those whose sets change by that, to better positions.
+
+    Other variables stay until one of the sets in front of them changes, so that this takes a small part of the time of
+    `reinsert_all` and may miss moves. Ends when no variable is marked; only moves that gain more than `least_gain` are
+    made. ``work.order`` and ``work.chosen`` follow. Returns the number of moves.
+    """
+    n = work.order.shape[0]
+    n_gains = 0
+    for k in range(n):
+        work.visits[k] = k
+    gained = True
+    while gained:
+        gained = False
+        shuffle(generator, work.visits)
+        for v in work.visits:
+            if work.is_changed[v] == 0:
+                continue
+            if work.stop[0] != 0:
+                return n_gains
+            work.is_changed[v] = 0
+            position = 0
+            while work.order[position] != v:
+                position += 1
+            target, gain = _best_position(table, work, position, least_gain, generator)
+            if gain <= least_gain:
+                continue
+            gained = True
+            n_gains += 1
+            first, last = min(position, target), max(position, target)
+            _move(work.order, position, target)
+            for u in range(n):
+                work.previous[u] = work.chosen[u]
+            _choose_between(table, work, first, last)
+            for u in range(n):
+                if u == v or work.chosen[u] != work.previous[u]:
+                    work.is_changed[u] = 1
+    return n_gains
+
+
+@kernel
+def _lowest_outside(words: NDArray[np.uint64], others: NDArray[np.uint64]) -> int:
+    """Return the lowest variable of a set that is outside another set, -1 without one."""
+    for w in range(words.shape[0]):
+        rest = words[w] & ~others[w]
+        if rest != ZERO:
+            bit = 0
+            while (rest >> np.uint64(bit)) & ONE == ZERO:
+                bit += 1
+            return 64 * w + bit
+    return -1
+
+
+@kernel
+def _first_apart(table: ParentSetTable, first: int, last: int, others: NDArray[np.uint64]) -> int:
+    """Return the first of the sets `first` to `last` (exclusive) without a variable of `others`, -1 without one."""
+    for k in range(first, last):
+        is_apart = True
+        for w in range(others.shape[0]):
+            if table.members[k, w] & others[w] != ZERO:
+                is_apart = False
+                break
+        if is_apart:
+            return k
+    return -1
+
+
+@kernel
+def move_chain(
+    table: ParentSetTable,
+    order: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    last: int,
+    depth: int,
+    work: OrderWork,
+) -> bool:
+    """Fill ``work.order`` and ``work.chosen`` with an order that begins with a variable and its ancestors.
+
+    The variable gets its best set. Its parents, their parents and so on keep their sets, apart from those whose set
+    would close a cycle and from the nearest generations: they get their best set that closes none. All other variables
+    follow in their order. Work arrays are overwritten. Returns whether every variable has a set; the order has no
+    meaning otherwise.
+
+    Parameters
+    ----------
+    table : ParentSetTable
+    order, chosen : ndarray of shape (N,), int64
+        An order with the sets of its variables.
+    last : int
+        The variable, which comes after its ancestors.
+    depth : int
+        Number of generations of ancestors that get their best sets.
+    work : OrderWork
+    """
+    # variables on the path from `last`, with the set of each
+    path, of_path, on_path, reached = work.visits, work.previous, work.before, work.reached
+    on_path[:] = ZERO
+    reached[:] = ZERO
+    path[0], of_path[0] = last, table.starts[last]
+    _flip(on_path, last)
+    _flip(reached, last)
+    length, n_moved = 1, 0
+    while length > 0:
+        v = path[length - 1]
+        parent = _lowest_outside(table.members[of_path[length - 1]], reached)
+        if parent < 0:
+            work.order[n_moved] = v
+            n_moved += 1
+            _flip(on_path, v)
+            length -= 1
+            continue
+        k = chosen[parent]
+        if length <= depth or _first_apart(table, k, k + 1, on_path) < 0:
+            k = _first_apart(table, table.starts[parent], table.starts[parent + 1], on_path)
+        if k < 0:
+            return False
+        path[length], of_path[length] = parent, k
+        _flip(on_path, parent)
+        _flip(reached, parent)
+        length += 1
+    for v in order:
+        if not _has(reached, v):
+            work.order[n_moved] = v
+            n_moved += 1
+    return choose_sets(table, work)

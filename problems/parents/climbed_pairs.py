@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.parents.order_starts import DEPTHS, OrderStarts
 from gomea_bn.problems.parents.pricing import ParentLibraries
-from gomea_bn.problems.parents.variable_orders import Arc, Parents, arcs_of, random_order
+from gomea_bn.problems.parents.variable_orders import Arc, arcs_of, random_order
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
 __all__ = ["WidenedPairs", "pairs_of_climbs", "widened_pairs"]
 
 # rounds of `widened_pairs`
 _MOST_ROUNDS = 3
-# generations of ancestors that chains of variables change with a variable; the last number stands for all of them
-_DEPTHS = (0, 1, 2, 4, 8, 1_000)
 
 
 def pairs_of_climbs(
@@ -61,9 +60,7 @@ def widened_pairs(
 
     A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
     in place of each of its parents. A ranking before any search is filled by variables that predict a column equally
-    well; given one of them as a parent, the others gain little. The last graph is improved by kicks until many gain
-    nothing. A second graph, whose parents were added one at a time, is improved in the same way, and the better one
-    counts.
+    well; given one of them as a parent, the others gain little. Searches from other orders follow, see `OrderStarts`.
 
     Parameters
     ----------
@@ -79,27 +76,10 @@ def widened_pairs(
     libraries = ParentLibraries(scorer, rules, pairs, is_late)
     stop = np.zeros(1, np.uint8)
     libraries.enter_pairs(stop)
-    sets = libraries.improved(random_order(libraries.required, generator), generator, stop, _DEPTHS)
+    sets = libraries.improved(random_order(libraries.required, generator), generator, stop, DEPTHS)
     for _ in range(_MOST_ROUNDS):
         if stop[0] or not libraries.widen(sets, stop):
             break
-        sets = libraries.improved(random_order(sets, generator), generator, stop, _DEPTHS)
-    sets = libraries.kicked(random_order(sets, generator), generator, stop, _DEPTHS)
-    if not stop[0]:
-        sets = max(sets, _from_greedy_graph(libraries, generator, stop), key=libraries.score)
-    return WidenedPairs(libraries.pairs, arcs_of(sets))
-
-
-def _from_greedy_graph(
-    libraries: ParentLibraries, generator: np.random.Generator, stop: NDArray[np.uint8]
-) -> list[Parents]:
-    """Return the parents of every variable after a search that begins where parents were added one at a time.
-
-    Such a graph can lie near a better one than a graph of all pairs of parents does.
-    """
-    greedy = ParentLibraries(libraries.scorer, libraries.rules, libraries.pairs, libraries.is_late)
-    sets = greedy.improved(random_order(greedy.required, generator), generator, stop)
-    for v, parents in enumerate(sets):
-        libraries.enter(v, parents)
-    sets = libraries.improved(random_order(sets, generator), generator, stop, _DEPTHS)
-    return libraries.kicked(random_order(sets, generator), generator, stop, _DEPTHS)
+        sets = libraries.improved(random_order(sets, generator), generator, stop, DEPTHS)
+    best = OrderStarts(libraries, generator, stop).improved(sets)
+    return WidenedPairs(libraries.pairs, arcs_of(best))

@@ -354,6 +354,9 @@ class ParentLibraries:
         generator: np.random.Generator,
         stop: NDArray[np.uint8],
         depths: Sequence[int],
+        most_idle: int,
+        *,
+        is_thorough: bool = True,
     ) -> list[Parents]:
         """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`.
 
@@ -361,16 +364,17 @@ class ParentLibraries:
         ----------
         order, generator, stop, depths
             As of `improved`.
+        most_idle, is_thorough
+            As of `ChainSearch.kicked`.
         """
-        work = self.chain_search(depths, stop).kicked(self._new_work(order, stop), generator)
+        search = self.chain_search(depths, stop)
+        work = search.kicked(self._new_work(order, stop), generator, most_idle, is_thorough=is_thorough)
         self.n_scans += int(work.n_scans[0])
         return self.climbed(work.order, generator, stop)
 
     def chain_search(self, depths: Sequence[int], stop: NDArray[np.uint8]) -> ChainSearch:
         """Return the search by moves of chains for the present libraries; parameters as of `improved`."""
-        table = self.table()
-        ranked = [[library.sets[k] for k in library.ranks.tolist()] for library in self._libraries]
-        return ChainSearch(table, ranked, depths, lambda: self._is_stopped(stop))
+        return ChainSearch(self.table(), depths, lambda: self._is_stopped(stop))
 
     def _new_work(self, order: NDArray[np.int64], stop: NDArray[np.uint8]) -> OrderWork:
         """Return work space that begins with an order."""
@@ -378,7 +382,10 @@ class ParentLibraries:
             order=order.copy(),
             chosen=np.zeros(len(order), np.int64),
             visits=np.zeros(len(order), np.int64),
+            is_changed=np.zeros(len(order), np.uint8),
+            previous=np.zeros(len(order), np.int64),
             before=np.zeros(self._words, np.uint64),
+            reached=np.zeros(self._words, np.uint64),
             stop=stop,
             n_scans=np.zeros(1, np.int64),
         )

@@ -20,12 +20,16 @@ from gomea_bn.problems.kernels.insertion import (
     ParentSetTable,
     _best_position,
     choose_sets,
+    move_chain,
     reinsert_all,
+    reinsert_changed,
 )
 from gomea_bn.problems.parents import pricing, screening
+from gomea_bn.problems.parents.chain_search import ChainSearch
 from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
+from gomea_bn.problems.parents.order_starts import OrderStarts
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.parents.variable_orders import Parents, chain
+from gomea_bn.problems.parents.variable_orders import Parents, arcs_of
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 NEVER = np.zeros(1, np.uint8)
@@ -77,7 +81,10 @@ def work_of(order, n_words=1):
         order=np.array(order, np.int64),
         chosen=np.zeros(n, np.int64),
         visits=np.zeros(n, np.int64),
+        is_changed=np.zeros(n, np.uint8),
+        previous=np.zeros(n, np.int64),
         before=np.zeros(n_words, np.uint64),
+        reached=np.zeros(n_words, np.uint64),
         stop=NEVER,
         n_scans=np.zeros(1, np.int64),
     )
@@ -100,6 +107,29 @@ def random_table(seed, n=6, n_sets=12):
         scores=np.concatenate(scores),
         starts=np.array(starts, np.int64),
     )
+
+
+def slow_chain(first, sets, ranked, depth=0):
+    """Return the variables that come up to `first` in an order where it has the best set of its library."""
+    order: list[int] = []
+    # variables on the path from `first`, each with its parents that are still to be visited
+    path = {first: iter(ranked[first][0])}
+    reached = {first}
+    while path:
+        v, parents = next(reversed(path.items()))
+        parent = next((p for p in parents if p not in reached), None)
+        if parent is None:
+            order.append(v)
+            del path[v]
+            continue
+        chosen: Parents | None = sets[parent]
+        if len(path) <= depth or not path.keys().isdisjoint(sets[parent]):
+            chosen = next((s for s in ranked[parent] if path.keys().isdisjoint(s)), None)
+        if chosen is None:
+            return []
+        reached.add(parent)
+        path[parent] = iter(chosen)
+    return order
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -178,11 +208,42 @@ def test_a_chain_that_runs_the_wrong_way_turns_round_at_once():
     # every variable is determined by its neighbour on either side, a little better by the former one
     ranked: list[list[Parents]] = [[(1,), ()], [(0,), (2,), ()], [(1,), (3,), ()], [(2,), ()], [()]]
     backward: list[Parents] = [(1,), (2,), (3,), (), ()]
-    assert chain(3, backward, ranked) == [0, 1, 2, 3]
+    assert slow_chain(3, backward, ranked) == [0, 1, 2, 3]
     # a variable that keeps its set stops the chain
-    assert chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
+    assert slow_chain(1, [(), (2,), (3,), (), ()], ranked) == [0, 1]
     # every set of variable 0 needs variable 1, whose best set needs variable 0
-    assert chain(1, backward, [[(1,)], *ranked[1:]]) == []
+    assert slow_chain(1, backward, [[(1,)], *ranked[1:]]) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("depth", [0, 1, 3, 1_000])
+def test_moved_chains_are_those_of_sets_in_python(seed, depth):
+    table, rng = random_table(seed, n=9, n_sets=8), np.random.default_rng(seed)
+    ranked = [
+        [
+            tuple(p for p in range(9) if int(table.members[k, 0]) >> p & 1)
+            for k in range(*table.starts[v : v + 2])
+        ]
+        for v in range(9)
+    ]
+    work = work_of(rng.permutation(9))
+    assert choose_sets(table, work)
+    sets = [ranked[v][work.chosen[v] - table.starts[v]] for v in range(9)]
+    for v in range(9):
+        first = slow_chain(v, sets, ranked, depth)
+        other = work_of(np.zeros(9, np.int64))
+        assert move_chain(table, work.order, work.chosen, v, depth, other)
+        assert other.order.tolist() == [*first, *(u for u in work.order.tolist() if u not in first)]
+        assert {v: int(other.chosen[v]) for v in range(9)} == slow_choice(table, other.order.tolist())
+
+
+def test_chain_is_not_moved_if_required_parents_close_a_cycle():
+    # the only set of variable 1 is variable 0, whose best set is variable 1
+    members = np.array([[2], [0], [1]], np.uint64)
+    table = ParentSetTable(members, np.array([1.0, 0.0, 0.0]), np.array([0, 2, 3]))
+    work = work_of([0, 1])
+    assert choose_sets(table, work)
+    assert not move_chain(table, work.order, work.chosen, 0, 0, work_of([0, 0]))
 
 
 def halves_problem():
@@ -194,7 +255,15 @@ def halves_problem():
     return make_problem([ScoredVariable(f"v{i}", c.astype(np.int32), 4) for i, c in enumerate(columns)])
 
 
-@pytest.mark.parametrize("moves", ["improved", "kicked"])
+@pytest.mark.parametrize(
+    "moves",
+    [
+        ChainSearch.improved,
+        partial(ChainSearch.kicked, most_idle=9),
+        partial(ChainSearch.kicked, most_idle=9, is_thorough=False),
+    ],
+    ids=["improved", "kicked", "kicked quickly"],
+)
 def test_moves_of_chains_raise_the_score_of_an_order(moves):
     problem, rng = halves_problem(), np.random.default_rng(3)
     libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
@@ -205,13 +274,13 @@ def test_moves_of_chains_raise_the_score_of_an_order(moves):
     table, work = libraries.table(), work_of(order)
     assert choose_sets(table, work)
     before = table.scores[work.chosen].sum()
-    moved = getattr(libraries.chain_search(DEPTHS, NEVER), moves)(libraries._new_work(order, NEVER), rng)
+    moved = moves(libraries.chain_search(DEPTHS, NEVER), libraries._new_work(order, NEVER), rng)
     assert table.scores[moved.chosen].sum() > before
     assert sorted(moved.order.tolist()) == list(range(6))
     assert {v: int(moved.chosen[v]) for v in range(6)} == slow_choice(table, moved.order.tolist())
     assert moved.n_scans[0] > 0
     stopped = np.ones(1, np.uint8)
-    same = getattr(libraries.chain_search(DEPTHS, stopped), moves)(libraries._new_work(order, stopped), rng)
+    same = moves(libraries.chain_search(DEPTHS, stopped), libraries._new_work(order, stopped), rng)
     assert same.order.tolist() == order.tolist()
 
 
@@ -223,16 +292,16 @@ def test_kicks_leave_an_order_that_chains_and_single_moves_do_not():
         libraries.enter_pairs(NEVER)
         table = libraries.table()
         best = max(slow_score(table, order) for order in itertools.permutations(range(5)))
-        sets = libraries.kicked(np.arange(5), rng, NEVER, DEPTHS)
+        sets = libraries.kicked(np.arange(5), rng, NEVER, DEPTHS, 50)
         score = sum(libraries._libraries[v].score(parents) for v, parents in enumerate(sets))
         assert score >= best - 1e-9
 
 
 def test_chain_gives_near_generations_their_best_sets():
     ranked: list[list[Parents]] = [[(1,), ()], [(3,), ()], [()], [(2,), ()]]
-    assert chain(0, [(), (), (), ()], ranked) == [1, 0]
-    assert chain(0, [(), (), (), ()], ranked, depth=1) == [3, 1, 0]
-    assert chain(0, [(), (), (), ()], ranked, depth=2) == [2, 3, 1, 0]
+    assert slow_chain(0, [(), (), (), ()], ranked) == [1, 0]
+    assert slow_chain(0, [(), (), (), ()], ranked, depth=1) == [3, 1, 0]
+    assert slow_chain(0, [(), (), (), ()], ranked, depth=2) == [2, 3, 1, 0]
 
 
 def test_pairs_of_parents_that_count_only_together_enter():
@@ -354,6 +423,97 @@ def test_pairs_widen_where_a_further_or_another_parent_pays():
     # nothing gains around the graph of the last round, or the rounds are over
     everything = np.ones((5, 5), np.bool_)
     assert not ParentLibraries(problem.scorer, problem.edge_rules, everything).widen([()] * 5, NEVER)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rules_hold_in_the_graph_of_several_starts(seed):
+    frame = discrete_frame(seed, 7, 300)
+    names = list(frame.columns)
+    knowledge = ExpertKnowledge(
+        required_edges=[(names[6], names[0])],
+        forbidden_edges=[(names[1], names[2]), (names[2], names[1])],
+        temporal_order=[[names[3]], [names[4]]],
+        max_indegree=2,
+        max_table_cells=20,
+    )
+    problem = problem_of(frame, knowledge=knowledge)
+    rng, ends = np.random.default_rng(seed), []
+    everything = ~np.eye(7, dtype=np.bool_)
+    for n_asked in (*range(0, 400, 20), 10_000_000):
+        answers = itertools.chain(itertools.repeat(False, n_asked), itertools.repeat(True))
+        late = partial(next, answers)
+        edges = widened_pairs(problem.scorer, problem.edge_rules, everything, rng, late).edges
+        assert broken_rules(problem, problem.genotype(edges, [0] * 7), knowledge) == []
+        ends.append(score_of(problem, problem.genotype(edges, [0] * 7)))
+    assert ends[-1] == max(ends)
+    assert ends[-1] > ends[0]
+
+
+def test_searches_from_several_orders_end_at_the_best_of_them():
+    """The first graph is without edges, and searches that may not leave it gain nothing."""
+    problem, rng = halves_problem(), np.random.default_rng(3)
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    nothing: list[Parents] = [()] * 6
+    sets = OrderStarts(libraries, rng, NEVER).improved(nothing)
+    best = max(libraries.score(libraries.climbed(rng.permutation(6), rng, NEVER)) for _ in range(20))
+    assert libraries.score(sets) == pytest.approx(best)
+    stopped = OrderStarts(libraries, rng, np.ones(1, np.uint8))
+    assert list(stopped.improved(sets)) == list(sets)
+
+
+def test_searches_add_the_pairs_that_their_best_graph_lacks():
+    problem = halves_problem()
+    pairs = np.zeros((6, 6), np.bool_)
+    pairs[0, 2] = pairs[2, 0] = True
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, pairs)
+    nothing: list[Parents] = [()] * 6
+    sets = OrderStarts(libraries, np.random.default_rng(3), NEVER).improved(nothing)
+    assert {frozenset({0, 2}), frozenset({1, 2})} <= {frozenset(arc) for arc in arcs_of(sets)}
+
+
+def test_reversed_segments_leave_required_parents_in_front_of_their_children():
+    frame = discrete_frame(2, 9, 300)
+    names = list(frame.columns)
+    knowledge = ExpertKnowledge(required_edges=[(names[k], names[k + 1]) for k in range(0, 8, 2)])
+    problem = problem_of(frame, knowledge=knowledge)
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    starts = OrderStarts(libraries, np.random.default_rng(3), NEVER)
+    required = [tuple(parents) for parents in libraries.required]
+    orders = [starts._with_reversed_segment(required).tolist() for _ in range(20)]
+    for order in orders:
+        assert sorted(order) == list(range(9))
+        assert all(order.index(k) < order.index(k + 1) for k in range(0, 8, 2))
+    assert len(set(map(tuple, orders))) > 10
+
+
+def test_searches_end_once_three_graphs_are_equally_good():
+    problem = halves_problem()
+    libraries = ParentLibraries(problem.scorer, problem.edge_rules, None)
+    starts = OrderStarts(libraries, np.random.default_rng(3), NEVER)
+    libraries.enter(2, (0, 1))
+    good: list[Parents] = [(), (), (0, 1), (), (), ()]
+    nothing: list[Parents] = [()] * 6
+    assert not starts._is_settled([good, good, nothing, nothing, nothing])
+    assert starts._is_settled([good, good, good, nothing])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_moves_of_marked_variables_raise_the_score(seed):
+    table, rng = random_table(seed, n=9, n_sets=30), np.random.default_rng(seed)
+    work = work_of(rng.permutation(9))
+    choose_sets(table, work)
+    order, before = work.order.tolist(), table.scores[work.chosen].sum()
+    assert reinsert_changed(table, work, 1e-9, rng) == 0
+    assert work.order.tolist() == order
+    work.is_changed[:] = 1
+    assert reinsert_changed(table, work, 1e-9, rng) > 0
+    assert not work.is_changed.any()
+    assert table.scores[work.chosen].sum() > before
+    assert {v: int(work.chosen[v]) for v in range(9)} == slow_choice(table, work.order.tolist())
+    stopped = work_of(order)._replace(stop=np.ones(1, np.uint8), is_changed=np.ones(9, np.uint8))
+    choose_sets(table, stopped)
+    assert reinsert_changed(table, stopped, 1e-9, rng) == 0
+    assert stopped.order.tolist() == order
 
 
 def test_required_parents_are_not_exchanged():

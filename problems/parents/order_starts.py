@@ -1,0 +1,145 @@
+"""Graphs of several local searches over orders of the variables, of which the best ones are searched longer.
+
+A local search over orders can end thousands of nats below the one that begins at another order. Another start takes
+seconds, and kicks of a bad graph rarely mend it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.parents.pricing import ParentLibraries
+from gomea_bn.problems.parents.variable_orders import Parents, random_order, ranked_order
+from gomea_bn.problems.scoring.scores import is_gain
+
+__all__ = ["DEPTHS", "OrderStarts"]
+
+DEPTHS = (0, 1, 2, 4, 8, 1_000)
+"""Generations of ancestors that chains of variables change with a variable; the last number stands for all of them."""
+
+# searches from further orders; the first of them begins at a greedy graph
+_MOST_STARTS = 9
+# searches after which the best graph gets thorough kicks
+_STARTS_OF_ROUND = 3
+# graphs with the best score after which no further search begins
+_MOST_EQUAL = 3
+# graphs that get thorough kicks at the end
+_MOST_KICKED = 3
+# kicks without a gain: quick ones of every graph, thorough ones of good graphs, and of the best one
+_QUICK_KICKS = 100
+_THOROUGH_KICKS = 50
+_LAST_KICKS = 400
+# part of the order that a reversed segment has at least
+_SHORTEST_SEGMENT = 10
+# times that pairs are added around the best graph
+_MOST_WIDENED = 3
+
+
+class OrderStarts:
+    """Local searches from several orders in the same libraries of parent sets.
+
+    Parameters
+    ----------
+    libraries : ParentLibraries
+        They grow.
+    generator : numpy.random.Generator
+    stop : ndarray of shape (1,), uint8
+        Raised by another thread, or by the libraries when no time is left, to end early.
+    """
+
+    def __init__(
+        self, libraries: ParentLibraries, generator: np.random.Generator, stop: NDArray[np.uint8]
+    ) -> None:
+        self.libraries = libraries
+        self.generator = generator
+        self.stop = stop
+
+    def improved(self, first: Sequence[Parents]) -> Sequence[Parents]:
+        """Return the best graph of searches from a graph and from other orders.
+
+        Every search gets quick kicks. The best graph gets thorough ones after every few searches, and so do the best
+        few graphs at the end. Pairs that the best one lacks are then added, as long as this gains.
+
+        Parameters
+        ----------
+        first : sequence of tuple of int
+            Parents of every variable; they are in its library.
+        """
+        # best score first
+        graphs = [self._kicked(first)]
+        for start in range(_MOST_STARTS):
+            if self.stop[0] or self._is_settled(graphs):
+                break
+            graphs.append(self._kicked(self._further_graph(start, graphs[0])))
+            graphs.sort(key=self.libraries.score, reverse=True)
+            if start % _STARTS_OF_ROUND == 0:
+                graphs[0] = self._kicked(graphs[0], _THOROUGH_KICKS, is_thorough=True)
+        for k, graph in enumerate(graphs[:_MOST_KICKED]):
+            graphs[k] = self._kicked(graph, _THOROUGH_KICKS, is_thorough=True)
+        best = max(graphs, key=self.libraries.score)
+        return self._with_missing_pairs(self._kicked(best, _LAST_KICKS, is_thorough=True))
+
+    def _is_settled(self, graphs: Sequence[Sequence[Parents]]) -> bool:
+        """Return whether as many graphs as needed have the score of the first, the best one."""
+        best, *scores = [self.libraries.score(graph) for graph in graphs]
+        return 1 + sum(not is_gain(best - score, best) for score in scores) >= _MOST_EQUAL
+
+    def _further_graph(self, start: int, best: Sequence[Parents]) -> Sequence[Parents]:
+        """Return the graph at which a local search without kicks ends, from an order that suits its number.
+
+        The first one begins at a greedy graph. Then random orders take turns with those of the best graph of which a
+        random segment is reversed.
+        """
+        if start == 0:
+            order = random_order(self._greedy_graph(), self.generator)
+        elif start % 2:
+            order = random_order(self.libraries.required, self.generator)
+        else:
+            order = self._with_reversed_segment(best)
+        sets = self.libraries.improved(order, self.generator, self.stop, DEPTHS)
+        return self.libraries.improved(random_order(sets, self.generator), self.generator, self.stop, DEPTHS)
+
+    def _with_reversed_segment(self, sets: Sequence[Parents]) -> NDArray[np.int64]:
+        """Return an order of a graph with a random segment reversed; required parents stay before their children."""
+        order, n = random_order(sets, self.generator), len(sets)
+        length = int(self.generator.integers(n // _SHORTEST_SEGMENT, n // 2 + 1))
+        first = int(self.generator.integers(n - length + 1))
+        order[first : first + length] = order[first : first + length][::-1]
+        return ranked_order(self.libraries.required, np.argsort(order))
+
+    def _greedy_graph(self) -> Sequence[Parents]:
+        """Return the graph of libraries that grow by one parent at a time; its sets enter the shared libraries.
+
+        Such a graph can lie near a better one than a graph of all pairs of parents does.
+        """
+        libraries = self.libraries
+        greedy = ParentLibraries(libraries.scorer, libraries.rules, libraries.pairs, libraries.is_late)
+        sets = greedy.improved(random_order(greedy.required, self.generator), self.generator, self.stop)
+        for v, parents in enumerate(sets):
+            libraries.enter(v, parents)
+        return sets
+
+    def _kicked(
+        self, sets: Sequence[Parents], most_idle: int = _QUICK_KICKS, *, is_thorough: bool = False
+    ) -> list[Parents]:
+        order = random_order(sets, self.generator)
+        return self.libraries.kicked(
+            order, self.generator, self.stop, DEPTHS, most_idle, is_thorough=is_thorough
+        )
+
+    def _with_missing_pairs(self, sets: Sequence[Parents]) -> Sequence[Parents]:
+        """Return a graph after pairs around it were added, and it was improved with them, while that gains."""
+        libraries = self.libraries
+        for _ in range(_MOST_WIDENED):
+            if self.stop[0] or not libraries.widen(sets, self.stop):
+                break
+            order = random_order(sets, self.generator)
+            larger = libraries.improved(order, self.generator, self.stop, DEPTHS)
+            larger = self._kicked(larger)
+            if not is_gain(libraries.score(larger) - libraries.score(sets), libraries.score(sets)):
+                break
+            sets = larger
+        return sets
