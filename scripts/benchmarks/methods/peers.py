@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from methods.discretizer_methods import Cuts, Request, cuts_by_pyagrum, inside
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.data.table import Table
 from gomea_bn.experiments.judge import Codes, Edge, codes_and_cards, family_score
 from gomea_bn.experiments.search_engine import pyagrum_learner
-from methods.discretizer_methods import Cuts, Request, cuts_by_pyagrum, inside
 
 __all__ = [
     "GRID_SCORES",

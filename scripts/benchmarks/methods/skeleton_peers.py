@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from harness.runs import ReplaceableProcess
+from methods.peers import without_arrow
 from numpy.typing import NDArray
 
 from gomea_bn.experiments.judge import Edge
 from gomea_bn.experiments.search_engine import pyagrum_learner
-from methods.peers import without_arrow
 
 __all__ = ["SKELETON_PEERS", "PeerSkeleton", "binned", "encoded", "peer_skeletons"]
 

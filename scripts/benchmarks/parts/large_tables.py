@@ -22,10 +22,10 @@ from harness.printing import mean_and_difference, print_table
 from harness.real_tables import RealTable
 from harness.runs import run_tasks, warm_up
 from methods.peers import pyagrum_by_quantiles, without_arrow
+from parts.held_out import held_out, of_ours, scaled
 
 from gomea_bn.data.table import read_table
 from gomea_bn.experiments.tables import LETTERS
-from parts.held_out import held_out, of_ours, scaled
 
 __all__ = ["COUNTS", "LARGE_TABLES", "collinear_table", "large"]
 
