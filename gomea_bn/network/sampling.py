@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
-from gomea_bn.network.value_kinds import VALUES, level_column, own_name, own_values
+from gomea_bn.network.value_kinds import VALUES, column_name, column_values, level_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,9 +69,9 @@ def frame_of_draws(network: NetworkLike, drawn: Mapping[str, NDArray[Any]], valu
     levels = network.levels
     return pd.DataFrame(
         {
-            own_name(network, name, values): level_column(network, name, drawn[name])
+            column_name(network, name, values): level_column(network, name, drawn[name])
             if name in levels
-            else own_values(network, name, drawn[name], values)
+            else column_values(network, name, drawn[name], values)
             for name in network.names
         }
     )

@@ -424,8 +424,8 @@ class AveragedBayesNet(Immutable, AveragedExports):
         line = self._lines[name]
         scales, values = self.scales_of(line), columns.values(name)
         scale = scales[name]
-        parents = np.column_stack([columns.places(parent, scales[parent]) for parent in line.parents])
-        z = columns.places(name, scale)
+        parents = np.column_stack([columns.positions(parent, scales[parent]) for parent in line.parents])
+        z = columns.positions(name, scale)
         is_inside = (values >= scale.least) & (values <= scale.greatest)
         logs = line.log_density(z, parents, groups, scale) + scale.log_slope(values, z)
         return np.where(is_inside, logs, -np.inf)
