@@ -47,6 +47,18 @@ print([name for name in ("numpy", "numba", "pandas", "scipy") if name in sys.mod
 """
 
 
+RUN_FILES = {"network.json", "network.bif", "network.dot", "run.json"}
+"""Files that every run of `learn` writes."""
+
+QUICK = ["--max-evaluations", "2000", "--seed", "1"]
+"""Options of a short search."""
+
+
+def learn(*arguments: object) -> Result:
+    """Return the result of the command `learn`."""
+    return invoke("learn", *arguments)
+
+
 def invoke(*arguments: object) -> Result:
     """Return what a command printed, and its exit code."""
     return CliRunner().invoke(main, [str(argument) for argument in arguments])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.formats.dot_reader import read_dot_graph
 from gomea_bn.network.formats.registry import network_from_file
+from gomea_bn.network.immutable import Immutable
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
 from gomea_bn.texts import counted
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-class ExpertNetwork:
+class ExpertNetwork(Immutable):
     """An immutable expert's network: edges, bins of some variables, and optional probability tables.
 
     `fitted` completes it to a network over all columns of a table of data.
@@ -83,13 +84,9 @@ class ExpertNetwork:
             if network.names != names or set(network.edges) != set(edge_list):
                 raise GomeaBnError("The names and edges of an expert with tables must be those of network.")
             cuts = joined_cuts(cuts, network)
-        for slot, value in {
-            "_names": names,
-            "_edges": tuple(edge_list),
-            "_cut_points": cuts,
-            "_network": network,
-        }.items():
-            object.__setattr__(self, slot, value)
+        self._set_parts(
+            {"_names": names, "_edges": tuple(edge_list), "_cut_points": cuts, "_network": network}
+        )
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
@@ -324,12 +321,6 @@ class ExpertNetwork:
 
     def _parts(self) -> ExpertParts:
         return ExpertParts(self.names, self.edges, self.cut_points, self.network)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("An ExpertNetwork cannot be changed; make a new one.")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("An ExpertNetwork cannot be changed; make a new one.")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExpertNetwork):

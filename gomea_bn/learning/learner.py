@@ -16,7 +16,7 @@ from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.discretization.base import Discretizer
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
+from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.hasty_preparation import options_of_run
 from gomea_bn.learning.learning_options import LearningOptions
@@ -34,12 +34,11 @@ from gomea_bn.learning.options import (
     seed_of,
     with_live_table,
 )
-from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.search.completed_tables import limits_before, with_completions
-from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
+from gomea_bn.learning.search.completed_tables import with_completions
+from gomea_bn.learning.search.final_network import final_network, warn_of_many_probabilities
+from gomea_bn.learning.search.first_search import first_search
 from gomea_bn.learning.search.settings import SearchSettings
-from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.learning.search.table_search import LearnedNetwork, with_tables
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.averaged.network import AveragedBayesNet
@@ -50,7 +49,6 @@ from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.limits import HistoryEntry, Limits, Result
 from gomea_bn.runtime.threads import in_background, thread_count
-from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -328,7 +326,7 @@ class BayesNetLearner(LearnerParameters):
         with with_live_table(self.verbose, self.callback) as live_callback:
             callback = reporting(live_callback, constant_score)
             settings = SearchSettings(self.algorithm or GOMEA(), limits, seed, n_threads, callback, section)
-            problem, result, effort = _first_search(problem, table, options, settings.part("search"))
+            problem, result, effort = first_search(problem, table, options, settings.part("search"))
             # Ctrl-C must not lose what the search has found
             with delayed_interrupts():
                 result = with_completions(problem, table, options, result, settings.part("completions"))
@@ -337,7 +335,7 @@ class BayesNetLearner(LearnerParameters):
                 self._keep(table, problem, learned, reported(result, constant_score), seed, digest.result())
                 if is_cut_short:
                     self.statistics_["preparation_cut_short"] = 1
-        self._warn_of_many_probabilities(table.n_rows)
+        warn_of_many_probabilities(self.network_, table.n_rows)
         if self.density == "averaged":
             self._average()
         return self
@@ -363,7 +361,7 @@ class BayesNetLearner(LearnerParameters):
         if large.record["stopped_by"] == "interrupt":
             self.stopped_by_ = "interrupt"
             self.statistics_["improvement_cut_short"] = 1
-        self._warn_of_many_probabilities(large.record["n_rows"])
+        warn_of_many_probabilities(large.network, large.record["n_rows"])
         return self
 
     def _keep(
@@ -376,56 +374,13 @@ class BayesNetLearner(LearnerParameters):
         digest: str,
     ) -> None:
         """Set the fitted attributes."""
-        cuts = learned.cuts
-        cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
-        broken = problem.edge_rules.violations(table.names, learned.edges, cardinality, learned.curve_edges)
-        if broken:
-            raise RuntimeError(
-                f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
-            )
-        # the search charged for void edges, which the network lacks
-        self.score_ = -float(result.F[0]) + learned.n_void * problem.scorer.rule.edge_cost
-        method = problem.scorer.method
-        self.network_ = DiscretizedBayesNet.from_table(
-            table,
-            [(table.names[parent], table.names[child]) for parent, child in learned.edges],
-            cuts,
-            pseudo_count=self.pseudo_count,
-            shapes=learned.shapes,
-            curve_edges=[(table.names[parent], table.names[child]) for parent, child in learned.curve_edges],
-            metadata={
-                "scoring_method": method.name,
-                "score": self.score_,
-                "seed": seed,
-                "n_eval": result.n_eval,
-                "n_rows": table.n_rows,
-                "fixed_cut_points": sorted(self.cut_points or ()),
-                "data_sha256": digest,
-                "shape": self.shape,
-                **learned.record,
-                **score_record(method, problem.scorer.rule, self.penalty),
-            },
+        self.network_, self.score_ = final_network(
+            self, table, problem, learned, result, seed=seed, data_digest=digest
         )
         # an earlier fit may have left one
         self.__dict__.pop("averaged_", None)
         self.history_: list[HistoryEntry] = result.history
         self._keep_search(table, problem.n_edge_genes, result, seed)
-
-    def _warn_of_many_probabilities(self, n_rows: int) -> None:
-        """Warn if the network has more free probabilities than rows, and name its largest table."""
-        network = self.network_
-        if network.n_parameters <= n_rows:
-            return
-        name = max(network.names, key=lambda name: network.tables[name].size)
-        warnings.warn(
-            GomeaBnWarning(
-                f"The network has {network.n_parameters:,} free probabilities, more than the "
-                f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
-                f"{counted(network.tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
-                ["allow fewer parents or smaller tables"],
-            ),
-            stacklevel=3,
-        )
 
     def _average(self) -> None:
         """Average the families of the learned network; Ctrl-C leaves the network alone, with a warning."""
@@ -529,23 +484,3 @@ class BayesNetLearner(LearnerParameters):
                 f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
             )
         return self.network_
-
-
-def _first_search(
-    problem: StructureProblem, table: Table, options: LearningOptions, settings: SearchSettings
-) -> tuple[StructureProblem, Result, float]:
-    """Search before missing cells are filled and tables are chosen.
-
-    Returns
-    -------
-    problem : StructureProblem
-        The problem, or the one with the cuts of a discretizer.
-    result : Result
-    effort : float
-        As `searched` returns it; 0 with a discretizer.
-    """
-    if options.asks_discretizer:
-        problem, result = DiscretizerSearch(problem, table, options, settings).run()
-        return problem, result, 0.0
-    limits = limits_before(problem, table, settings.limits)
-    return problem, *searched(problem, settings.within(limits))

@@ -5,35 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import (
-    TALL_TABLE,
-    Level,
-    column_positions,
-    encode_levels,
-    numeric_values,
-)
+from gomea_bn.data.columns import Level
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.exports import Exports
-from gomea_bn.network.graph import topological_order
+from gomea_bn.network.immutable import Immutable
 from gomea_bn.network.questions import Questions
-from gomea_bn.network.tables import (
-    bin_codes,
-    bin_texts,
-    bin_widths,
-    family_index,
-)
-from gomea_bn.network.value_kinds import (
-    ValueKind,
-    check_value_kinds,
-)
-from gomea_bn.runtime.threads import in_threads
+from gomea_bn.network.row_densities import RowDensities, mean_log_density
+from gomea_bn.network.tables import bin_texts
+from gomea_bn.network.value_kinds import ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,13 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscretizedBayesNet"]
 
-# rows whose densities are computed together in a tall table
-_ROWS_OF_PART = 1 << 16
-
 Net = TypeVar("Net", bound="DiscretizedBayesNet")
 
 
-class DiscretizedBayesNet(Questions, Exports):
+class DiscretizedBayesNet(Immutable, Questions, Exports):
     """An immutable Bayesian network whose continuous variables are cut into bins.
 
     Bins are (a, b]: a value equal to a cut point belongs to the lower bin; the first bin also holds the minimum.
@@ -97,8 +80,8 @@ class DiscretizedBayesNet(Questions, Exports):
     __slots__ = (
         "_cards",
         "_cuts",
+        "_densities",
         "_levels",
-        "_log_terms",
         "_metadata",
         "_names",
         "_order",
@@ -113,8 +96,8 @@ class DiscretizedBayesNet(Questions, Exports):
 
     _cards: tuple[int, ...]
     _cuts: dict[str, NDArray[np.float64]]
+    _densities: RowDensities
     _levels: dict[str, tuple[Level, ...]]
-    _log_terms: list[NDArray[np.float64]] | None
     _metadata: str
     _names: tuple[str, ...]
     _order: tuple[int, ...]
@@ -141,41 +124,22 @@ class DiscretizedBayesNet(Questions, Exports):
         metadata: Mapping[str, Any] | None = None,
         value_kinds: Mapping[str, ValueKind] | None = None,
     ) -> None:
-        names = checks.check_names(names)
-        continuous = [name for name in names if name in cut_points]
-        checks.check_keys(cut_points, continuous, names, "cut_points")
-        checks.check_keys(support, continuous, names, "support")
-        checks.check_keys(levels, [name for name in names if name not in cut_points], names, "levels")
-        ends = {name: checks.check_support(support[name], name) for name in continuous}
-        cuts = {name: checks.check_cut_points(cut_points[name], name, ends[name]) for name in continuous}
-        for inner in cuts.values():
-            inner.flags.writeable = False
-        checked_levels = {name: checks.check_levels(levels[name], name) for name in names if name not in cuts}
-        parents = checks.check_edges(edges, names)
-        table_parents = checks.check_curve_edges(curve_edges, parents, names)
-        checks.check_keys(tables, names, names, "tables")
-        cards = tuple(len(cuts[name]) + 1 if name in cuts else len(checked_levels[name]) for name in names)
-        checked_tables = {}
-        for position, name in enumerate(names):
-            shape = tuple(cards[member] for member in (*table_parents[position], position))
-            checked_tables[name] = checks.check_table(tables[name], name, shape)
-        for slot, value in {
-            "_names": names,
-            "_parents": parents,
-            "_table_parents": table_parents,
-            "_order": topological_order(parents, names),
-            "_cards": cards,
-            "_cuts": cuts,
-            "_support": ends,
-            "_shapes": checks.check_shapes(shapes, ends, names),
-            "_levels": checked_levels,
-            "_tables": checked_tables,
-            "_pseudo_count": checks.check_pseudo_count(pseudo_count),
-            "_metadata": checks.check_metadata(metadata),
-            "_log_terms": None,
-            "_value_kinds": check_value_kinds(value_kinds, names, cuts),
-        }.items():
-            object.__setattr__(self, slot, value)
+        parts = checks.checked_parts(
+            names,
+            edges,
+            cut_points=cut_points,
+            support=support,
+            levels=levels,
+            tables=tables,
+            shapes=shapes,
+            curve_edges=curve_edges,
+            pseudo_count=pseudo_count,
+            metadata=metadata,
+            value_kinds=value_kinds,
+        )
+        self._set_parts({f"_{part}": value for part, value in parts.items()})
+        of_rows = ("cuts", "support", "levels", "shapes", "tables", "table_parents")
+        self._set_parts({"_densities": RowDensities(**{part: parts[part] for part in of_rows})})
 
     @classmethod
     def from_table(
@@ -363,7 +327,7 @@ class DiscretizedBayesNet(Questions, Exports):
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
         import pandas as pd
 
-        return pd.DataFrame(dict(zip(self._names, self._encode(frame))), index=frame.index)
+        return pd.DataFrame(dict(zip(self._names, self._densities.codes(frame))), index=frame.index)
 
     def log_density_terms(
         self, frame: pd.DataFrame, of: Collection[str] | None = None
@@ -373,38 +337,11 @@ class DiscretizedBayesNet(Questions, Exports):
         With `of` these are the terms of some variables. `frame` then needs only their columns and those of their
         parents.
         """
-        chosen = self._names if of is None else tuple(name for name in self._names if name in of)
-        read = {member for name in chosen for member in (name, *self.table_parents(name))}
-        codes = self._encode(frame, read)
-        if self._log_terms is None:
-            object.__setattr__(self, "_log_terms", self._logarithms())
-        terms = {
-            name: term[family_index(codes, self._table_parents[position], position, self._cards)]
-            for position, (name, term) in enumerate(zip(self._names, self._log_terms or (), strict=True))
-            if name in chosen
-        }
-        shapes = {name: shape for name, shape in self._shapes.items() if name in terms}
-        positions = column_positions(frame, list(shapes))
-        for name, shape in shapes.items():
-            terms[name] = terms[name] + shape.log_density(
-                numeric_values(frame.iloc[:, positions[name]], name)
-            )
-        return terms
+        return self._densities.log_terms(frame, of)
 
     def score(self, frame: pd.DataFrame) -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-        if len(frame) == 0:
-            raise GomeaBnError("frame must have at least one row, got none.")
-        n_rows = len(frame)
-        if n_rows <= TALL_TABLE:
-            return float(self.log_density(frame).mean())
-        parts = range(0, n_rows, _ROWS_OF_PART)
-        try:
-            sums = in_threads(lambda k: self.log_density(frame.iloc[k : k + _ROWS_OF_PART]).sum(), parts)
-        except GomeaBnError:
-            # the message names rows of the whole frame
-            return float(self.log_density(frame).mean())
-        return float(np.sum(sums) / n_rows)
+        return mean_log_density(self.log_density, frame)
 
     def sample(
         self,
@@ -488,45 +425,6 @@ class DiscretizedBayesNet(Questions, Exports):
         if name not in self._names:
             raise GomeaBnError(f"Unknown variable {name!r}.{nearest(str(name), self._names)}")
         return self._names.index(name)
-
-    def _encode(self, frame: pd.DataFrame, of: Collection[str] | None = None) -> list[NDArray[np.int32]]:
-        """Return the codes of all variables, each int32 (n_rows,); with `of` those of other variables are empty."""
-        import pandas as pd
-
-        if not isinstance(frame, pd.DataFrame):
-            raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
-        chosen = self._names if of is None else [name for name in self._names if name in of]
-        positions = column_positions(frame, chosen)
-        codes = []
-        for name in self._names:
-            if name not in chosen:
-                codes.append(np.empty(0, np.int32))
-                continue
-            column = frame.iloc[:, positions[name]]
-            if name in self._cuts:
-                codes.append(bin_codes(numeric_values(column, name), self._cuts[name]))
-            else:
-                codes.append(encode_levels(column, name, self._levels[name]))
-        return codes
-
-    def _logarithms(self) -> list[NDArray[np.float64]]:
-        """Return ln(P / width), or ln(P / mass under the shape), of every cell of the flattened tables by variable."""
-        terms = []
-        for name in self._names:
-            with np.errstate(divide="ignore"):
-                term = np.log(self._tables[name])
-            if name in self._shapes:
-                term = term - np.log(self._shapes[name].bin_masses(self._cuts[name]))
-            elif name in self._cuts:
-                term = term - np.log(bin_widths(self._cuts[name], self._support[name]))
-            terms.append(term.ravel())
-        return terms
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("A DiscretizedBayesNet cannot be changed; make a new one.")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("A DiscretizedBayesNet cannot be changed; make a new one.")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DiscretizedBayesNet):

@@ -22,10 +22,10 @@ __all__ = [
     "VALUES",
     "ValueKind",
     "check_value_kinds",
+    "column_name",
+    "column_values",
     "level_column",
     "measuring_step",
-    "own_name",
-    "own_values",
     "value_kinds_of",
 ]
 
@@ -128,13 +128,13 @@ def check_value_kinds(
     return {name: kinds[name] for name in names if kinds and name in kinds}
 
 
-def own_name(network: NetworkLike, name: str, values: str = "own") -> str:
+def column_name(network: NetworkLike, name: str, values: str = "own") -> str:
     """Return the name of the column that a variable comes from: the unit of dates is left out of it."""
     source = source_name(name)
     return name if values == "numbers" or source in network.names else source
 
 
-def own_values(
+def column_values(
     network: NetworkLike,
     name: str,
     numbers: NDArray[np.float64],

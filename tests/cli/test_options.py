@@ -1,7 +1,10 @@
 """How the texts of options are read."""
 
+from typing import Any
+
 import pytest
 
+from gomea_bn.cli import option_texts
 from gomea_bn.cli.commands.discretize import _read_options
 from gomea_bn.cli.option_texts import read_candidates, read_kinds, read_pseudo_count
 from gomea_bn.errors import GomeaBnError
@@ -31,3 +34,37 @@ def test_candidates_are_auto_all_or_at_least_1():
             GomeaBnError, match="--max-candidates must be auto, all or an integer of at least 1"
         ):
             read_candidates(text)
+
+
+def test_options_are_read_from_words():
+    assert option_texts.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
+    assert option_texts.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
+    assert option_texts.read_edges("--require", ["a,b", "a -> b", '"a,b",c', '"p->q",r']) == [
+        ("a", "b"), ("a", "b"), ("a,b", "c"), ("p->q", "r"),
+    ]  # fmt: skip
+    assert option_texts.read_tiers(['a,"b,c"', "d"], None) == [["a", "b,c"], ["d"]]
+    assert option_texts.read_penalty("2") == 2.0
+    assert option_texts.read_penalty("literal") == "literal"
+    for bad in ("", "->b", "a->", "a->b->c", ",", "a,"):
+        with pytest.raises(GomeaBnError, match="--forbid"):
+            option_texts.read_edges("--forbid", [bad])
+
+
+def test_tiers_come_from_one_place(tmp_path):
+    file = tmp_path / "tiers.txt"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(GomeaBnError, match="not UTF-8"):
+        option_texts.read_tiers([], file)
+    file.write_text("\n\n")
+    with pytest.raises(GomeaBnError, match="names no column"):
+        option_texts.read_tiers([], file)
+    with pytest.raises(GomeaBnError, match="not both"):
+        option_texts.read_tiers(["a"], file)
+
+
+def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
+    rules: dict[str, Any] = {"require": (), "forbid": (), "tiers": None, "max_table_cells": 100}
+    option_texts.read_knowledge(tier=["a,b", "c"], **rules)
+    assert capsys.readouterr().err == ""
+    option_texts.read_knowledge(tier=["a,b"], **rules)
+    assert "--tier: one tier alone rules out no edge; name at least two" in capsys.readouterr().err

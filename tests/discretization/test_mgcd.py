@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from gaussian_examples import truncated_gaussians
 from processor_time import at_most
 from sklearn.base import clone
+from table_examples import truncated_gaussians
 from wrong_input import untyped
 
 from gomea_bn.discretization import discretizer

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from gaussian_examples import truncated_gaussians
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.mixture import GaussianMixture
+from table_examples import truncated_gaussians
 
 from gomea_bn.discretization.mgcd.kernels import EMWork, SharedGaussians, expectation_maximisation
 from gomea_bn.discretization.mgcd.shared_gaussians import (

@@ -1,15 +1,20 @@
-"""Averaged networks made by hand, with every kind of variable and lines."""
+"""Averaged networks made by hand, with every kind of variable and lines, and tables to average networks over."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import read_table
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged.family_line import FamilyLine
 from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 
 NAMES = ("a", "g", "p", "b", "c", "d")
@@ -126,3 +131,44 @@ def grid_of(
         ]
     )
     return (edges[:-1] + edges[1:]) / 2, np.diff(edges)
+
+
+QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}
+"""Options of a short search."""
+
+
+def linear_frame(n: int = 200, noise: float = 0.1, seed: int = 0) -> pd.DataFrame:
+    """Return "y", which follows "x" on a line, "z" without a relation, and the discrete "c"."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return pd.DataFrame(
+        {
+            "x": x,
+            "y": x + noise * rng.normal(size=n),
+            "z": rng.normal(size=n),
+            "c": rng.choice(["k", "l"], n),
+        }
+    )
+
+
+def network_of(
+    frame: pd.DataFrame,
+    edges: list[tuple[str, str]],
+    *,
+    n_bins: int = 4,
+    shaped: bool = True,
+    pseudo_count: PseudoCount = "auto",
+    metadata: dict[str, object] | None = None,
+) -> DiscretizedBayesNet:
+    """Return a network with bins of equal frequency."""
+    kinds = {str(name): "continuous" for name in frame if frame[name].dtype == np.float64}
+    table = read_table(frame, kinds=kinds)
+    shapes = {name: shape.shape for name, shape in table_shapes(table).items()}
+    return DiscretizedBayesNet.from_table(
+        table,
+        edges,
+        {c.name: equal_frequency_cuts(c.values, n_bins) for c in table.columns if c.is_continuous},
+        pseudo_count=pseudo_count,
+        shapes=shapes if shaped else None,
+        metadata={"shape": "auto" if shaped else "uniform", **(metadata or {})},
+    )

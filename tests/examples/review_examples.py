@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import html.parser
+import json
+
 import numpy as np
 
 from gomea_bn.data.table import Table, read_table
@@ -80,3 +85,54 @@ def example_front(
         expert=random_candidate(table, rng, order[::-1]) if expert else None,
         record={"seed": seed, **(record or {})},
     )
+
+
+class Elements(html.parser.HTMLParser):
+    """Collects what a browser would find: tags with attributes, and the text inside script and style."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.inside = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.texts.append("")
+        self.inside = True
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts[-1] += data
+
+    def all(self, tag):
+        return [(attributes, text) for (name, attributes), text in zip(self.tags, self.texts) if name == tag]
+
+
+def page_data(page: str) -> dict:
+    """Return the data of a page as a browser would read them."""
+    for attributes, text in Elements(page).all("script"):
+        if attributes.get("id") == "data":
+            if attributes["type"] == "application/gzip":
+                text = gzip.decompress(base64.b64decode(text)).decode()
+            return json.loads(text)
+    raise AssertionError("the page has no data")
+
+
+def stored(family: dict) -> np.ndarray:
+    """Return the probabilities of a family that the page holds."""
+    return np.frombuffer(base64.b64decode(family["t"]), "<f8")
+
+
+def edges_in(data: dict, network: dict) -> set[tuple[str, str]]:
+    names = [variable["name"] for variable in data["variables"]]
+    return {
+        (names[parent], names[child])
+        for child, family in enumerate(network["f"])
+        for parent in data["families"][child][family]["p"]
+    }

@@ -397,9 +397,9 @@ class _Averaging:
         """Return the best line of a column on some scales, and the log density of left-out rows in its units."""
         groups, n_groups = self._groups(discrete)
         scale, values = scales[name], columns.values(name)
-        z = columns.places(name, scale)
-        places = np.column_stack([columns.places(parent, scales[parent]) for parent in parents])
-        line = best_line(LineRows(z, places, groups, n_groups, scale, least_scale(values, scale)))
+        z = columns.positions(name, scale)
+        positions = np.column_stack([columns.positions(parent, scales[parent]) for parent in parents])
+        line = best_line(LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale)))
         return line, line.left_out + scale.log_slope(values, z)
 
     def _values(self, name: str) -> NDArray[np.float64]:

@@ -75,8 +75,8 @@ def log_mixture(
 class LineTerms:
     """The functions of continuous parents whose sum, with coefficients, is the centre of a column.
 
-    They are the places of the parents themselves; then for every knot of a parent max(place - knot, 0), so that the
-    parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares.
+    They are the positions of the parents themselves; then for every knot of a parent max(position - knot, 0), so that
+    the parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares.
 
     Attributes
     ----------
@@ -106,17 +106,17 @@ class LineTerms:
         """The kind with its article, for a sentence."""
         return {"line": "a line", "curve": "curves", "surface": "a surface"}[self.kind]
 
-    def of_rows(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the functions of places (n, n_parents) on the scales of the parents, float64 (n, n_terms)."""
-        terms = [places]
+    def of_rows(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the functions of positions (n, n_parents) on the scales of the parents, float64 (n, n_terms)."""
+        terms = [positions]
         terms += [
             np.maximum(column[:, None] - knots, 0.0)
-            for column, knots in zip(places.T, self.knots, strict=True)
+            for column, knots in zip(positions.T, self.knots, strict=True)
             if len(knots)
         ]
         if self.has_products:
-            first, second = np.triu_indices(places.shape[1])
-            terms.append(places[:, first] * places[:, second])
+            first, second = np.triu_indices(positions.shape[1])
+            terms.append(positions[:, first] * positions[:, second])
         return np.column_stack(terms)
 
 
@@ -209,7 +209,7 @@ class FamilyLine:
         groups: NDArray[np.int64],
         scale: LineScale,
     ) -> NDArray[np.float64]:
-        """Return the log density of places of the column on its scale, float64 (n,)."""
+        """Return the log density of positions of the column on its scale, float64 (n,)."""
         return log_line_density(
             z, self.means(parents, groups), self.scales[groups], self.freedom[groups], scale
         )
@@ -221,7 +221,7 @@ class FamilyLine:
         scale: LineScale,
         generator: np.random.Generator,
     ) -> NDArray[np.float64]:
-        """Return places of the column on its scale, float64 (n,), one per row of the parents."""
+        """Return positions of the column on its scale, float64 (n,), one per row of the parents."""
         scales, freedom = self.scales[groups], self.freedom[groups]
         means = np.clip(self.means(parents, groups), scale.low, scale.high)
         low = scipy.special.stdtr(freedom, (scale.low - means) / scales)

@@ -63,11 +63,11 @@ class ProbabilityScale:
         )
 
     def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at places of the scale, float64 (n,)."""
+        """Return the values at positions of the scale, float64 (n,)."""
         return self.shape.quantile(((self._n_rows + 1) * scipy.special.ndtr(z) - 0.5) / self._n_rows)
 
     def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln(dz / dx) at values without a point mass, float64 (n,), given their places on the scale."""
+        """Return ln(dz / dx) at values without a point mass, float64 (n,), given their positions on the scale."""
         share = log(self._n_rows / (self._n_rows + 1))
         return np.asarray(self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI, np.float64)
 
@@ -101,7 +101,7 @@ class UnitScale:
         )
 
     def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at places of the scale, float64 (n,)."""
+        """Return the values at positions of the scale, float64 (n,)."""
         return np.clip(self.centre + self.spread * z, self.least, self.greatest)
 
     def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -114,13 +114,13 @@ LineScale = ProbabilityScale | UnitScale
 
 
 class LineColumns:
-    """Columns of a frame for lines: values inside the support, and their places on scales; both are computed once."""
+    """Columns of a frame for lines: values inside the support and their positions on scales, both computed once."""
 
     def __init__(self, frame: pd.DataFrame, support: Mapping[str, tuple[float, float]]) -> None:
         self._frame = frame
         self._support = support
         self._values: dict[str, NDArray[np.float64]] = {}
-        self._places: dict[tuple[str, type], NDArray[np.float64]] = {}
+        self._positions: dict[tuple[str, type], NDArray[np.float64]] = {}
 
     def values(self, name: str) -> NDArray[np.float64]:
         """Return the values of a column, float64 (n_rows,); those beyond the support are moved to its ends."""
@@ -129,9 +129,9 @@ class LineColumns:
             self._values[name] = np.clip(numeric_values(column, name), *self._support[name])
         return self._values[name]
 
-    def places(self, name: str, scale: LineScale) -> NDArray[np.float64]:
-        """Return the places of a column on a scale, float64 (n_rows,); a column has one scale of every kind."""
+    def positions(self, name: str, scale: LineScale) -> NDArray[np.float64]:
+        """Return the positions of a column on a scale, float64 (n_rows,); a column has one scale of every kind."""
         key = name, type(scale)
-        if key not in self._places:
-            self._places[key] = scale.of_values(self.values(name))
-        return self._places[key]
+        if key not in self._positions:
+            self._positions[key] = scale.of_values(self.values(name))
+        return self._positions[key]

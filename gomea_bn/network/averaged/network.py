@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,10 +22,11 @@ from gomea_bn.network.averaged.checks import (
 from gomea_bn.network.averaged.exports import AveragedExports
 from gomea_bn.network.averaged.family_line import FamilyLine, joint_groups, log_mixture
 from gomea_bn.network.averaged.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
+from gomea_bn.network.averaged.sampling import drawn_values
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
-from gomea_bn.network.value_kinds import VALUES, level_column, own_name, own_values
-from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.network.immutable import Immutable
+from gomea_bn.network.sampling import frame_of_draws
+from gomea_bn.network.value_kinds import VALUES
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.log_sums import log_sum_exp
 
@@ -40,7 +41,7 @@ CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
 
 
-class AveragedBayesNet(AveragedExports):
+class AveragedBayesNet(Immutable, AveragedExports):
     """An immutable Bayesian network whose families are averages: of bins with different cuts, and of a line.
 
     The graph and the bins that are shown are those of one network. The density of a variable given its parents is
@@ -142,17 +143,18 @@ class AveragedBayesNet(AveragedExports):
             name: checked_intervals(name, values, network.cut_points[name], network.support[name])
             for name, values in (cut_intervals or {}).items()
         }
-        for slot, value in {
-            "_network": network,
-            "_copies": tuple(copies),
-            "_lines": lines,
-            "_scales": {name: ProbabilityScale(shape, n_rows) for name, shape in shapes.items()},
-            "_unit_scales": unit_scales,
-            "_n_rows": n_rows,
-            "_cut_probabilities": probabilities,
-            "_cut_intervals": intervals,
-        }.items():
-            object.__setattr__(self, slot, value)
+        self._set_parts(
+            {
+                "_network": network,
+                "_copies": tuple(copies),
+                "_lines": lines,
+                "_scales": {name: ProbabilityScale(shape, n_rows) for name, shape in shapes.items()},
+                "_unit_scales": unit_scales,
+                "_n_rows": n_rows,
+                "_cut_probabilities": probabilities,
+                "_cut_intervals": intervals,
+            }
+        )
 
     @property
     def network(self) -> DiscretizedBayesNet:
@@ -349,19 +351,10 @@ class AveragedBayesNet(AveragedExports):
         Every value comes from a random copy given the values of the parents, or from the line of its variable.
         `values` is as of `DiscretizedBayesNet.sample`; parents count with the numbers as drawn.
         """
-        import pandas as pd
-
         check_integer("n", n, 0)
         check_choice("values", values, VALUES)
         drawn = self.drawn_values(n, checks.random_generator(random_state))
-        columns: dict[str, Any] = {}
-        for name in self.names:
-            columns[own_name(self._network, name, values)] = (
-                level_column(self._network, name, drawn[name])
-                if name in self._network.levels
-                else own_values(self._network, name, drawn[name], values)
-            )
-        return pd.DataFrame(columns)
+        return frame_of_draws(self._network, drawn, values)
 
     def drawn_values(
         self,
@@ -379,17 +372,7 @@ class AveragedBayesNet(AveragedExports):
             Numbers or codes of variables that are not drawn. The others are drawn given their parents alone, so that
             a draw has a weight: the density of the given values given their parents.
         """
-        values: dict[str, NDArray[Any]] = {}
-        for name in self._network.order:
-            if given and name in given:
-                values[name] = given[name]
-                continue
-            drawn = self._drawn_from_copies(name, values, n, generator)
-            if name in self._lines:
-                rows = np.flatnonzero(generator.random(n) < self._lines[name].weight)
-                drawn[rows] = self._drawn_from_line(name, values, rows, generator)
-            values[name] = drawn
-        return values
+        return drawn_values(self, n, generator, given)
 
     def summary(self, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
         """Return a text for reading: that of the network, with the share of lines and how sure cuts are.
@@ -441,8 +424,8 @@ class AveragedBayesNet(AveragedExports):
         line = self._lines[name]
         scales, values = self.scales_of(line), columns.values(name)
         scale = scales[name]
-        parents = np.column_stack([columns.places(parent, scales[parent]) for parent in line.parents])
-        z = columns.places(name, scale)
+        parents = np.column_stack([columns.positions(parent, scales[parent]) for parent in line.parents])
+        z = columns.positions(name, scale)
         is_inside = (values >= scale.least) & (values <= scale.greatest)
         logs = line.log_density(z, parents, groups, scale) + scale.log_slope(values, z)
         return np.where(is_inside, logs, -np.inf)
@@ -453,59 +436,6 @@ class AveragedBayesNet(AveragedExports):
         positions = column_positions(frame, list(line.groups))
         codes = [encode_levels(frame.iloc[:, positions[name]], name, levels[name]) for name in line.groups]
         return joint_groups(codes, [len(levels[name]) for name in line.groups], len(frame))
-
-    def _drawn_from_copies(
-        self, name: str, values: Mapping[str, NDArray[Any]], n: int, generator: np.random.Generator
-    ) -> NDArray[Any]:
-        """Return one value or level code of a variable per row, each from a random copy given the parents."""
-        is_continuous = name in self._network.cut_points
-        drawn = np.zeros(n, np.float64 if is_continuous else np.int32)
-        members = generator.integers(len(self._copies), size=n)
-        for member, copy in enumerate(self._copies):
-            rows = np.flatnonzero(members == member)
-            if not len(rows):
-                continue
-            cuts = copy.cut_points
-            parents = copy.table_parents(name)
-            codes = [
-                bin_codes(values[p][rows], cuts[p]).astype(np.int32) if p in cuts else values[p][rows]
-                for p in parents
-            ]
-            cards = [*(copy.cardinality(p) for p in parents), copy.cardinality(name)]
-            codes.append(np.zeros(len(rows), np.int32))
-            child = len(parents)
-            configuration = family_index(codes, range(child), child, cards) // cards[-1]
-            codes_of_child = draw_codes(copy.tables[name].reshape(-1, cards[-1]), configuration, generator)
-            if not is_continuous:
-                drawn[rows] = codes_of_child
-            elif name in copy.shapes:
-                shares = generator.random(len(rows))
-                drawn[rows] = copy.shapes[name].inside(codes_of_child, cuts[name], shares)
-            else:
-                drawn[rows] = draw_in_bins(codes_of_child, cuts[name], copy.support[name], generator)
-        return drawn
-
-    def _drawn_from_line(
-        self,
-        name: str,
-        values: Mapping[str, NDArray[Any]],
-        rows: NDArray[np.int64],
-        generator: np.random.Generator,
-    ) -> NDArray[np.float64]:
-        """Return one value of a variable for each of some rows, from its line given the parents."""
-        line = self._lines[name]
-        scales = self.scales_of(line)
-        scale = scales[name]
-        parents = np.column_stack([scales[parent].of_values(values[parent][rows]) for parent in line.parents])
-        n_levels = [self._network.cardinality(parent) for parent in line.groups]
-        groups = joint_groups([values[parent][rows] for parent in line.groups], n_levels, len(rows))
-        return scale.values_of(line.draw(parents, groups, scale, generator))
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("An AveragedBayesNet cannot be changed; make a new one.")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("An AveragedBayesNet cannot be changed; make a new one.")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AveragedBayesNet):
@@ -518,9 +448,8 @@ class AveragedBayesNet(AveragedExports):
     def with_metadata(self, **entries: Any) -> AveragedBayesNet:
         """Return the averaged network whose `network` has further entries in its metadata."""
         copy = object.__new__(AveragedBayesNet)
-        for name in self.__slots__:
-            object.__setattr__(copy, name, getattr(self, name))
-        object.__setattr__(copy, "_network", self._network.with_metadata(**entries))
+        parts = {slot: getattr(self, slot) for slot in self.__slots__}
+        copy._set_parts({**parts, "_network": self._network.with_metadata(**entries)})
         return copy
 
     def __reduce__(self) -> tuple[Any, ...]:

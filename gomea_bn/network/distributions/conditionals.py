@@ -153,13 +153,13 @@ class _MeanLine:
         positions = column_positions(rows, [*line.parents, *line.groups])
         codes = [encode_levels(rows.iloc[:, positions[p]], p, levels[p]) for p in line.groups]
         groups = joint_groups(codes, [len(levels[p]) for p in line.groups], len(rows))
-        places = [
+        on_scales = [
             scales[p].of_values(np.clip(numeric_values(rows.iloc[:, positions[p]], p), *support[p]))
             for p in line.parents
         ]
         self._scale = scales[name]
         # the density moves a centre beyond the range to its end
-        means = line.means(np.column_stack(places), groups)
+        means = line.means(np.column_stack(on_scales), groups)
         self._means = np.clip(means, self._scale.low, self._scale.high)
         self._scales, self._freedom = line.scales[groups], line.freedom[groups]
 

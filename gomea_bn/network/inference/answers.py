@@ -21,7 +21,7 @@ from gomea_bn.network.inference.engine import (
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Reader, holds_statements, refuse_stated
-from gomea_bn.network.value_kinds import level_column, own_name, own_values
+from gomea_bn.network.value_kinds import column_name, column_values, level_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,8 +128,8 @@ def predict(
         levels = level_column(network, target, tables.argmax(axis=1))
         return pd.Series(levels, index=frame.index, name=target)
     numbers = reader.point(target, tables, how or "mean")
-    points = own_values(network, target, numbers, is_mean=how in (None, "mean"))
-    return pd.Series(points, index=frame.index, name=own_name(network, target))
+    points = column_values(network, target, numbers, is_mean=how in (None, "mean"))
+    return pd.Series(points, index=frame.index, name=column_name(network, target))
 
 
 def predict_interval(

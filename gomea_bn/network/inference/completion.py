@@ -21,7 +21,7 @@ from gomea_bn.network.inference.engine import (
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Pieces, Reader, refuse_stated
-from gomea_bn.network.value_kinds import VALUES, ValueKind, level_column, own_name, own_values
+from gomea_bn.network.value_kinds import VALUES, ValueKind, column_name, column_values, level_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,20 +141,20 @@ def sample_given(
         refuse_stated(evidence, None if method == "exact" else n_draws)
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
-        label = own_name(network, name, values)
+        label = column_name(network, name, values)
         if name in reader.levels:
             columns[label] = level_column(network, name, codes[:, v])
         elif name in stated.values:
             # what a user states is not rounded
             exact = np.full(n, stated.values[name])
             is_whole = float(stated.values[name]).is_integer()
-            columns[label] = own_values(network, name, exact, values, is_mean=not is_whole)
+            columns[label] = column_values(network, name, exact, values, is_mean=not is_whole)
         else:
             shares = generator.random(n)
             if name in stated.pieces:
                 shares = _shares_in_pieces(stated.pieces[name], codes[:, v], shares, generator)
             numbers = reader.bins[name].values(codes[:, v], shares)
-            columns[label] = own_values(network, name, numbers, values)
+            columns[label] = column_values(network, name, numbers, values)
     return pd.DataFrame(columns)
 
 
@@ -181,13 +181,15 @@ def _with_numbers(
     if source_name(name) == name and network.value_kinds.get(name, ValueKind()).is_integer and how != "mean":
         observed = numbers[~is_missing]
         filled = numbers.copy()
-        filled[is_missing] = own_values(network, name, numbers[is_missing])
+        filled[is_missing] = column_values(network, name, numbers[is_missing])
         is_whole = bool((observed == np.floor(observed)).all())
         return filled.astype(np.int64) if is_whole else filled
     if source_name(name) == name or str(column.name) == name:
         return numbers
-    filled_cells = own_values(network, name, numbers[is_missing], is_mean=how == "mean")
-    result = pd.Series(own_values(network, name, numbers, is_mean=True), index=column.index, name=column.name)
+    filled_cells = column_values(network, name, numbers[is_missing], is_mean=how == "mean")
+    result = pd.Series(
+        column_values(network, name, numbers, is_mean=True), index=column.index, name=column.name
+    )
     result[is_missing] = filled_cells
     return result
 

@@ -1,4 +1,4 @@
-"""Boundaries refined after search: never a lower score, limits and interrupts, both methods, their problem."""
+"""Cuts refined after the search: never a lower score, limits and interrupts, both methods."""
 
 from __future__ import annotations
 
@@ -13,51 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import at_most
-from refinement_examples import slow_refined_score
-from search_examples import journal_of, unevaluated
+from refinement_examples import METHODS, example, quantile_network, slow_refined_score
 from typer.testing import CliRunner
 from wrong_input import untyped
 
 from gomea_bn.cli.app import main
-from gomea_bn.data.table import Table, read_table
+from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges.recorded import EDGE_PROBABILITIES
 from gomea_bn.network.recorded_words import STABILITY_WORDS
-from gomea_bn.network.rows import table_for
-from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
-from gomea_bn.problems.boundaries import BoundaryProblem
-from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.simulation.random_networks import random_network
-
-METHODS = ("density-bic", "density-bd")
-
-
-def quantile_network(
-    truth: DiscretizedBayesNet, table: Table, n_bins: int | None = None
-) -> DiscretizedBayesNet:
-    """The true graph with cuts at quantiles, as many as the truth has or a given number."""
-    columns = {column.name: column.values for column in table.columns}
-    cuts = {
-        name: np.unique(np.quantile(columns[name], np.arange(1, k) / k))
-        for name, k in ((name, n_bins or len(true_cuts) + 1) for name, true_cuts in truth.cut_points.items())
-    }
-    return DiscretizedBayesNet.from_table(table, truth.edges, cuts)
-
-
-def example(seed: int, n_rows: int = 800, n_variables: int = 5) -> tuple[DiscretizedBayesNet, pd.DataFrame]:
-    truth = random_network(n_variables, rows="dirichlet", random_state=seed)
-    frame = truth.sample(n_rows, random_state=seed + 1)
-    return truth, frame
-
-
-# ---------------------------------------------------------------- dynamic programming in a cycle
 
 
 @given(st.integers(0, 1000), st.sampled_from(METHODS), st.sampled_from(["fixed", "free"]), st.integers(1, 6))
@@ -162,9 +133,6 @@ def test_further_starts_repeat_with_the_seed_and_never_harm() -> None:
     ]
 
 
-# ---------------------------------------------------------------- limits
-
-
 def interrupt(_progress: Progress) -> bool:
     signal.raise_signal(signal.SIGINT)
     return False
@@ -202,9 +170,6 @@ def test_progress_counts_steps_and_cycles() -> None:
     assert seen[0].n_generations == 1
     assert seen[-1].n_generations > 1
     assert [p.best for p in seen] == sorted((p.best for p in seen), reverse=True)
-
-
-# ---------------------------------------------------------------- inputs
 
 
 def test_table_frame_and_file_give_the_same_network(tmp_path: Path) -> None:
@@ -340,108 +305,6 @@ def test_command_reads_refines_writes_and_reports(tmp_path: Path) -> None:
     assert any(network.cardinality(name) != written.cardinality(name) for name in network.cut_points)
     for name in network.cut_points:
         assert f"{name}: {network.cardinality(name)} -> {written.cardinality(name)} bins" in text
-
-
-# ---------------------------------------------------------------- cut points as real genes
-
-
-def boundary_problem(
-    seed: int, method: str = "density-bic", limits: CutLimits | None = None, n_rows: int = 300
-) -> BoundaryProblem:
-    truth, frame = example(seed, n_rows=n_rows)
-    frame = frame.round(dict.fromkeys(truth.cut_points, 2))
-    table = table_for(truth, frame)
-    session = RefinementSession(quantile_network(truth, table, 4), table, method, "bic", None)
-    variables = session.scored_variables(session.network_cuts)
-    return BoundaryProblem(
-        variables, session.graph.parents, session.method, session.rule, limits or CutLimits()
-    )
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_partial_full_and_plain_evaluation_agree(method: str) -> None:
-    problem = boundary_problem(6, method, CutLimits(min_width=0.05, min_bin_count=5))
-    data = problem.kernel_data(1)[0]
-    rng = np.random.default_rng(1)
-    solution, journal = unevaluated(problem, problem.sample(rng, 1)[0]), journal_of(problem)
-    assert evaluate(data, solution, journal, rng) == problem.n_terms
-    touched = set()
-    for _ in range(150):
-        for gene in rng.choice(problem.n_variables, rng.integers(1, 4), replace=False):
-            set_gene(solution, journal, gene, rng.uniform(problem.lower[gene], problem.upper[gene]))
-        touched.add(evaluate_partial(data, solution, journal, rng))
-        objectives, violation = problem.evaluate(np.asarray(solution.genotype))
-        assert solution.objectives == pytest.approx(objectives, abs=1e-7)
-        assert solution.violation[0] == pytest.approx(violation, abs=1e-12)
-        if rng.random() < 0.5:
-            undo(solution, journal)
-            assert evaluate_partial(data, solution, journal, rng) == 0
-            assert solution.objectives == pytest.approx(
-                problem.evaluate(np.asarray(solution.genotype))[0], abs=1e-7
-            )
-        journal.counts[:] = 0
-    assert min(touched) < problem.n_terms
-
-
-def test_genes_are_floored_sorted_and_bounded() -> None:
-    problem = boundary_problem(6)
-    rng = np.random.default_rng(2)
-    assert (problem.lower == 0).all()
-    x = problem.sample(rng, 1)[0]
-    cuts = problem.cut_points(x)
-    v, positions = next((v, positions) for v, positions in cuts.items() if len(positions) == 3)
-    values = np.asarray(problem.variables[v].values)
-    distinct = np.unique(values)
-    first = sum(len(cuts[w]) for w in cuts if w < v)
-    genes = x[first : first + 3]
-    middles = (distinct[1:] + distinct[:-1]) / 2
-    assert positions == pytest.approx(middles[np.floor(genes).astype(int)])
-    assert problem.upper[first] == len(distinct) - 2
-    mixed = x.copy()
-    mixed[first : first + 3] = genes[::-1]
-    assert problem.evaluate(mixed)[0] == problem.evaluate(x)[0]
-    assert problem.cut_points(problem.encode(cuts))[v] == pytest.approx(positions)
-    assert problem.cut_points(problem.upper)[v] == pytest.approx(np.full(3, middles[-1]))
-
-
-def test_equal_cuts_and_bins_below_the_floors_are_infeasible() -> None:
-    problem = boundary_problem(6, limits=CutLimits(min_width=0.1, min_bin_count=3))
-    good = problem.encode({v: np.array([0.25, 0.5, 0.75]) for v in problem.cut_points(problem.lower)})
-    assert problem.evaluate(good)[1] == 0
-    equal = good.copy()
-    equal[0] = equal[1]
-    # an empty bin without width misses all of both floors
-    assert problem.evaluate(equal)[1] == pytest.approx(2.0)
-    narrow = good.copy()
-    narrow[0] = narrow[1] - 2
-    assert 0 < problem.evaluate(narrow)[1] < 1
-
-
-def test_a_bin_misses_the_share_of_rows_that_it_lacks() -> None:
-    problem = boundary_problem(6, limits=CutLimits(min_width=0.0, min_bin_count=50))
-    genotype = problem.encode({v: np.array([0.25, 0.5, 0.75]) for v in problem.cut_points(problem.lower)})
-    missing = 0.0
-    for v, cuts in problem.cut_points(genotype).items():
-        rows = np.bincount(np.searchsorted(cuts, problem.variables[v].values), minlength=len(cuts) + 1)
-        missing += float(np.maximum(1 - rows / 50, 0).sum())
-    assert missing % 1 > 0
-    assert problem.evaluate(genotype)[1] == pytest.approx(missing)
-
-
-def test_interactions_are_pairs_of_cuts_in_one_family() -> None:
-    problem = boundary_problem(6)
-    cuts = problem.cut_points(problem.lower)
-    owner = [v for v, positions in cuts.items() for _ in positions]
-    families = [{*parents, v} for v, parents in enumerate(problem.parents)]
-    expected = {
-        (g, h)
-        for g in range(len(owner))
-        for h in range(g + 1, len(owner))
-        if any({owner[g], owner[h]} <= family for family in families)
-    }
-    assert problem.interactions is not None
-    assert set(problem.interactions) == expected
-    assert 0 < len(expected) < len(owner) * (len(owner) - 1) / 2
 
 
 def test_rv_gomea_comes_close_to_the_dynamic_programme_and_keeps_the_counts() -> None:

@@ -1,6 +1,7 @@
-"""Rows of truncated Gaussians, whose weights depend on a configuration of other columns."""
+"""Small tables: rows of truncated Gaussians, and patients."""
 
 import numpy as np
+import pandas as pd
 
 
 def truncated_gaussians(seed, n, n_configurations=4, borders=(0.0, 1.0, 2.5, 3.0, 5.0), spread=4.0):
@@ -16,3 +17,17 @@ def truncated_gaussians(seed, n, n_configurations=4, borders=(0.0, 1.0, 2.5, 3.0
         again = rng.normal((low + high) / 2, (high - low) / spread)
         values[outside] = again[outside]
     return values, codes
+
+
+def patients(n=60, seed=0):
+    """Return a frame with two continuous and two discrete columns."""
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(20, 80, n).round(1)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "smoker": rng.choice(["no", "yes"], n),
+            "bp": age + rng.normal(80, 15, n).round(1),
+            "stage": rng.integers(1, 4, n),
+        }
+    )

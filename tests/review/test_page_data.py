@@ -1,0 +1,281 @@
+"""The data of the review page: networks, landmarks, histograms, tables, and what the expert did not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from review_examples import edges_in, example_front, page_data, stored
+
+from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.table import read_table
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.front.front import Front
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.review import pools
+from gomea_bn.review.page import network_report, review_page
+from gomea_bn.review.pools import MOST_TABLE_ROWS
+
+
+@pytest.mark.parametrize("n_objectives", [1, 2, 3, 4])
+def test_page_holds_every_network_as_it_is(n_objectives):
+    front = example_front(n_objectives=n_objectives)
+    data = page_data(review_page(front))
+    assert data["values"] == front.values.tolist()
+    assert data["run_hash"] == front.run_hash
+    assert data["ids"] == list(range(len(front)))
+    for candidate, entry in zip(front, data["networks"]):
+        network = candidate.network
+        assert edges_in(data, entry) == set(network.edges)
+        n = len(network.names)
+        open_edges = [(network.names[key // n], network.names[key % n]) for key in entry["o"]]
+        assert open_edges == list(network.cpdag().reversible)
+        for position, name in enumerate(network.names):
+            family = data["families"][position][entry["f"][position]]
+            rows = network.tables[name].reshape(-1, network.cardinality(name))
+            assert family["r"] == len(rows)
+            if family["i"] is None:
+                np.testing.assert_array_equal(stored(family), rows.ravel())
+            cuts = data["cuts"][position][entry["c"][position]]["at"]
+            if name in network.cut_points:
+                np.testing.assert_allclose(cuts, network.cut_points[name], rtol=1e-9)
+            else:
+                assert cuts is None
+
+
+def test_counts_behind_bins_and_table_rows_are_those_of_the_rows():
+    front = example_front(n_variables=5, n_rows=120)
+    data = page_data(review_page(front))
+    columns = {column.name: column.values.tolist() for column in front.table.columns}
+    network = front[3].network
+    entry = data["networks"][3]
+
+    def code(name, value):
+        return sum(value > cut for cut in network.cut_points[name]) if name in network.cut_points else value
+
+    checked = 0
+    for position, name in enumerate(network.names):
+        codes = [code(name, value) for value in columns[name]]
+        bins = data["cuts"][position][entry["c"][position]]["n"]
+        assert bins == [codes.count(state) for state in range(network.cardinality(name))]
+        family = data["families"][position][entry["f"][position]]
+        parents = network.parents(name)
+        if not parents:
+            assert family["n"] is None
+            continue
+        shape = [network.cardinality(parent) for parent in parents]
+        expected = np.zeros(shape, dtype=int)
+        for row in range(front.table.n_rows):
+            expected[tuple(code(parent, columns[parent][row]) for parent in parents)] += 1
+        assert family["n"] == expected.ravel().tolist()
+        checked += 1
+    assert checked
+
+
+def test_landmarks_are_the_fronts_choices():
+    front = example_front(n_objectives=4)
+    landmarks = {landmark["key"]: landmark for landmark in page_data(review_page(front))["landmarks"]}
+    assert landmarks["knee"]["id"] == front.knee().index
+    assert landmarks["expert_distance"]["id"] == front.closest_to_expert().index
+    assert landmarks["complexity"]["id"] == front.best("complexity").index
+    assert landmarks["misfit"]["id"] == front.best("misfit").index
+    assert landmarks["price <b>"]["label"] == "Least price of <measuring>"
+    labels = [landmark["label"] for landmark in page_data(review_page(front))["landmarks"]]
+    assert labels[:4] == ["Knee", "Closest to mine", "Simplest", "Best fit"]
+
+
+def test_a_front_of_two_objectives_has_a_knee():
+    front = example_front(n_objectives=2)
+    landmarks = page_data(review_page(front))["landmarks"]
+    assert [landmark["key"] for landmark in landmarks] == ["knee", "complexity", "misfit"]
+
+
+def test_a_value_equal_to_a_cut_is_counted_in_the_bin_below():
+    table = read_table(pd.DataFrame({"x": np.repeat([1.0, 2.0, 3.0, 4.5], [4, 5, 6, 7])}))
+    network = DiscretizedBayesNet.from_table(table, [], {"x": [2.0, 3.0]})
+    assert page_data(network_report(network, table))["cuts"][0][0]["n"] == [9, 6, 7]
+
+
+def test_further_axes_are_columns_of_the_fronts_frame():
+    front = example_front()
+    data, frame = page_data(review_page(front)), front.to_frame()
+    assert data["n_edges"] == frame["n_edges"].tolist()
+    assert data["largest_table"] == frame["largest_table"].tolist()
+
+
+def test_thinned_page_names_networks_by_their_place_in_the_whole_front():
+    front = example_front(n_networks=30)
+    data = page_data(review_page(front, max_networks=7))
+    assert len(data["ids"]) == 7
+    assert data["run_hash"] == front.run_hash
+    assert front.knee().index in data["ids"]
+    for number, row in zip(data["ids"], data["values"]):
+        assert row == front.values[number].tolist()
+    assert data["headline"] == "7 networks explain your data; pick one."
+    assert "Chosen from 30:" in data["origin"]
+    assert "hypervolume" in data["origin"]
+
+
+def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from():
+    front = example_front(n_networks=30)
+    small = front.thin(9)
+    data = page_data(review_page(small))
+    assert data["run_hash"] == small.run_hash
+    assert data["ids"] == list(range(9))
+    assert "Chosen from 30: knee" in data["origin"]
+    again = page_data(review_page(small, max_networks=4))
+    assert [small.values[number].tolist() for number in again["ids"]] == again["values"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(460.0, "Complexity was limited to 460 free parameters."), (1e300, ""), ("many", ""), (None, "")],
+)
+def test_a_limit_of_the_complexity_is_said(limit, words):
+    front = example_front(record={"parameters": {"max_complexity": limit}})
+    origin = page_data(review_page(front))["origin"]
+    assert origin.endswith(words or "rows.")
+
+
+def test_histograms_come_from_the_rows_or_from_the_record():
+    with_table = example_front()
+    columns = column_summary(with_table.table)
+    without = example_front(keep_table=False, record={"columns": columns, "n_rows": 200})
+    bare = example_front(keep_table=False)
+    variables = [page_data(review_page(front))["variables"] for front in (with_table, without, bare)]
+    assert variables[0] == variables[1]
+    for position, column in enumerate(columns):
+        if column["kind"] == "continuous":
+            assert variables[0][position]["histogram"]["counts"] == column["histogram"]["counts"]
+            np.testing.assert_allclose(
+                variables[0][position]["histogram"]["edges"], column["histogram"]["edges"], rtol=1e-8
+            )
+            assert variables[2][position]["histogram"] is None
+        else:
+            assert variables[0][position]["counts"] == column["counts"]
+            assert variables[2][position]["counts"] is None
+    assert "200 rows" in page_data(review_page(without))["origin"]
+
+
+@pytest.mark.parametrize(
+    "columns", [None, 3, [1], [{"name": 1}], [{"name": "X1", "histogram": {"edges": [1]}}]]
+)
+def test_spoilt_columns_of_a_record_give_no_histogram(columns):
+    front = example_front(keep_table=False, record={"columns": columns})
+    variables = page_data(review_page(front))["variables"]
+    assert len(variables) == len(front[0].network.names)
+    for variable in variables:
+        assert variable.get("histogram") is None
+        assert variable.get("counts") is None
+
+
+@pytest.mark.parametrize(
+    "histogram",
+    [
+        {"edges": ["low", 1, 2], "counts": [3, 4]},
+        {"edges": [0, 1, None], "counts": [3, 4]},
+        {"edges": [0, 1, 10**400], "counts": [3, 4]},
+        {"edges": [0, 2, 1], "counts": [3, 4]},
+        {"edges": [0, 1, 2], "counts": [3, "many"]},
+        {"edges": [0, 1, 2], "counts": [3, -1]},
+        {"edges": [0, 1, 2], "counts": {"0": 3}},
+        {"edges": [0], "counts": []},
+        [0, 1],
+    ],
+)
+def test_a_damaged_histogram_is_left_out_and_said_to_be(histogram):
+    columns = column_summary(example_front().table)
+    index = next(index for index, column in enumerate(columns) if column["kind"] == "continuous")
+    columns[index]["histogram"] = histogram
+    front = example_front(keep_table=False, record={"columns": columns})
+    variables = page_data(review_page(front))["variables"]
+    assert variables[index]["histogram"] is None
+    assert [variable["damaged"] for variable in variables].index(True) == index
+    assert sum(variable["damaged"] for variable in variables) == 1
+
+
+def test_damaged_counts_of_levels_are_left_out_and_said_to_be():
+    columns = column_summary(example_front().table)
+    index = next(index for index, variable in enumerate(columns) if variable["kind"] == "discrete")
+    columns[index]["counts"][0] = "many"
+    front = example_front(keep_table=False, record={"columns": columns})
+    variables = page_data(review_page(front))["variables"]
+    assert variables[index]["counts"] is None
+    assert [variable["name"] for variable in variables if variable["damaged"]] == [columns[index]["name"]]
+
+
+def test_what_the_expert_did_not_say_is_marked():
+    plain = example_front()
+    first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
+    expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
+    front = Front(
+        plain.objectives, plain.values, [entry.network for entry in plain], table=plain.table, expert=expert
+    )
+    unsaid = {entry["name"]: entry["unsaid"] for entry in page_data(review_page(front))["variables"]}
+    assert unsaid.pop(first) == "bins"
+    assert unsaid.pop(second) is None
+    assert third in unsaid
+    assert set(unsaid.values()) == {"variable"}
+    assert {entry["unsaid"] for entry in page_data(review_page(plain))["variables"]} == {None}
+
+
+def wide_network(n_parents: int = 4) -> DiscretizedBayesNet:
+    """Return a network whose last table has 5**n_parents rows."""
+    rng = np.random.default_rng(0)
+    names = [f"p{number}" for number in range(n_parents)] + ["child"]
+    levels = {name: tuple("abcde") for name in names[:-1]} | {"child": (0, 1)}
+    tables = {name: rng.dirichlet(np.ones(5)) for name in names[:-1]}
+    tables["child"] = rng.dirichlet(np.ones(2), size=(5,) * n_parents)
+    edges = [(name, "child") for name in names[:-1]]
+    return DiscretizedBayesNet(names, edges, cut_points={}, support={}, levels=levels, tables=tables)
+
+
+def test_long_tables_are_cut_and_say_which_rows_are_kept():
+    network = wide_network()
+    data = page_data(network_report(network))
+    family = data["families"][-1][0]
+    assert family["r"] == 625
+    assert family["i"] == list(range(MOST_TABLE_ROWS))
+    assert family["w"]
+    np.testing.assert_array_equal(stored(family), network.tables["child"].ravel())
+
+
+@pytest.mark.parametrize("limit", ["_MOST_WHOLE", "_MOST_STORED"])
+def test_tables_beyond_the_limits_keep_the_rows_that_are_shown(monkeypatch, limit):
+    network = wide_network()
+    # the other tables of the network have 5 cells each
+    size = network.tables["child"].size + (20 if limit == "_MOST_STORED" else 0)
+    monkeypatch.setattr(pools, limit, size)
+    assert page_data(network_report(network))["families"][-1][0]["w"]
+    monkeypatch.setattr(pools, limit, size - 1)
+    family = page_data(network_report(network))["families"][-1][0]
+    assert not family["w"]
+    np.testing.assert_array_equal(
+        stored(family), network.tables["child"].reshape(-1, 2)[:MOST_TABLE_ROWS].ravel()
+    )
+
+
+@pytest.mark.parametrize("n_rows", [MOST_TABLE_ROWS, MOST_TABLE_ROWS + 1])
+def test_a_table_is_cut_from_one_row_above_the_limit(n_rows):
+    levels = {"parent": tuple(range(n_rows)), "child": (0, 1)}
+    tables = {"parent": np.full(n_rows, 1 / n_rows), "child": np.full((n_rows, 2), 0.5)}
+    network = DiscretizedBayesNet(
+        ["parent", "child"], [("parent", "child")], cut_points={}, support={}, levels=levels, tables=tables
+    )
+    family = page_data(network_report(network))["families"][1][0]
+    assert family["i"] == (None if n_rows == MOST_TABLE_ROWS else list(range(MOST_TABLE_ROWS)))
+
+
+def test_long_tables_keep_the_rows_with_most_data():
+    frame = wide_network().sample(900, 1)
+    frame["child"] = frame["child"].astype(int)
+    table = read_table(frame)
+    network = DiscretizedBayesNet.from_table(table, [(f"p{number}", "child") for number in range(4)], {})
+    family = page_data(network_report(network, table))["families"][-1][0]
+    counts = frame.groupby([f"p{number}" for number in range(4)], observed=False).size().to_numpy()
+    rows_shown = family["i"]
+    assert family["n"] == counts[rows_shown].tolist()
+    left_out = np.delete(counts, rows_shown)
+    assert left_out.size == 625 - MOST_TABLE_ROWS
+    assert left_out.max() <= min(family["n"])
+    np.testing.assert_array_equal(stored(family), network.tables["child"].ravel())
