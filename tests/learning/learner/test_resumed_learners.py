@@ -215,7 +215,8 @@ def test_none_of_100_kills_loses_more_than_the_time_since_the_last_checkpoint(tm
     context = multiprocessing.get_context("fork")
     drawn = random.Random(1)
     n_kills = n_ended = 0
-    while n_kills < 100:
+    # on a busy machine more runs are killed before they end
+    while n_kills < 100 or (n_ended <= 2 and n_kills < 1000):
         folder = tmp_path / str(n_ended)
         path, written = folder / "checkpoint.gomea", context.Value("d", 0.0)
         process = context.Process(target=_learned_score, args=(folder, written))
