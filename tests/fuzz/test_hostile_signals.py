@@ -60,6 +60,8 @@ def check_signal(seed, number, rows, folder):
     """Send a signal to a command at any time before or during its search."""
     folder.mkdir()
     rng = np.random.default_rng(seed)
+    # commands that other tests ran here left handlers, which a copy would have before its own command begins
+    signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
     child = os.fork()
     if child == 0:
         run_command(rows, folder)
