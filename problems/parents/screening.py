@@ -147,7 +147,9 @@ def _warn_of_late_ranks(on_few_rows: Sequence[str], without_sets: Sequence[str])
     if without_sets:
         parts.append(f"The partners of {_columns(without_sets)} were ranked without other parents.")
     if on_few_rows:
-        parts.append(f"The partners of {_columns(on_few_rows)} were ranked without other parents and on few rows.")
+        parts.append(
+            f"The partners of {_columns(on_few_rows)} were ranked without other parents and on few rows."
+        )
     warnings.warn(
         GomeaBnWarning(
             f"The time limit is short for ranking the pairs of columns. {' '.join(parts)}",
