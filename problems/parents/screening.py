@@ -125,24 +125,31 @@ def ranked_pairs(
     rules : EdgeRules
     is_late : callable
         Whether no time is left, asked before every column. A warning then names columns whose partners were ranked
-        without other parents, or were left out.
+        without other parents, on all rows of the sample or, by `Screening.pairwise`, on few of them.
     """
     required, possible = _ruled_pairs(rules)
     ranks, n_ranked = Screening(scorer).conditional_ranks(rules.max_indegree, is_late)
     if n_ranked[-1] < len(ranks):
         names = [variable.name for variable in scorer.variables]
-        _warn_of_unranked(names[n_ranked[0] :], names[n_ranked[-1] : n_ranked[0]])
+        _warn_of_late_ranks(names[n_ranked[0] :], names[n_ranked[-1] : n_ranked[0]])
+    if n_ranked[0] < len(ranks):
+        # without any partners these columns could have no edges, although time is left for a search
+        strengths = Screening(scorer, is_quick=True).pairwise()[n_ranked[0] :]
+        strongest = np.argsort(-strengths, axis=1, kind="stable")
+        np.put_along_axis(ranks[n_ranked[0] :], strongest, np.arange(len(ranks))[None], axis=1)
     is_candidate = ranks < _MOST_RANKED
     return np.asarray((required | is_candidate | is_candidate.T) & possible)
 
 
-def _warn_of_unranked(without_pairs: Sequence[str], without_sets: Sequence[str]) -> None:
-    """Warn that partners of some columns were not ranked, and those of others only without other parents."""
+def _warn_of_late_ranks(on_few_rows: Sequence[str], without_sets: Sequence[str]) -> None:
+    """Warn that partners of some columns were ranked without other parents, and those of others on few rows too."""
     parts = []
     if without_sets:
         parts.append(f"The partners of {_columns(without_sets)} were ranked without other parents.")
-    if without_pairs:
-        parts.append(f"The partners of {_columns(without_pairs)} were not ranked.")
+    if on_few_rows:
+        parts.append(
+            f"The partners of {_columns(on_few_rows)} were ranked without other parents and on few rows."
+        )
     warnings.warn(
         GomeaBnWarning(
             f"The time limit is short for ranking the pairs of columns. {' '.join(parts)}",

@@ -240,6 +240,27 @@ def test_required_parents_are_not_exchanged():
     assert [parent for parent, child in edges if child == 0] == [4]
 
 
+def test_pairs_widen_in_the_allowed_direction_alone():
+    rng = np.random.default_rng(2)
+    child = rng.integers(0, 3, 600)
+    twin = np.where(rng.random(600) < 0.1, rng.integers(0, 3, 600), child)
+    columns = [column.astype(np.int32) for column in (child, rng.integers(0, 3, 600), twin)]
+    variables = [ScoredVariable(f"v{i}", column, 3) for i, column in enumerate(columns)]
+
+    def widened(**knowledge):
+        rules = ExpertKnowledge(forbidden_edges=[("v0", "v2")], max_indegree=1, **knowledge)
+        problem = make_problem(variables, knowledge=rules)
+        libraries = ParentLibraries(problem.scorer, problem.edge_rules, np.zeros((3, 3), np.bool_))
+        sets = [tuple(sorted(required)) for required in libraries.required]
+        libraries.widen(sets, NEVER)
+        return np.argwhere(libraries.pairs).tolist()
+
+    # a pair joins both ways, although one direction is forbidden
+    assert widened() == [[0, 2], [2, 0]]
+    # a better parent is in vain where a worse one is required
+    assert widened(required_edges=[("v1", "v0")]) == []
+
+
 def test_more_variables_than_bits_of_a_word():
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 2, (70, 80))
