@@ -106,15 +106,28 @@ def test_pieces_without_rows_take_no_memory_of_a_gpu(frame, monkeypatch) -> None
         )
 
 
-@needs_numba_cuda
-def test_an_error_of_the_gpu_is_a_plain_error() -> None:
-    from numba.cuda.cudadrv.driver import CudaAPIError
-
+@pytest.mark.parametrize(
+    "error",
+    [
+        # that of the driver is a plain exception, of the linker a RuntimeError, of a missing compiler an ImportError
+        Exception("out of memory\nat 0x7f"),
+        RuntimeError("out of memory"),
+        ImportError("out of memory"),
+        MemoryError("out of memory"),
+    ],
+)
+def test_an_error_of_the_gpu_is_a_plain_error(error) -> None:
     with (
-        pytest.raises(GomeaBnError, match=r'on the GPU has failed: .*out of memory\. Pass device="cpu"\.$'),
+        pytest.raises(GomeaBnError, match=r'on the GPU has failed: out of memory\. Pass device="cpu"\.$'),
         on_gpu._clear_errors(),
     ):
-        raise CudaAPIError(2, "out of memory\nat 0x7f")
+        raise error
+
+
+def test_an_error_that_is_not_of_the_gpu_stays_as_it_is() -> None:
+    for error in (GomeaBnError("A GPU counts families of at most 32 columns."), OSError("short file")):
+        with pytest.raises(type(error), match=str(error)), on_gpu._clear_errors():
+            raise error
 
 
 @pytest.mark.parametrize(
