@@ -22,6 +22,7 @@ from gomea_bn.large.cells import Coding
 from gomea_bn.large.counters import on_gpu
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.plan import CountPlan
+from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces
 
 needs_numba_cuda = pytest.mark.skipif(
@@ -163,3 +164,8 @@ def test_a_run_on_threads_goes_on_with_a_gpu(frame, learner, tmp_path, monkeypat
     resumed = learn_from_pieces(again, pieces, checkpoint=Checkpoint(tmp_path, resume=True))
     assert resumed.network == on_threads.network
     assert len(counted) == 1
+    # tables of a given graph are counted there too
+    cuts = on_threads.network.cut_points
+    of_graph = [network_from_pieces(pieces, [], cuts, device=device) for device in ("cpu", "gpu")]
+    assert of_graph[0] == of_graph[1]
+    assert len(counted) == 2
