@@ -21,7 +21,7 @@ from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.large import learning
+from gomea_bn.large import incomplete_rows, learning
 from gomea_bn.large.cells import Coding, coded_piece
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.counters.local import LocalCounter
@@ -265,6 +265,30 @@ def test_tables_of_incomplete_rows_are_expectations_as_in_memory(chain, pseudo_c
     assert fit(missing="drop").metadata["n_rows"] == len(complete)
     with pytest.raises(GomeaBnError, match=r"The table has missing values in 'a' \([\d,]+\)"):
         fit(missing="error", table_of=partial(read_table, missing="keep"))
+
+
+def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
+    monkeypatch.setattr(incomplete_rows, "_ROWS_OF_CODES", 700)
+    rows_at_once = []
+    codes_of = incomplete_rows.CompletedCounts._codes
+
+    def recorded(self, cells):
+        rows_at_once.append(cells.shape[1])
+        return codes_of(self, cells)
+
+    monkeypatch.setattr(incomplete_rows.CompletedCounts, "_codes", recorded)
+    lines: list[str] = []
+    network = network_from_pieces(
+        [chain], [("a", "b")], {"a": [0.0], "b": [0.0]}, shape="uniform", announce=lines.append
+    )
+    # five passes over 6,000 rows in one block
+    assert rows_at_once == [*[700] * 8, 400] * 5
+    assert [line for line in lines if "pass 5 of 5" in line] == lines[-1:]
+    expected = type(network).from_table(
+        read_table(chain, missing="keep"), [("a", "b")], {"a": [0.0], "b": [0.0]}, pseudo_count="auto"
+    )
+    for name in network.names:
+        np.testing.assert_allclose(network.tables[name], expected.tables[name], atol=0.01)
 
 
 def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(letters, learner) -> None:
