@@ -27,6 +27,7 @@ from gomea_bn.large.climb import Climb
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
+from gomea_bn.large.moves import Move
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
@@ -373,6 +374,34 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
     assert stopped.record["stopped_by"] == "interrupt"
     assert stopped.record["moves"] == []
     assert stopped.network.metadata["n_rows"] == 6_000
+
+
+def test_ctrl_c_during_a_pass_makes_only_moves_that_raise_the_score(frame, learner, monkeypatch) -> None:
+    before, make = Climb._pass, Climb._make
+    at_once_of_moves = []
+
+    def interrupted(self, *, edges: bool, breadth: int) -> list[Move]:
+        moves = before(self, edges=edges, breadth=breadth)
+        os.kill(os.getpid(), signal.SIGINT)
+        return moves
+
+    def noted(self, moves, *, at_once: bool) -> int:
+        at_once_of_moves.append(at_once)
+        return make(self, moves, at_once=at_once)
+
+    monkeypatch.setattr(Climb, "_pass", interrupted)
+    monkeypatch.setattr(Climb, "_make", noted)
+    stopped = learn_from_pieces(learner, [frame])
+    # the first moves of cuts are all made at once as a rule, and taken back by the next pass if they lose
+    assert at_once_of_moves == [False]
+    gains = [move["nats"] for move in stopped.record["moves"]]
+    assert gains
+    of_sample = score_of_pieces(learner, [frame], stopped.on_sample.network_)
+    assert stopped.score == pytest.approx(of_sample + sum(gains), abs=1e-6)
+    at_once_of_moves.clear()
+    gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1)
+    stopped = learn_from_pieces(learner, [gaps])
+    assert (at_once_of_moves, stopped.record["moves"]) == ([], [])
 
 
 @pytest.mark.parametrize("n_counts", [0, 1, 6, 9])
