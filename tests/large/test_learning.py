@@ -29,7 +29,7 @@ from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.large.moves import Move
 from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.learning.learning_problem import scored_variables, scoring_of
+from gomea_bn.learning.learning_problem import learning_problem, scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime import checkpoints, cluster
@@ -356,6 +356,16 @@ def test_rules_about_edges_hold_on_all_rows(frame, fit, learner) -> None:
     assert forbidden not in ruled.network.edges
     assert max(len(ruled.network.parents(name)) for name in ruled.network.names) <= 2
     assert ruled.network.cut_points["X1"].tolist() == cuts["X1"]
+
+
+def test_all_rows_join_only_the_pairs_that_a_limit_leaves_on_the_sample(frame, fit, learner) -> None:
+    limited = learn_from_pieces(replace(learner, max_candidates=1), [frame])
+    options = LearningOptions.of(replace(learner, max_candidates=1, curves="none"), len(frame))
+    pairs = learning_problem(limited.on_sample.table_, options).pairs
+    assert pairs is not None
+    names = limited.network.names
+    assert all(pairs[names.index(parent), names.index(child)] for parent, child in limited.network.edges)
+    assert len(limited.network.edges) < len(fit.network.edges)
 
 
 def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None:
