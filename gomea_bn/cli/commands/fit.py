@@ -33,7 +33,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.running import check_usable_device, loaded_data, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def fit(
     wrong use, 3 graph or data unusable, 130 interrupted.
     """
     from gomea_bn.data.files.loading import load
+    from gomea_bn.data.files.table_files import FILE_OPTIONS
     from gomea_bn.data.pieces import is_in_pieces
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.errors import check_choice
@@ -103,6 +104,9 @@ def fit(
         smoothing = read_pseudo_count(pseudo_count)
         check_choice("shape", shape, SHAPES)
         check_usable_device(device, data)
+        of_files = [name for name in reading.given if name in FILE_OPTIONS]
+        if of_files and is_in_pieces(data):
+            raise GomeaBnError([Option(of_files[0]), " does not apply to a folder of files."])
     except GomeaBnError as error:
         fail(error, WRONG_USE)
     check_writable(out)

@@ -116,6 +116,8 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     assert DiscretizedBayesNet.from_json("all.json") == DiscretizedBayesNet.from_json("own.json")
     assert f"All {len(rows):,} rows read." in result.stderr
     refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "rows/all.json")
+    of_text = refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "x.json", "--sep", ",")
+    assert of_text.endswith("Error: --sep does not apply to a folder of files.\n")
 
 
 def test_a_device_that_cannot_count_is_refused_before_anything_is_read(files, rows, monkeypatch):
