@@ -57,20 +57,30 @@ def main() -> None:
     whole, short = plans()
     with LocalCounter(pieces, 1, BYTES // 2) as local:
         coded = local.code(coding)
-        for plan, most_bytes, batch_bytes, n_threads in (
-            (whole, None, BYTES, 13),
-            (short, BYTES // 2, 150 * len(CELLS), 7),
-            (short, 0, 1, 1),
+        for plan, most_bytes, batch_bytes, n_threads, rows_of_threads in (
+            (whole, None, BYTES, 13, ROWS),
+            (short, BYTES // 2, 150 * len(CELLS), 7, 50),
+            (short, 0, 1, 1, 130),
         ):
             expected = local.count(plan)
             assert expected.sum() == ROWS * len(plan.shapes)
-            gpu = GpuCounter(local, most_bytes=most_bytes, batch_bytes=batch_bytes, n_threads=n_threads)
+            gpu = GpuCounter(
+                local,
+                most_bytes=most_bytes,
+                batch_bytes=batch_bytes,
+                n_threads=n_threads,
+                rows_of_threads=rows_of_threads,
+            )
             gpu.code(coding)
             # in place of the cells of the first coding
             again = gpu.code(coding)
             assert (again.n_rows, again.n_missing.tolist()) == (coded.n_rows, coded.n_missing.tolist())
             assert bool(gpu._streamed) == (most_bytes is not None)
             assert bool(gpu._resident) == (most_bytes != 0)
+            sent = list(gpu._sent(local.coded_pieces))
+            assert max(batch.block_rows.copy_to_host().max() for batch in sent) <= rows_of_threads
+            # a block that exceeds a batch is sent by itself
+            assert all(len(batch.cells) <= max(batch_bytes, rows_of_threads * len(CELLS)) for batch in sent)
             # a second pass must find the cells as the first one did
             for _ in range(1 + (plan is short)):
                 np.testing.assert_array_equal(gpu.count(plan), expected)

@@ -22,6 +22,7 @@ __all__ = [
     "CheckpointResume",
     "CutPoints",
     "Data",
+    "Device",
     "Forbid",
     "FormerMinWidth",
     "FormerThreads",
@@ -69,6 +70,13 @@ MinWidth = Annotated[
     float, typer.Option(help="Smallest width of an optimal bin, as a fraction of the range of its column.")
 ]
 MinBinCount = Annotated[int, typer.Option(min=0, help="Smallest number of rows in an optimal bin.")]
+Device = Annotated[
+    str,
+    typer.Option(
+        help="What counts the rows of a folder of files: cpu, or gpu, an NVIDIA GPU (extra gpu). The result is "
+        "the same."
+    ),
+]
 Shape = Annotated[
     str,
     typer.Option(

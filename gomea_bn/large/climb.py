@@ -126,11 +126,16 @@ class Climb:
 
         With missing values new cuts may change the order in which parents are judged, and so lower the score. Such
         moves are taken back and end the climb, which could go in a circle otherwise.
+
+        A stop ends the climb after the present pass. Its moves are then made only if none of them can lower the score,
+        since no pass follows that would take them back.
         """
         gained, at_once, breadth = 0.0, not edges, _PROMISING
         before: tuple[float, list[NDArray[np.int64]], list[frozenset[int]], int] | None = None
-        while not self.stop.flag[0]:
+        is_last = bool(self.stop.flag[0])
+        while not is_last:
             moves = self._pass(edges=edges, breadth=breadth)
+            is_last = bool(self.stop.flag[0])
             score = self._total()
             if before is not None:
                 if score < before[0] and (at_once or any(self.has_missing)):
@@ -143,7 +148,9 @@ class Climb:
                     continue
                 gained += score - before[0]
             before = score, list(self.cuts), list(self.parents), len(self.moves)
-            has_moved = bool(self._make(moves, at_once=at_once))
+            if is_last and any(self.has_missing):
+                break
+            has_moved = bool(self._make(moves, at_once=at_once and not is_last))
             if not has_moved and breadth == (_PAIRS if edges else _PROMISING):
                 break
             breadth = _PROMISING if has_moved else breadth + 1

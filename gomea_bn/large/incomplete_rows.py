@@ -19,6 +19,8 @@ __all__ = ["PieceSums", "network_of_counts", "with_expected_tables"]
 
 # draws of a step: a table with more incomplete rows has fewer draws of every row
 _MOST_DRAWS = 10_000_000
+# rows whose bins take four bytes a column at once; blocks of cells take one
+_ROWS_OF_CODES = 65_536
 # incomplete rows that are completed together
 _ROWS_OF_DRAWS = 8_192
 # any fixed number: the same pieces must give the same tables
@@ -58,8 +60,13 @@ class CompletedCounts:
         generator = np.random.default_rng([_SEED, self.step, position])
         plan = CountPlan(_family_views(self.network))
         complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
-        for block in piece.blocks():
-            codes = self._codes(block)
+        parts = (
+            block[:, first : first + _ROWS_OF_CODES]
+            for block in piece.blocks()
+            for first in range(0, block.shape[1], _ROWS_OF_CODES)
+        )
+        for cells in parts:
+            codes = self._codes(cells)
             is_complete = (codes >= 0).all(axis=0)
             plan.count([_piece_of(codes[:, is_complete])], complete)
             incomplete = np.ascontiguousarray(codes[:, ~is_complete].T)
@@ -70,11 +77,11 @@ class CompletedCounts:
                 plan.count([_piece_of(drawn[drawn[:, 0] >= 0].T)], completed)
         return self.n_draws * complete + completed
 
-    def _codes(self, block: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return the bins or levels of a block of cells, int32 (n_columns, n_rows), -1 where missing."""
-        codes = np.empty(block.shape, np.int32)
+    def _codes(self, cells: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Return the bins or levels of cells, int32 (n_columns, n_rows), -1 where missing."""
+        codes = np.empty(cells.shape, np.int32)
         for position, view in enumerate(self.views):
-            codes[position] = np.frombuffer(view.lookup, np.uint8)[block[view.column]]
+            codes[position] = np.frombuffer(view.lookup, np.uint8)[cells[view.column]]
             if view.has_missing:
                 codes[position][codes[position] == view.cardinality] = -1
         return codes
@@ -138,14 +145,14 @@ def with_expected_tables(
         See `CompletedCounts`.
     rows : PieceSums
     announce : callable
-        Receives a line on what is done.
+        Receives a line on every pass.
     """
     if not any(view.has_missing for view in views):
         return network
-    announce(f"Completing rows with missing values by draws, in {N_STEPS} passes over all rows.")
     n_draws = int(np.clip(_MOST_DRAWS // network.metadata["n_rows"], 1, N_DRAWS))
     plan = CountPlan(_family_views(network))
     for step in range(N_STEPS):
+        announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
         totals = rows.total(CompletedCounts(network, views, n_draws, step))
         tables = {
             name: table_of_expectation(

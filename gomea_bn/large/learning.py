@@ -323,8 +323,12 @@ class _Fit:
         n = len(table.columns)
         varying = np.array([not column.is_constant for column in table.columns])
         pairs = np.logical_and.outer(varying, varying)
-        if n > UNSCREENED_VARIABLES:
-            screened = learning_problem(table, replace(options, curves="none")).pairs
+        # no sample has to be prepared again where all pairs may be joined
+        is_screened = options.max_candidates is not None and (
+            options.max_candidates != "auto" or n > UNSCREENED_VARIABLES
+        )
+        if is_screened:
+            screened = learning_problem(table, options).pairs
             pairs = pairs if screened is None else pairs & screened
         position = {name: v for v, name in enumerate(table.names)}
         parents = [frozenset(position[p] for p in network.parents(name)) for name in table.names]

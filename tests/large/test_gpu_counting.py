@@ -22,6 +22,7 @@ from gomea_bn.large.cells import Coding
 from gomea_bn.large.counters import on_gpu
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.plan import CountPlan
+from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces
 
 needs_numba_cuda = pytest.mark.skipif(
@@ -106,15 +107,28 @@ def test_pieces_without_rows_take_no_memory_of_a_gpu(frame, monkeypatch) -> None
         )
 
 
-@needs_numba_cuda
-def test_an_error_of_the_gpu_is_a_plain_error() -> None:
-    from numba.cuda.cudadrv.driver import CudaAPIError
-
+@pytest.mark.parametrize(
+    "error",
+    [
+        # that of the driver is a plain exception, of the linker a RuntimeError, of a missing compiler an ImportError
+        Exception("out of memory\nat 0x7f"),
+        RuntimeError("out of memory"),
+        ImportError("out of memory"),
+        MemoryError("out of memory"),
+    ],
+)
+def test_an_error_of_the_gpu_is_a_plain_error(error) -> None:
     with (
-        pytest.raises(GomeaBnError, match=r'on the GPU has failed: .*out of memory\. Pass device="cpu"\.$'),
+        pytest.raises(GomeaBnError, match=r'on the GPU has failed: out of memory\. Pass device="cpu"\.$'),
         on_gpu._clear_errors(),
     ):
-        raise CudaAPIError(2, "out of memory\nat 0x7f")
+        raise error
+
+
+def test_an_error_that_is_not_of_the_gpu_stays_as_it_is() -> None:
+    for error in (GomeaBnError("A GPU counts families of at most 32 columns."), OSError("short file")):
+        with pytest.raises(type(error), match=str(error)), on_gpu._clear_errors():
+            raise error
 
 
 @pytest.mark.parametrize(
@@ -150,3 +164,8 @@ def test_a_run_on_threads_goes_on_with_a_gpu(frame, learner, tmp_path, monkeypat
     resumed = learn_from_pieces(again, pieces, checkpoint=Checkpoint(tmp_path, resume=True))
     assert resumed.network == on_threads.network
     assert len(counted) == 1
+    # tables of a given graph are counted there too
+    cuts = on_threads.network.cut_points
+    of_graph = [network_from_pieces(pieces, [], cuts, device=device) for device in ("cpu", "gpu")]
+    assert of_graph[0] == of_graph[1]
+    assert len(counted) == 2

@@ -21,14 +21,15 @@ from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.large import learning
+from gomea_bn.large import incomplete_rows, learning
 from gomea_bn.large.cells import Coding, coded_piece
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
+from gomea_bn.large.moves import Move
 from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.learning.learning_problem import scored_variables, scoring_of
+from gomea_bn.learning.learning_problem import learning_problem, scored_variables, scoring_of
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime import checkpoints, cluster
@@ -267,6 +268,30 @@ def test_tables_of_incomplete_rows_are_expectations_as_in_memory(chain, pseudo_c
         fit(missing="error", table_of=partial(read_table, missing="keep"))
 
 
+def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
+    monkeypatch.setattr(incomplete_rows, "_ROWS_OF_CODES", 700)
+    rows_at_once = []
+    codes_of = incomplete_rows.CompletedCounts._codes
+
+    def recorded(self, cells):
+        rows_at_once.append(cells.shape[1])
+        return codes_of(self, cells)
+
+    monkeypatch.setattr(incomplete_rows.CompletedCounts, "_codes", recorded)
+    lines: list[str] = []
+    network = network_from_pieces(
+        [chain], [("a", "b")], {"a": [0.0], "b": [0.0]}, shape="uniform", announce=lines.append
+    )
+    # five passes over 6,000 rows in one block
+    assert rows_at_once == [*[700] * 8, 400] * 5
+    assert [line for line in lines if "pass 5 of 5" in line] == lines[-1:]
+    expected = type(network).from_table(
+        read_table(chain, missing="keep"), [("a", "b")], {"a": [0.0], "b": [0.0]}, pseudo_count="auto"
+    )
+    for name in network.names:
+        np.testing.assert_allclose(network.tables[name], expected.tables[name], atol=0.01)
+
+
 def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(letters, learner) -> None:
     gaps = letters.mask(np.random.default_rng(1).random(letters.shape) < 0.15)
     fit = learn_from_pieces(replace(learner, max_evaluations=300), [gaps.iloc[:1_500], gaps.iloc[1_500:]])
@@ -333,6 +358,16 @@ def test_rules_about_edges_hold_on_all_rows(frame, fit, learner) -> None:
     assert ruled.network.cut_points["X1"].tolist() == cuts["X1"]
 
 
+def test_all_rows_join_only_the_pairs_that_a_limit_leaves_on_the_sample(frame, fit, learner) -> None:
+    limited = learn_from_pieces(replace(learner, max_candidates=1), [frame])
+    options = LearningOptions.of(replace(learner, max_candidates=1, curves="none"), len(frame))
+    pairs = learning_problem(limited.on_sample.table_, options).pairs
+    assert pairs is not None
+    names = limited.network.names
+    assert all(pairs[names.index(parent), names.index(child)] for parent, child in limited.network.edges)
+    assert len(limited.network.edges) < len(fit.network.edges)
+
+
 def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None:
     before = Climb.improve
     calls = []
@@ -349,6 +384,34 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
     assert stopped.record["stopped_by"] == "interrupt"
     assert stopped.record["moves"] == []
     assert stopped.network.metadata["n_rows"] == 6_000
+
+
+def test_ctrl_c_during_a_pass_makes_only_moves_that_raise_the_score(frame, learner, monkeypatch) -> None:
+    before, make = Climb._pass, Climb._make
+    at_once_of_moves = []
+
+    def interrupted(self, *, edges: bool, breadth: int) -> list[Move]:
+        moves = before(self, edges=edges, breadth=breadth)
+        os.kill(os.getpid(), signal.SIGINT)
+        return moves
+
+    def noted(self, moves, *, at_once: bool) -> int:
+        at_once_of_moves.append(at_once)
+        return make(self, moves, at_once=at_once)
+
+    monkeypatch.setattr(Climb, "_pass", interrupted)
+    monkeypatch.setattr(Climb, "_make", noted)
+    stopped = learn_from_pieces(learner, [frame])
+    # the first moves of cuts are all made at once as a rule, and taken back by the next pass if they lose
+    assert at_once_of_moves == [False]
+    gains = [move["nats"] for move in stopped.record["moves"]]
+    assert gains
+    of_sample = score_of_pieces(learner, [frame], stopped.on_sample.network_)
+    assert stopped.score == pytest.approx(of_sample + sum(gains), abs=1e-6)
+    at_once_of_moves.clear()
+    gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1)
+    stopped = learn_from_pieces(learner, [gaps])
+    assert (at_once_of_moves, stopped.record["moves"]) == ([], [])
 
 
 @pytest.mark.parametrize("n_counts", [0, 1, 6, 9])

@@ -14,6 +14,7 @@ from gomea_bn.cli.option_texts import all_cut_points, read_kinds, read_missing, 
 from gomea_bn.cli.options import (
     CutPoints,
     Data,
+    Device,
     Kind,
     LearnerMissing,
     MaxLevels,
@@ -30,9 +31,9 @@ from gomea_bn.cli.output import (
     fail,
     say,
 )
-from gomea_bn.cli.running import loaded_data, printed_warnings
+from gomea_bn.cli.running import check_usable_device, loaded_data, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def fit(
         str, typer.Option(help="Smoothing of the tables: rows per table row, or auto: chosen from the data.")
     ] = "auto",
     shape: Shape = "auto",
+    device: Device = "cpu",
     kind: Kind = None,
     missing: LearnerMissing = "available",
     max_levels: MaxLevels = 50,
@@ -83,6 +85,7 @@ def fit(
     wrong use, 3 graph or data unusable, 130 interrupted.
     """
     from gomea_bn.data.files.loading import load
+    from gomea_bn.data.files.table_files import FILE_OPTIONS
     from gomea_bn.data.pieces import is_in_pieces
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.errors import check_choice
@@ -100,6 +103,10 @@ def fit(
         treatment = read_missing(missing, ("available", "error", "drop"))
         smoothing = read_pseudo_count(pseudo_count)
         check_choice("shape", shape, SHAPES)
+        check_usable_device(device, data)
+        of_files = [name for name in reading.given if name in FILE_OPTIONS]
+        if of_files and is_in_pieces(data):
+            raise GomeaBnError([Option(of_files[0]), " does not apply to a folder of files."])
     except GomeaBnError as error:
         fail(error, WRONG_USE)
     check_writable(out)
@@ -133,6 +140,7 @@ def fit(
                     pseudo_count=smoothing,
                     shape=shape,
                     n_jobs=-1,
+                    device=device,
                     announce=say,
                 )
         else:

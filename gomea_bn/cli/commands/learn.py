@@ -33,6 +33,7 @@ from gomea_bn.cli.options import (
     CheckpointResume,
     CutPoints,
     Data,
+    Device,
     Forbid,
     FormerThreads,
     Jobs,
@@ -58,7 +59,15 @@ from gomea_bn.cli.options import (
     reads_table,
 )
 from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
-from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data
+from gomea_bn.cli.running import (
+    announcement,
+    check_usable_device,
+    compile_first,
+    finishing,
+    limit,
+    printed_warnings,
+    read_data,
+)
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option
 
@@ -158,13 +167,7 @@ def learn(
         str | None,
         typer.Option(help="Address of a Dask scheduler whose workers count the rows of a folder of files."),
     ] = None,
-    device: Annotated[
-        str,
-        typer.Option(
-            help="What counts the rows of a folder of files: cpu, or gpu, an NVIDIA GPU (extra gpu). The result is "
-            "the same."
-        ),
-    ] = "cpu",
+    device: Device = "cpu",
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of a table row, in rows; auto: the data choose it for every table.")
     ] = "auto",
@@ -353,17 +356,11 @@ def _read_source(
     from gomea_bn.learning.learning_options import LearningOptions
     from gomea_bn.learning.learning_problem import check_learning
     from gomea_bn.learning.memory_plan import planned_bytes
-    from gomea_bn.learning.options import check_device
     from gomea_bn.runtime.environment import file_digest
     from gomea_bn.runtime.threads import thread_count
 
-    check_device(learner.device, in_pieces=is_in_pieces(data))
+    check_usable_device(learner.device, data)
     if is_in_pieces(data):
-        if learner.device == "gpu":
-            from gomea_bn.large.counters.on_gpu import usable_cuda
-
-            # no wait for the compiler before this error
-            usable_cuda()
         if reading.given:
             raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
         if after_search.confidence or after_search.n_repeats:

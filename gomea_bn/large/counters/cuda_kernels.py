@@ -43,7 +43,7 @@ def add_family_counts(
     cells : (n_bytes,), uint8
         Blocks of rows one after another, each (n_columns, n_rows).
     block_starts, block_rows : (n_blocks,), int64
-        First byte and number of rows of a block. A block has fewer than 2**32 rows, so that its counts have 32 bits.
+        First byte and number of rows of a block. A block has fewer than 2**32 rows, so that 32 bits hold its counts.
     columns, lookups, cardinality : (n_views,), int64; (n_views, 256), uint8; (n_views,), int64
         Column of a view, the view's code of every cell, and the number of its codes.
     members, starts : (n_members,), (n_families + 1,), int64

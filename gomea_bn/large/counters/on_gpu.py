@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.errors import GomeaBnError, Option, Setting
-from gomea_bn.large.cells import BLOCK_ROWS, CodedPiece, Coding
+from gomea_bn.large.cells import CodedPiece, Coding
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.plan import Coded, CountPlan, OfPiece
 from gomea_bn.large.survey import Sampled
@@ -29,7 +29,9 @@ _SHARE_OF_CELLS = 0.75
 _BATCH_BYTES = 2**26
 # largest number of blocks of rows of a launch, by the limits of CUDA
 _MOST_BLOCKS = 65_535
-# threads that share the rows of a block
+# rows that a block of threads counts: a GPU needs many such blocks, while `cells.BLOCK_ROWS` is large for few passes
+_ROWS_OF_THREADS = 65_536
+# threads that share these rows
 _THREADS = 512
 # largest number of tables of a narrow family in shared memory
 _MOST_TABLES = 16
@@ -82,9 +84,11 @@ class GpuCounter:
     most_bytes : float, optional
         Largest number of bytes of cells that stay on the GPU; by default a share of its free memory.
     batch_bytes : int
-        Largest number of bytes that are sent at once; a larger block is sent by itself.
+        Largest number of bytes that are sent at once; the rows of a single block of threads may take more.
     n_threads : int
-        Number of threads that count the rows of a block.
+        Number of threads of a block, which share `rows_of_threads` rows.
+    rows_of_threads : int
+        Largest number of rows that a block of threads counts.
 
     Raises
     ------
@@ -99,6 +103,7 @@ class GpuCounter:
         most_bytes: float | None = None,
         batch_bytes: int = _BATCH_BYTES,
         n_threads: int = _THREADS,
+        rows_of_threads: int = _ROWS_OF_THREADS,
     ) -> None:
         self._cuda = usable_cuda()
         self._local = local
@@ -107,6 +112,7 @@ class GpuCounter:
         self._most_bytes = _SHARE_OF_CELLS * free if most_bytes is None else most_bytes
         self._batch_bytes = batch_bytes
         self._n_threads = n_threads
+        self._rows_of_threads = rows_of_threads
         self._resident: list[_Batch] = []
         self._streamed: list[CodedPiece] = []
 
@@ -156,18 +162,18 @@ class GpuCounter:
         return self._local.total(of_piece)
 
     def _sent(self, pieces: Sequence[CodedPiece]) -> Iterator[_Batch]:
-        """Send the cells of pieces to the GPU, a batch of whole blocks at a time."""
+        """Send the cells of pieces to the GPU, a batch of blocks of `rows_of_threads` rows at a time."""
         total = sum(piece.n_bytes for piece in pieces)
         if not total:
             return
-        n_bytes = min(total, max(self._batch_bytes, BLOCK_ROWS * pieces[0].n_columns))
+        n_bytes = min(total, max(self._batch_bytes, self._rows_of_threads * pieces[0].n_columns))
         # memory that is never paged out is sent several times as fast
         space = self._cuda.pinned_array(n_bytes, np.uint8)
         starts: list[int] = []
         rows: list[int] = []
         end = 0
         for piece in pieces:
-            for block in piece.blocks():
+            for block in self._of_threads(piece):
                 if end + block.size > n_bytes or len(starts) == _MOST_BLOCKS:
                     yield self._batch(space[:end], starts, rows)
                     starts, rows, end = [], [], 0
@@ -177,6 +183,12 @@ class GpuCounter:
                 end += block.size
         if starts:
             yield self._batch(space[:end], starts, rows)
+
+    def _of_threads(self, piece: CodedPiece) -> Iterator[NDArray[np.uint8]]:
+        """Give the cells of a piece, uint8 (n_columns, n_rows), in blocks of at most `rows_of_threads` rows."""
+        for block in piece.blocks():
+            for first in range(0, block.shape[1], self._rows_of_threads):
+                yield block[:, first : first + self._rows_of_threads]
 
     def _batch(self, cells: NDArray[np.uint8], starts: Sequence[int], rows: Sequence[int]) -> _Batch:
         """Return a copy of some blocks on the GPU; `cells` can be filled again afterwards."""
@@ -222,12 +234,14 @@ def _kernel_arguments(plan: CountPlan) -> tuple[NDArray[Any], ...]:
 
 @contextmanager
 def _clear_errors() -> Iterator[None]:
-    """Turn errors of the GPU, such as too little memory, into `GomeaBnError`."""
-    from numba.cuda.cudadrv.driver import CudaAPIError
-
+    """Turn errors of the GPU, such as too little memory or a kernel that does not compile, into `GomeaBnError`."""
     try:
         yield
-    except CudaAPIError as error:
+    except (GomeaBnError, OSError):
+        # files of cells have nothing to do with the GPU
+        raise
+    except Exception as error:
+        # driver, compiler and linker are libraries whose errors have no class in common
         raise GomeaBnError(
             f"Counting on the GPU has failed: {first_line(error)}", [Setting("device", "cpu")]
         ) from error

@@ -116,6 +116,22 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     assert DiscretizedBayesNet.from_json("all.json") == DiscretizedBayesNet.from_json("own.json")
     assert f"All {len(rows):,} rows read." in result.stderr
     refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "rows/all.json")
+    of_text = refused(2, "fit", "edges.csv", "rows", "--cuts", "cuts.json", "-o", "x.json", "--sep", ",")
+    assert of_text.endswith("Error: --sep does not apply to a folder of files.\n")
+
+
+def test_a_device_that_cannot_count_is_refused_before_anything_is_read(files, rows, monkeypatch):
+    fit = ["fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "x.json", "--device"]
+    assert "--device gpu counts the rows of a table in pieces alone" in refused(2, *fit, "gpu")
+    assert "--device must be one of 'cpu', 'gpu', got 'tpu'" in refused(2, *fit, "tpu")
+
+    def fail(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("gomea_bn.large.counters.on_gpu.import_module", fail)
+    (files / "rows").mkdir()
+    fit[2] = "rows"
+    assert "--device gpu needs numba-cuda" in refused(2, *fit, "gpu")
 
 
 def test_a_folder_of_files_may_have_missing_values(files, rows):
