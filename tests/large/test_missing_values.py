@@ -1,0 +1,157 @@
+"""Missing values of tables in pieces, against tables in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from pieces_examples import median_cuts, score_in_memory
+
+from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.large import incomplete_rows
+from gomea_bn.large.fitting import network_from_pieces
+from gomea_bn.large.learning import learn_from_pieces
+
+
+def test_missing_values_are_named_or_dropped(frame, learner) -> None:
+    gaps = frame.copy()
+    gaps.loc[[3, 4_000], "X3"] = np.nan
+    gaps.loc[10, "X1"] = np.inf
+    with pytest.raises(GomeaBnError, match="X1"):
+        learn_from_pieces(learner, [gaps])
+    gaps.loc[10, "X1"] = np.nan
+    with pytest.raises(
+        GomeaBnError,
+        match=r"has missing values \(in a sample of [\d,]+ rows\) in 'X1' \(1\), 'X3' \(1\)",
+    ):
+        learn_from_pieces(replace(learner, missing="error"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
+    dropped = learn_from_pieces(replace(learner, missing="drop"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
+    assert dropped.record["n_rows"] == 5_997
+
+
+def test_families_with_missing_values_have_the_score_of_a_table_in_memory(frame, learner) -> None:
+    shares = np.linspace(0.0, 0.3, frame.shape[1])
+    gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < shares)
+    fit = learn_from_pieces(replace(learner, sample_rows=6_000), [gaps.iloc[:900], gaps.iloc[900:]])
+    assert fit.score == pytest.approx(score_in_memory(gaps, fit.network, learner), abs=1e-5)
+    assert fit.network.edges
+    assert fit.record["n_rows"] == 6_000
+    # a few draws differ from other draws by less than 2 % in tables of hundreds of rows
+    in_memory = type(fit.network).from_table(
+        read_table(gaps, missing="keep"),
+        fit.network.edges,
+        fit.network.cut_points,
+        pseudo_count="auto",
+        shapes=fit.network.shapes,
+    )
+    for name in fit.network.names:
+        np.testing.assert_allclose(fit.network.tables[name], in_memory.tables[name], atol=0.02)
+
+
+@pytest.fixture(scope="module")
+def chain() -> pd.DataFrame:
+    """Rows of a chain a, b, c, in which a is mostly missing where c is large."""
+    generator = np.random.default_rng(3)
+    a = generator.normal(size=6_000)
+    b = a + generator.normal(scale=0.5, size=6_000)
+    rows = pd.DataFrame(
+        {"a": a, "b": b, "c": np.where(b + generator.normal(scale=0.3, size=6_000) > 0, 2, 1)}
+    )
+    rows.loc[(rows["c"] == 2) & (generator.random(6_000) < 0.8), "a"] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("pseudo_count", ["auto", 1.0])
+def test_tables_of_incomplete_rows_are_expectations_as_in_memory(chain, pseudo_count) -> None:
+    graph, cuts = [("a", "b"), ("b", "c")], {"a": [-1.0, 0.0, 1.0], "b": [-1.0, 0.0, 1.0]}
+    pieces = [chain.iloc[:2_500], chain.iloc[2_500:2_501], chain.iloc[2_501:]]
+    fit = partial(network_from_pieces, pieces, graph, cuts, pseudo_count=pseudo_count, shape="uniform")
+    network = fit(sample_rows=1_000)
+    expected = type(network).from_table(
+        read_table(chain, missing="keep"), graph, cuts, pseudo_count=pseudo_count
+    )
+    for name in network.names:
+        np.testing.assert_allclose(network.tables[name], expected.tables[name], atol=0.01)
+    complete = chain["a"].dropna().to_numpy()
+    of_available = np.bincount(np.searchsorted(cuts["a"], complete), minlength=4) / len(complete)
+    # available cases have far too few large values
+    assert network.tables["a"][3] > of_available[3] + 0.05
+    assert network == fit(sample_rows=1_000, n_jobs=2)
+    assert network.metadata["n_rows"] == 6_000
+    assert fit(missing="drop").metadata["n_rows"] == len(complete)
+    with pytest.raises(GomeaBnError, match=r"The table has missing values in 'a' \([\d,]+\)"):
+        fit(missing="error", table_of=partial(read_table, missing="keep"))
+
+
+def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
+    monkeypatch.setattr(incomplete_rows, "_ROWS_OF_CODES", 700)
+    rows_at_once = []
+    codes_of = incomplete_rows.CompletedCounts._codes
+
+    def recorded(self, cells):
+        rows_at_once.append(cells.shape[1])
+        return codes_of(self, cells)
+
+    monkeypatch.setattr(incomplete_rows.CompletedCounts, "_codes", recorded)
+    lines: list[str] = []
+    network = network_from_pieces(
+        [chain], [("a", "b")], {"a": [0.0], "b": [0.0]}, shape="uniform", announce=lines.append
+    )
+    # five passes over 6,000 rows in one block
+    assert rows_at_once == [*[700] * 8, 400] * 5
+    assert [line for line in lines if "pass 5 of 5" in line] == lines[-1:]
+    expected = type(network).from_table(
+        read_table(chain, missing="keep"), [("a", "b")], {"a": [0.0], "b": [0.0]}, pseudo_count="auto"
+    )
+    for name in network.names:
+        np.testing.assert_allclose(network.tables[name], expected.tables[name], atol=0.01)
+
+
+def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(letters, learner) -> None:
+    gaps = letters.mask(np.random.default_rng(1).random(letters.shape) < 0.15)
+    fit = learn_from_pieces(replace(learner, max_evaluations=300), [gaps.iloc[:1_500], gaps.iloc[1_500:]])
+    score = score_in_memory(gaps, fit.network, learner)
+    assert fit.score == pytest.approx(score, abs=1e-6)
+    names = list(gaps)
+    for pair in [(a, b) for a in names for b in names if a != b]:
+        try:
+            other = type(fit.network).from_table(
+                read_table(gaps, missing="keep"), set(fit.network.edges) ^ {pair}, {}
+            )
+        except GomeaBnError:
+            continue
+        assert score_in_memory(gaps, other, learner) < score + 1e-6
+
+
+def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, learner) -> None:
+    nested = frame.assign(both=[[1, 2]] * len(frame))
+    with pytest.raises(
+        GomeaBnError, match=r"^In a sample of 1,\d\d\d of 6,000 rows: Column 'both' must hold numbers"
+    ):
+        learn_from_pieces(learner, [nested])
+    with pytest.raises(GomeaBnError, match=r"^Column 'both' must hold numbers"):
+        learn_from_pieces(replace(learner, sample_rows=6_000), [nested])
+    searched = []
+    gap = frame.copy()
+    gap.loc[5_432, "X2"] = np.nan
+    with pytest.raises(GomeaBnError, match=r"missing values \(in a sample .*'X2' \(1\)"):
+        learn_from_pieces(replace(learner, missing="error"), [gap], announce=searched.append)
+    assert not any("Searching" in line for line in searched)
+
+
+def test_symbols_of_missing_values_are_those_of_tables_in_memory(frame) -> None:
+    texts = frame.assign(X1=frame["X1"].astype(str))
+    texts.loc[::7, "X1"] = "?"
+    texts.loc[::11, "level"] = "NA"
+    numbers = frame.copy()
+    numbers.loc[::7, "X1"] = np.nan
+    numbers["level"] = numbers["level"].astype(object)
+    numbers.loc[::11, "level"] = None
+    cuts = median_cuts(frame)
+    with pytest.warns(GomeaBnWarning, match="read as missing values in a column: 'level'"):
+        network = network_from_pieces([texts[:2_500], texts[2_500:]], [], cuts, missing="drop")
+    assert network == network_from_pieces([numbers], [], cuts, missing="drop")

@@ -1,0 +1,175 @@
+"""Networks of every kind of source, and errors of its files."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from dask import delayed
+
+from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.large import learning
+from gomea_bn.large.cells import Coding, coded_piece
+from gomea_bn.large.fitting import network_from_pieces
+from gomea_bn.large.learning import learn_from_pieces
+
+
+def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_path) -> None:
+    for k, (a, b) in enumerate([(0, 2_500), (2_500, 2_501), (2_501, 6_000)]):
+        frame.iloc[a:b].to_parquet(tmp_path / f"part-{k}.parquet", row_group_size=700)
+    (tmp_path / "_metadata.parquet").write_bytes(b"left out")
+    fitted = replace(learner, n_jobs=3).fit(tmp_path)
+    assert fitted.network_ == fit.network
+    assert fitted.score_ == fit.score
+    pattern = replace(learner).fit(str(tmp_path / "part-*.parquet"))
+    assert pattern.network_ == fit.network
+
+
+def test_arrow_files_are_tables_in_pieces(frame, tmp_path) -> None:
+    with pa.OSFile(str(tmp_path / "rows.arrow"), "wb") as sink:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2_000)
+    pieces = pieces_of(tmp_path)
+    assert [piece.n_rows() for piece in pieces] == [2_000, 2_000, 2_000]
+    read = pd.concat([part for piece in pieces for part in piece.frames()], ignore_index=True)
+    assert read["level"].tolist() == frame["level"].tolist()
+    np.testing.assert_array_equal(read["X1"], frame["X1"])
+
+
+def test_dask_frames_are_tables_in_pieces(frame, fit, learner) -> None:
+    parts = [delayed(frame.iloc[a:b]) for a, b in ((0, 2_500), (2_500, 2_501), (2_501, 6_000))]
+    rows = dd.from_delayed(parts, meta=frame.iloc[:0])
+    assert is_in_pieces(rows)
+    assert learn_from_pieces(learner, rows).network == fit.network
+
+
+@pytest.mark.long
+def test_a_worker_that_dies_is_replaced_and_nothing_is_counted_twice(frame, fit, learner, tmp_path) -> None:
+    from distributed import Client, LocalCluster
+
+    for k in range(12):
+        frame.iloc[k * 500 : (k + 1) * 500].to_parquet(tmp_path / f"part-{k:02}.parquet")
+    expected = learn_from_pieces(learner, tmp_path)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        victim = next(iter(client.run(os.getpid).values()))
+        killed: list[int] = []
+
+        def kill_at_the_first_count(line: str) -> None:
+            if "counted" in line and not killed:
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+        found = learn_from_pieces(
+            replace(learner, scheduler=cluster.scheduler_address), tmp_path, announce=kill_at_the_first_count
+        )
+    assert killed
+    assert found.network == expected.network
+    assert found.score == expected.score
+
+
+def test_files_of_different_columns_are_named(frame, learner, tmp_path) -> None:
+    with pytest.raises(GomeaBnError, match="has no files that end in"):
+        learner.fit(tmp_path)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.rename(columns={"X3": "Y3"}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(GomeaBnError, match=r"lacks the column 'X3' and has 1 further column: 'Y3'"):
+        learner.fit(tmp_path)
+    frame[frame.columns[::-1]].to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(GomeaBnError, match="another order"):
+        learner.fit(tmp_path)
+    (tmp_path / "b.parquet").write_bytes(b"no table")
+    with pytest.raises(GomeaBnError, match="not a readable Parquet file"):
+        learner.fit(tmp_path)
+
+
+def test_values_in_names_of_folders_are_columns(frame, tmp_path) -> None:
+    for year, code in ((2023, "01"), (2024, "x%2Fy"), (2025, "__HIVE_DEFAULT_PARTITION__")):
+        folder = tmp_path / f"year={year}" / f"code={code}"
+        folder.mkdir(parents=True)
+        frame.iloc[:20].to_parquet(folder / "rows.parquet")
+    read = [next(piece.frames()) for piece in pieces_of(tmp_path)]
+    assert [part["year"].unique().tolist() for part in read] == [[2023], [2024], [2025]]
+    assert [part["code"].unique().tolist() for part in read[:2]] == [["01"], ["x/y"]]
+    assert read[2]["code"].isna().all()
+    assert list(next(pieces_of(tmp_path)[0].frames(["X1", "year"]))) == ["X1", "year", "code"]
+    matched = next(pieces_of(str(tmp_path / "year=20*" / "*" / "*.parquet"))[0].frames())
+    assert list(matched) == [*frame.columns, "year", "code"]
+    assert list(next(pieces_of(str(tmp_path / "year=2024" / "*" / "*.parquet"))[0].frames()))[-1] == "code"
+    frame.iloc[:20].to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(GomeaBnError, match="'year', 'code'"):
+        pieces_of(tmp_path)
+
+
+def test_links_are_followed_once_and_a_broken_one_is_an_error(frame, tmp_path) -> None:
+    (tmp_path / "far").mkdir()
+    frame.iloc[:20].to_parquet(tmp_path / "far" / "rows.parquet")
+    near = tmp_path / "near"
+    near.mkdir()
+    (near / "linked").symlink_to(tmp_path / "far")
+    (near / "itself").symlink_to(near)
+    assert [piece.n_rows() for piece in pieces_of(near)] == [20]
+    (near / "gone.parquet").symlink_to(tmp_path / "gone.parquet")
+    with pytest.raises(GomeaBnError, match=r"gone.parquet' is not a readable Parquet file"):
+        pieces_of(near)
+    with pytest.raises(GomeaBnError, match=r"gone.parquet' cannot be read"):
+        files_digest(near)
+
+
+def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path, monkeypatch) -> None:
+    frame.to_parquet(tmp_path / "rows.parquet")
+    before = learning._Fit._read_sample
+
+    def then_written(self) -> None:
+        before(self)
+        frame.iloc[:3_000].to_parquet(tmp_path / "rows.parquet")
+
+    monkeypatch.setattr(learning._Fit, "_read_sample", then_written)
+    with pytest.raises(GomeaBnError, match="have changed while they were read"):
+        learner.fit(tmp_path)
+
+
+def test_files_that_change_while_tables_are_counted_are_an_error(frame, fit, tmp_path) -> None:
+    frame.to_parquet(tmp_path / "rows.parquet")
+
+    def write_at_the_end(line: str) -> None:
+        if line.endswith("rows read."):
+            frame.iloc[:3_000].to_parquet(tmp_path / "more.parquet")
+
+    network = fit.network
+    with pytest.raises(GomeaBnError, match="have changed while they were read"):
+        network_from_pieces(
+            tmp_path, network.edges, network.cut_points, sample_rows=1_000, announce=write_at_the_end
+        )
+
+
+def test_a_damaged_file_is_named(frame, learner, tmp_path) -> None:
+    frame.to_parquet(tmp_path / "rows.parquet", compression="gzip")
+    content = bytearray((tmp_path / "rows.parquet").read_bytes())
+    content[100:20_000] = bytes(19_900)
+    (tmp_path / "rows.parquet").write_bytes(bytes(content))
+    with pytest.raises(GomeaBnError, match=r"rows.parquet' cannot be read"):
+        learner.fit(tmp_path)
+
+
+def test_errors_outside_the_sample_name_the_file(frame, tmp_path) -> None:
+    frame[:3_000].to_parquet(tmp_path / "a.parquet")
+    wrong = frame[3_000:].assign(level=["low", "middle", *frame["level"][3_002:]])
+    wrong["level"] = wrong["level"].astype("category")
+    wrong.to_parquet(tmp_path / "b.parquet")
+    coding = Coding(("level",), {}, {"level": ("high", "low")})
+    (_, piece) = pieces_of(tmp_path)
+    with pytest.raises(
+        GomeaBnError, match=r"^In 3,000 rows of file '.*b.parquet': Column 'level' has .*row 1"
+    ):
+        coded_piece(piece, coding)

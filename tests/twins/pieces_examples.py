@@ -1,0 +1,37 @@
+"""Cuts and scores in memory that networks of tables in pieces are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from gomea_bn import BayesNetLearner
+from gomea_bn.data.table import read_table
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import scored_variables, scoring_of
+from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+
+
+def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:
+    """The score of a network over all rows by the machine for tables in memory."""
+    table = read_table(frame, missing="keep")
+    options = replace(LearningOptions.of(learner, table.n_rows), curves="none")
+    method, rule = scoring_of(table, options)
+    variables, _ = scored_variables(table, options)
+    variables = [
+        replace(v, policies=(Policy(network.cut_points[v.name]),)) if v.policies else v for v in variables
+    ]
+    scorer = FamilyScorer(variables, method, rule)
+    position = {name: v for v, name in enumerate(table.names)}
+    families = [
+        Family((position[name], 0), tuple((position[p], 0) for p in network.parents(name)))
+        for name in table.names
+    ]
+    return float(scorer.score(families).sum()) + scorer.constant_score
+
+
+def median_cuts(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """One cut at the median of every column of numbers."""
+    return {name: [float(frame[name].median())] for name in map(str, frame.select_dtypes("number"))}
