@@ -76,7 +76,7 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
             f"{record['sample_rows']:,} rows, with its tables.\n"
         )
     ended = (
-        "No single edge and no other cuts of a column would raise the score over all rows."
+        "No single edge would raise the score over all rows, and no compared cuts of one column would gain a nat."
         if record["stopped_by"] != "interrupt"
         else "Ctrl-C ended the improvement over all rows early."
     )

@@ -21,6 +21,7 @@ from gomea_bn.network.graph import reachable
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.runtime.threads import StopFlag
+from gomea_bn.texts import counted
 
 __all__ = ["CellCounter", "Climb"]
 
@@ -229,7 +230,10 @@ class Climb:
         around = {v: near for v, near in around.items() if _largest_table(near) <= _MOST_CELLS_OF_CUTS}
         n_counted = self._count_unknown(families, around)
         if n_counted:
-            self.announce(f"{n_counted:,} families counted over all rows; {len(self.moves):,} moves so far.")
+            families_counted = counted(n_counted, "family", "families")
+            self.announce(
+                f"{families_counted} counted over all rows; {counted(len(self.moves), 'move')} so far."
+            )
             self.known.section.write_if_due()
         self.promises.note_priced(around)
         moves = self._cut_moves(around)
@@ -343,11 +347,11 @@ class Climb:
         }
 
         def use(position: int, tables: list[NDArray[np.int64]]) -> None:
-            key, family = counted[position]
+            key, family = unknown_families[position]
             self._sample_scores[key] = available_score(tables[0], family, self.rules.score)
 
-        counted = list(unknown.items())
-        groups = [[family] for _, family in counted]
+        unknown_families = list(unknown.items())
+        groups = [[family] for _, family in unknown_families]
         count_in_passes(groups, self.counter.count_sample, use, n_threads=self.n_threads)
         most = sqrt(self.counter.n_sample_rows)
         score = {changed: self._sample_scores[key] for changed, key in keys.items()}
