@@ -247,6 +247,9 @@ class _Fit:
         for _ in range(_MOST_ROUNDS):
             if self.stop.flag[0] or not climb.improve(edges=True) or not self._refine(climb, rows):
                 break
+        else:
+            # the last round has moved cuts, for which edges are counted once more
+            climb.improve(edges=True)
         self.section.write()
         return self._result(climb, rows, on_sample)
 

@@ -14,9 +14,12 @@ _OBJECTS = 100_000
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Look for garbage rarely during the block: a command imports for a second, a sixth of which was such looks."""
+    """Look for garbage rarely during the block: a command imports for a second, a sixth of which was such looks.
+
+    A process that never looks, with a threshold of 0, goes on not to look.
+    """
     usual = gc.get_threshold()
-    gc.set_threshold(max(_OBJECTS, usual[0]), *usual[1:])
+    gc.set_threshold(usual[0] and max(_OBJECTS, usual[0]), *usual[1:])
     try:
         yield
     finally:

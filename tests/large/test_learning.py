@@ -14,6 +14,7 @@ from pieces_examples import median_cuts, score_in_memory
 from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.large import learning
 from gomea_bn.large.fitting import network_from_pieces
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.learning.learning_options import LearningOptions
@@ -61,8 +62,19 @@ def test_all_rows_improve_the_network_of_the_sample(frame, fit, learner) -> None
         assert fit.network.support[name] == (frame[name].min(), frame[name].max())
 
 
+def test_edges_are_counted_after_the_last_cuts(frame, learner, monkeypatch) -> None:
+    monkeypatch.setattr(learning, "_MOST_ROUNDS", 0)
+    fit = learn_from_pieces(replace(learner, max_evaluations=20), [frame])
+    assert {move["kind"] for move in fit.record["moves"]} > {"cuts"}
+    check_edges(frame, fit.network, learner)
+
+
 def test_no_single_edge_improves_the_network(frame, fit, learner) -> None:
-    network = fit.network
+    check_edges(frame, fit.network, learner)
+
+
+def check_edges(frame: pd.DataFrame, network, learner: BayesNetLearner) -> None:
+    """Compare the network with those that differ in a single edge."""
     score = score_in_memory(frame, network, learner)
     names = list(network.names)
     for parent in names:

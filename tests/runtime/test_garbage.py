@@ -29,3 +29,13 @@ def test_a_pace_that_is_rarer_stays():
             assert gc.get_threshold()[:2] == (10**6, 3)
     finally:
         gc.set_threshold(*usual)
+
+
+def test_garbage_that_is_never_looked_for_stays_so():
+    usual = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        with rare_collections():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*usual)
