@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Column
 from gomea_bn.data.files.numerals import is_number
 from gomea_bn.data.files.reading import Note
-from gomea_bn.errors import Option
+from gomea_bn.data.kinds import FEW_VALUES
+from gomea_bn.errors import Option, Setting
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def doubts_about(table: Table) -> list[Note]:
     """Return the warnings about a table."""
     if len(table.columns) < 2:
         return []
-    doubts = (_duplicate_rows(table), _data_as_names(table), _many_probabilities(table))
+    doubts = (_duplicate_rows(table), _data_as_names(table), _few_values(table), _many_probabilities(table))
     return [note for note in doubts if note is not None]
 
 
@@ -111,6 +112,28 @@ def _could_be_value(column: Column) -> bool:
         return is_number(column.name)
     numeric = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels)
     return is_number(column.name) if numeric else column.name in column.levels
+
+
+def _few_values(table: Table) -> Note | None:
+    """Return a warning that names the continuous columns with at most `FEW_VALUES` values, with these values."""
+    few: dict[str, NDArray[np.float64]] = {}
+    for column in table.columns:
+        # most columns have more values among their first rows
+        if column.is_continuous and len(np.unique(column.observed[:_FEW_ROWS])) <= FEW_VALUES:
+            values = np.unique(column.observed)
+            if len(values) <= FEW_VALUES:
+                few[column.name] = values
+    if not few:
+        return None
+    named = [
+        f"'{name}' ({listed([f'{value:g}' for value in values.tolist()], FEW_VALUES)})"
+        for name, values in few.items()
+    ]
+    return Note(
+        f"{counted(len(few), 'continuous column')} {'has' if len(few) == 1 else 'have'} at most {FEW_VALUES} values: "
+        f"{listed(named, 3)}. Such values are point masses, which have a probability and no density.",
+        [Setting("kinds", "discrete", next(iter(few)))],
+    )
 
 
 def _many_probabilities(table: Table) -> Note | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import LARGEST_EXACT, MISSING_CODE, ROWS_WORTH_THREADS, Column, is_missing
+from gomea_bn.data.columns import MISSING_CODE, ROWS_WORTH_THREADS, Column, is_missing
 from gomea_bn.errors import GomeaBnError, Setting, row_list
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted
@@ -17,7 +17,7 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["gap_lines", "gaps_of", "refuse_gaps", "refuse_infinite", "with_missing", "without_rows"]
+__all__ = ["gap_lines", "gaps_of", "refuse_gaps", "refuse_infinite", "with_missing"]
 
 
 def gaps_of(series: Sequence[pd.Series[Any]], storages: Sequence[str]) -> list[NDArray[np.bool_]]:
@@ -67,25 +67,6 @@ def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str, most: int = 10) 
     lines = [f"Column '{name}' has {counted(r.size, noun)} in {row_list(r)}." for name, r in rows.items()]
     more = [f"… and {counted(len(lines) - most, 'further column')}."] if len(lines) > most else []
     return "\n".join([*lines[:most], *more])
-
-
-def without_rows(
-    series: pd.Series[Any], stored: str, excluded: NDArray[np.bool_]
-) -> tuple[pd.Series[Any], str]:
-    """Return the rows of a column that are not excluded, bool (n_rows,), and how they are stored.
-
-    pandas stores integers as floats if one is missing; without the missing ones they are integers again.
-    """
-    if not excluded.any():
-        return series, stored
-    remaining = series.iloc[np.flatnonzero(~excluded)]
-    if (
-        stored == "float"
-        and series.isna().any()
-        and bool((remaining % 1 == 0).all() and (remaining.abs() < LARGEST_EXACT).all())
-    ):
-        return remaining.astype("int64"), "integer"
-    return remaining, stored
 
 
 def with_missing(column: Column, gaps: NDArray[np.bool_]) -> Column:

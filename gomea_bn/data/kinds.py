@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["FEW_VALUES", "RULE", "decided_column", "empty_column"]
 
 FEW_VALUES = 10
-"""An integer column with at most this many distinct values is discrete."""
+"""A column of whole numbers with at most this many distinct values is discrete."""
 
 RULE = (
-    "bool, categorical and text columns, and integer columns with at most "
+    "bool, categorical and text columns, and columns of whole numbers with at most "
     f"{FEW_VALUES} distinct values, are discrete; all others are continuous"
 )
 
@@ -37,7 +37,9 @@ RULE = (
 def decided_column(
     series: pd.Series[Any], name: str, stored: str, kind: str | None, max_levels: int
 ) -> Column:
-    """Return one column with its kind decided."""
+    """Return one column with its kind decided; whole numbers are integers, also where they are stored as floats."""
+    if stored == "float" and (whole := _as_integers(series, name)) is not None:
+        series, stored = whole, "integer"
     if _is_constant(series):
         return _constant_column(series, name, max_levels)
     inferred, reason = _inferred_kind(series, stored)
@@ -58,6 +60,18 @@ def decided_column(
     values.flags.writeable = False
     is_integer = levels is None and stored == "integer"
     return Column(name, values, levels, reason, levels is not None and _has_order(series), is_integer)
+
+
+def _as_integers(series: pd.Series[Any], name: str) -> pd.Series[Any] | None:
+    """Return floats as integers, or None if one is no whole number or too large to be exact."""
+    import pandas as pd
+
+    # most columns of real numbers have a fraction among their first rows
+    for part in (series.iloc[:FEW_ROWS], series):
+        values = numeric_values(part, name)
+        if not ((values == np.rint(values)) & (np.abs(values) < LARGEST_EXACT)).all():
+            return None
+    return pd.Series(values.astype(np.int64), index=series.index)
 
 
 def empty_column(name: str, n_rows: int) -> Column:

@@ -16,7 +16,7 @@ from gomea_bn.data.dates import with_dates
 from gomea_bn.data.doubts import doubts_about
 from gomea_bn.data.files.loading import Loaded, load
 from gomea_bn.data.files.reading import Note, ReadingOptions
-from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing, without_rows
+from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing
 from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column, empty_column
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
@@ -196,8 +196,8 @@ def read_table(
 ) -> Table:
     """Return a checked copy of a table in memory or in a file, with the kind of each column.
 
-    Bool, categorical and text columns, and integer columns with at most 10 distinct values, are discrete; all
-    others are continuous. The levels of a pandas categorical are its categories in their order, observed or not.
+    Bool, categorical and text columns, and columns of whole numbers with at most 10 distinct values, are discrete; all
+    others are continuous. Whole numbers are integers also where they are stored as floats. The levels of a pandas categorical are its categories in their order, observed or not.
     The levels of other columns are their distinct values, sorted. Names that are not text become ``str(name)``.
     The row index is ignored.
 
@@ -264,7 +264,7 @@ def read_table(
     Warns
     -----
     UserWarning
-        If columns are constant or left out, if symbols in text become missing values, if rows of measurements occur
+        If columns are constant or left out, if continuous columns have at most 10 distinct values, if symbols in text become missing values, if rows of measurements occur
         repeatedly, if column names look like data, and if discrete columns have more free probabilities than rows.
     """
     options = ReadingOptions.of(
@@ -356,8 +356,8 @@ def _read_columns(
         if name in empty:
             return empty_column(name, len(frame) - dropped.size)
         excluded = incomplete if missing == "drop" else gaps[name]
-        observed, stored = without_rows(series[position], storages[position], excluded)
-        column = decided_column(observed, name, stored, kinds.get(name), max_levels)
+        observed = series[position].iloc[np.flatnonzero(~excluded)] if excluded.any() else series[position]
+        column = decided_column(observed, name, storages[position], kinds.get(name), max_levels)
         if missing == "keep":
             column = with_missing(column, gaps[name])
         # the first question, which counts them, is asked by this thread

@@ -45,7 +45,6 @@ SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
 # share of the rows in a subsample: the expected share of distinct rows in a bootstrap resample is 1 - 1/e
 _SHARE = 0.63
 _MOST_DRAWS = 1000
-_NO_POINTS = np.empty(0)
 # parameters of the learner that change no result, or that the ensemble sets
 _OF_ENSEMBLE = ("callback", "device", "n_jobs", "verbose", "random_state")
 
@@ -395,10 +394,9 @@ def _fitted_member(
     section: Section,
 ) -> BayesNetLearner:
     """Return a learner that is fitted to a random part of the table."""
-    points = {} if options["shape"] == "uniform" else _point_values(table)
-    rows = _usable_rows(table, options["cut_points"] or {}, points, resampling, generator)
+    rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
     part = table.take(rows)
-    if points:
+    if options["shape"] != "uniform":
         share_point_masses(part, table)
     changes = {
         "random_state": int(generator.integers(2**32)),
@@ -433,7 +431,6 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, 
 def _usable_rows(
     table: Table,
     fixed: Mapping[str, list[float]],
-    points: Mapping[str, NDArray[np.float64]],
     resampling: str,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
@@ -442,12 +439,12 @@ def _usable_rows(
     lost = ""
     for _ in range(_MOST_DRAWS):
         rows = _drawn_rows(table.n_rows, resampling, generator)
-        lost = next((column.name for column in varying if _is_lost(column, rows, fixed, points)), "")
+        lost = next((column.name for column in varying if _is_lost(column, rows, fixed)), "")
         if not lost:
             return rows
     raise GomeaBnError(
         f"None of {_MOST_DRAWS} {resampling} draws of rows is usable: in the last one, column '{lost}' was constant, "
-        "within one of its fixed bins at an end, or without a value that is frequent in the whole table.",
+        "or within one of its fixed bins at an end.",
         [
             "leave out columns that are nearly constant",
             "leave out fixed cut points near the ends of their columns",
@@ -462,27 +459,16 @@ def _drawn_rows(n_rows: int, resampling: str, generator: np.random.Generator) ->
     return np.sort(generator.choice(n_rows, size=size, replace=False))
 
 
-def _point_values(table: Table) -> dict[str, NDArray[np.float64]]:
-    """Return the values that are point masses, by name of the continuous column."""
-    return {name: shape.shape.point_values for name, shape in table_shapes(table).items()}
-
-
 def _is_lost(
     column: Column,
     rows: NDArray[np.int64],
     fixed: Mapping[str, list[float]],
-    points: Mapping[str, NDArray[np.float64]],
 ) -> bool:
-    """Return whether a column is constant in the rows, or its fixed cuts or its shape do not fit them."""
+    """Return whether a column is constant in the rows, or its fixed cuts do not fit them."""
     values = column.values[rows]
     values = values[~column.is_missing[rows]]
     if not len(values):
         return True
     low, high = values.min(), values.max()
     cuts = fixed.get(column.name, [])
-    if low == high or any(not low < cut < high for cut in cuts):
-        return True
-    if not len(of_column := points.get(column.name, _NO_POINTS)):
-        return False
-    others = values[~np.isin(values, of_column)]
-    return not np.isin(of_column, values).all() or len(np.unique(others)) < 2
+    return bool(low == high or any(not low < cut < high for cut in cuts))

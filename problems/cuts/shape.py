@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 
-__all__ = ["MOST_PIECES", "ColumnShape", "Shape"]
+__all__ = ["MOST_PIECES", "POINTS_SHARE", "ColumnShape", "Shape"]
 
 MOST_PIECES = 64
 """Largest number of pieces of a shape."""
+POINTS_SHARE = 0.95
+"""Smallest share of the rows that the point masses of a column of few values have."""
 
 # a shape that a program computes elsewhere may be rounded to some nine digits
 _MASS_TOLERANCE = 1e-6
@@ -111,6 +113,11 @@ class Shape:
         """Probability of every value that is a point mass, by increasing value."""
         return dict(zip(self.point_values.tolist(), self.point_masses.tolist(), strict=True))
 
+    @property
+    def has_few_values(self) -> bool:
+        """Whether nearly all rows have point masses: counts, scores or doses, but for rare values."""
+        return bool(self.point_masses.sum() >= POINTS_SHARE - _MASS_TOLERANCE)
+
     @cached_property
     def _widths(self) -> NDArray[np.float64]:
         """Widths of the pieces as shares of the range, float64 (n_pieces,)."""
@@ -147,10 +154,21 @@ class Shape:
 
     def _with_points(self, values: ArrayLike, densities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log densities of values, with the logarithms of their probabilities at point masses."""
+        nearest, is_point = self.find_points(values)
+        if not is_point.any():
+            return densities
+        return np.where(is_point, np.log(self.point_masses)[nearest], densities)
+
+    def find_points(self, values: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the position of the first point from each value on, int64, and whether the value is that point, bool.
+
+        Both have the shape of the values. Values above all points have the position of the last one.
+        """
         given = np.asarray(values, np.float64)
-        for value, mass in self.points.items():
-            densities = np.where(given == value, np.log(mass), densities)
-        return np.asarray(densities, np.float64)
+        if not len(self.point_values):
+            return np.zeros(given.shape, np.int64), np.zeros(given.shape, np.bool_)
+        position = np.minimum(np.searchsorted(self.point_values, given), len(self.point_values) - 1)
+        return position, np.asarray(self.point_values[position] == given)
 
     def distribution(self, values: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of values up to and including the given ones, float64 of their shape."""
@@ -170,14 +188,14 @@ class Shape:
         # the distribution function just before and at every point
         at = self.distribution(self.point_values)
         before = at - self.point_masses
-        is_point = np.zeros(wanted.shape, np.bool_)
-        passed = np.zeros(wanted.shape)
+        n_passed = np.searchsorted(at, wanted, side="left")
+        first = np.minimum(n_passed, len(at) - 1)
+        is_point = (
+            (n_passed < len(at)) & (wanted > before[first]) if len(at) else np.zeros(wanted.shape, np.bool_)
+        )
         result = np.empty(wanted.shape)
-        for value, mass, low, high in zip(self.point_values, self.point_masses, before, at, strict=True):
-            here = (wanted > low) & (wanted <= high)
-            is_point |= here
-            result[here] = value
-            passed[wanted > high] += mass
+        result[is_point] = self.point_values[first[is_point]] if len(at) else 0.0
+        passed = self._points_below[n_passed]
         result[~is_point] = self._inverse_of_pieces((wanted - passed)[~is_point])
         return result
 

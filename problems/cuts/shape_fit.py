@@ -3,7 +3,8 @@
 The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
 weights maximise the likelihood of the rows when each row is left out. Bandwidths and bins have a least width, the
 resolution of the column, which bounds what repeated values can gain. A column whose rows were gathered into cells needs
-no kernels: the density joins the shares of the cells between knots.
+no kernels: the density joins the shares of the cells between knots. Values that repeat often are point masses; a column
+of few values has nothing else.
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
-from gomea_bn.problems.cuts.shape import MOST_PIECES, ColumnShape, Shape
+from gomea_bn.problems.cuts.shape import MOST_PIECES, POINTS_SHARE, ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_mixture import LEAST_UNIFORM, PARAMETER_PRICE, mixture
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
-from gomea_bn.texts import counted
 
 __all__ = ["fit_shape", "fit_shape_of_cells", "repeated_values", "resolution"]
 
@@ -36,7 +36,11 @@ POINT_SHARE = 0.1
 POINT_RATIO = 5.0
 """Smallest ratio of the rows of a point mass to those of any value that is not one."""
 MOST_POINTS = 4
-"""Largest number of point masses of a column."""
+"""Largest number of point masses of a column whose other values have a density."""
+MOST_VALUES = 64
+"""Largest number of point masses of a column of few values."""
+FEW_VALUES = 10
+"""A value of at most this many is a point mass from two rows on, and a value of more from five rows on."""
 
 # most rows per distinct value of a column with few repeated values
 _FEW_TIES = 1.1
@@ -48,20 +52,39 @@ _MOST_HISTOGRAM_BINS = 24
 _ROUNDING = 1e-12
 _ROUNDING_OF_DISTANCES = 1e-9
 _MOST_TAIL_KNOTS = 6
+# probability of the values between point masses, if no row has one: a new row with such a value has a finite density
+_RESERVE = 1e-9
 
 
-def repeated_values(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which distinct values are point masses, bool (n_distinct,).
+def repeated_values(
+    counts: NDArray[np.int64], is_single: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Return which distinct values are point masses, bool (n_distinct,), given the number of rows of each.
 
-    These are at most four values, each in at least a tenth of the rows, and each at least five times as frequent as
-    every value that is not a point mass. The rule uses counts alone.
+    In a column of few values these are all values of at least five rows, or of two rows if there are at most ten
+    values: at most 64 values, which 95 % of the rows have. If only one other value is left, it is a point mass, too. In
+    other columns these are at most four values, each in at least a tenth of the rows, and each at least five times as
+    frequent as every value that is not a point mass.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_distinct,), int64
+    is_single : ndarray of shape (n_distinct,), bool, optional
+        Whether the rows have a single value, by default True. Others are no point masses of a column of few values.
     """
-    is_point = np.zeros(len(distinct), np.bool_)
+    n_distinct = len(counts)
+    is_point = counts >= (2 if n_distinct <= FEW_VALUES else 5)
+    if is_single is not None:
+        is_point &= is_single
+    if is_point.sum() <= MOST_VALUES and counts[is_point].sum() >= POINTS_SHARE * counts.sum():
+        has_others = n_distinct - int(is_point.sum()) > 1 or not (is_single is None or is_single.all())
+        return is_point if has_others else np.ones(n_distinct, np.bool_)
+    is_point = np.zeros(n_distinct, np.bool_)
     if counts.max() < POINT_SHARE * counts.sum():
         return is_point
     order = np.argsort(-counts, kind="stable")
     # two distinct values at least stay for the density
-    for n_points in range(min(MOST_POINTS, len(distinct) - 2), 0, -1):
+    for n_points in range(min(MOST_POINTS, n_distinct - 2), 0, -1):
         least, next_count = counts[order[n_points - 1]], counts[order[n_points]]
         if least >= POINT_SHARE * counts.sum() and least >= POINT_RATIO * next_count:
             is_point[order[:n_points]] = True
@@ -116,13 +139,13 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     values : ndarray of shape (n_rows,), float64
         At least two distinct values.
     point_values : array-like of shape (n_points,), float64, optional
-        Values that are point masses; by default those of `repeated_values`. Each must occur, as must two other values.
+        Values that are point masses; by default those of `repeated_values`. One that no row has gets a probability of
+        1e-9, if it lies in the range. If fewer than two other values occur, these are point masses, too.
 
     Raises
     ------
     GomeaBnError
-        For values that are not finite numbers, are all equal, or have a range beyond float64, and for point masses that
-        do not occur or leave fewer than two other values.
+        For values that are not finite numbers, are all equal, or have a range beyond float64.
 
     Notes
     -----
@@ -138,10 +161,37 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     if len(checked) > TALL_TABLE and point_values is None:
         return fit_shape_of_cells(checked, quantile_cells(np.sort(checked)))
     distinct, counts = np.unique(checked, return_counts=True)
-    is_point = (
-        repeated_values(distinct, counts) if point_values is None else _is_among(distinct, point_values)
-    )
+    if point_values is None:
+        return _fitted_exactly(distinct, counts, repeated_values(counts))
+    points = _checked_points(point_values)
+    points = points[(points >= distinct[0]) & (points <= distinct[-1])]
+    every = np.union1d(distinct, points)
+    rows = np.zeros(len(every), np.int64)
+    rows[np.isin(every, distinct)] = counts
+    return _fitted_exactly(every, rows, np.isin(every, points))
+
+
+def _fitted_exactly(
+    distinct: NDArray[np.float64], counts: NDArray[np.int64], is_point: NDArray[np.bool_]
+) -> ColumnShape:
+    """Return the shape of ascending values with counts, some of which are point masses; others have a density."""
+    if len(distinct) - int(is_point.sum()) < 2:
+        return _of_points(distinct, counts)
     return _fitted(distinct, counts, is_point, resolution(distinct[~is_point], counts[~is_point]))
+
+
+def _of_points(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> ColumnShape:
+    """Return the shape of a column whose values are all point masses.
+
+    Values between them share a probability of 1e-9, so that a new row with one of them has a finite density.
+    """
+    n_rows = int(counts.sum())
+    masses = np.maximum(counts / n_rows, _RESERVE)
+    masses *= (1 - _RESERVE) / masses.sum()
+    shape = Shape(
+        distinct[[0, -1]], [_RESERVE], [_RESERVE], dict(zip(distinct.tolist(), masses.tolist(), strict=True))
+    )
+    return ColumnShape(shape, float(counts @ np.log(masses)), resolution(distinct, counts))
 
 
 def fit_shape_of_cells(
@@ -154,11 +204,10 @@ def fit_shape_of_cells(
     """
     middles, counts = cells.middles.copy(), cells.counts
     middles[0], middles[-1] = cells.low, cells.high
-    is_point = repeated_values(middles, counts)
+    is_point = repeated_values(counts, np.diff(cells.distinct_below) == 1)
     if len(middles) - int(is_point.sum()) < 2:
         distinct, counts = np.unique(values, return_counts=True)
-        is_point = repeated_values(distinct, counts)
-        return _fitted(distinct, counts, is_point, resolution(distinct[~is_point], counts[~is_point]))
+        return _fitted_exactly(distinct, counts, repeated_values(counts))
     least = _resolution_of_cells(values, cells, is_point)
     return _fitted(middles, counts, is_point, least, of_cells=True, is_coarse=is_coarse)
 
@@ -197,14 +246,14 @@ def _fitted(
     # since knots lose digits next to the middle of a wide range
     heights *= masses / masses.sum() * (n_smooth / n_rows) / (np.diff(edges) / span * heights.sum(axis=0) / 2)
     points = {
-        float(value): float(count / n_rows)
+        float(value): max(float(count / n_rows), _RESERVE)
         for value, count in zip(all_distinct[is_point], all_counts[is_point], strict=True)
     }
     shape = Shape(edges, heights[0], heights[1], points)
     # groups of rows make long tails look denser than the pieces of the shape are
     of_shape = float(counts @ shape.log_scaled_density(distinct))
     log_likelihood = min(of_rows + n_smooth * log(n_smooth / n_rows), of_shape) - charge
-    log_likelihood += sum(n_rows * mass * log(mass) for mass in points.values())
+    log_likelihood += float(all_counts[is_point] @ np.log(shape.point_masses))
     return ColumnShape(shape, log_likelihood, least)
 
 
@@ -229,25 +278,15 @@ def _checked(values: ArrayLike) -> NDArray[np.float64]:
     return checked
 
 
-def _is_among(distinct: NDArray[np.float64], point_values: ArrayLike) -> NDArray[np.bool_]:
-    """Return which distinct values are given as point masses, bool (n_distinct,)."""
+def _checked_points(point_values: ArrayLike) -> NDArray[np.float64]:
+    """Return values that are given as point masses, float64 (n_points,)."""
     try:
         points = np.asarray(point_values, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"point_values must be numbers, got {point_values!r:.80}.") from error
-    if points.ndim != 1:
-        raise GomeaBnError(f"point_values must be a list of numbers, got {point_values!r:.80}.")
-    absent = points[~np.isin(points, distinct)]
-    if len(absent):
-        raise GomeaBnError(f"point_values must occur in the column, got {absent[0]:g}, which does not.")
-    is_point = np.isin(distinct, points)
-    n_others = len(distinct) - int(is_point.sum())
-    if n_others < 2:
-        raise GomeaBnError(
-            "point_values must leave at least two other distinct values of the column, got "
-            f"{points.tolist()!r:.80} and {counted(n_others, 'other value')}."
-        )
-    return is_point
+    if points.ndim != 1 or not np.isfinite(points).all():
+        raise GomeaBnError(f"point_values must be a list of finite numbers, got {point_values!r:.80}.")
+    return points
 
 
 def _edges(knots: NDArray[np.float64], distinct: NDArray[np.float64]) -> NDArray[np.float64]:

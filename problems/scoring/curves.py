@@ -90,7 +90,8 @@ def curve_data(variables: Sequence[ScoredVariable], pool: Executor | None = None
     Parameters
     ----------
     variables : sequence of ScoredVariable
-        Columns. Continuous ones with a shape but without point masses may follow curves; all may be parents.
+        Columns. Continuous ones with a shape may follow curves, unless point masses have some of their rows and a
+        density has others; all may be parents.
     pool : Executor, optional
         Threads for the columns of tall tables, which may do other work meanwhile; by default one per core.
 
@@ -162,7 +163,7 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
         if _may_follow(variable):
             targets[:, v, 0], unexplained[v, 0] = _centred(scores[v], widths[v])
             alone[v, 0] = _of_shape(variable)
-            if variable.shape is not None and variable.shape.may_be_uniform:
+            if _has_own_units(variable):
                 targets[:, v, 1], unexplained[v, 1], alone[v, 1] = _in_own_units(variable)
     flat = targets.reshape(n_rows, -1)
     sums, products, with_targets = (
@@ -305,7 +306,7 @@ def _by_cell(variable: ScoredVariable, per_column: int) -> _ByCell:
     if _may_follow(variable):
         _, unexplained[0] = _centred(scores, widths, cells.counts)
         alone[0] = _of_shape(variable)
-        if variable.shape is not None and variable.shape.may_be_uniform:
+        if variable.shape is not None and _has_own_units(variable):
             own_units, unexplained[1], alone[1] = _in_own_units_of_cells(variable.shape, cells)
             values = np.column_stack([values, own_units])
     guide = cut_guide(cells.cuts, cells)
@@ -327,8 +328,14 @@ def _first_functions(columns: Sequence[_Functions | _ByCell]) -> NDArray[np.int6
 
 
 def _may_follow(variable: ScoredVariable) -> bool:
-    """Return whether a column may be a sum of curves: the density of a column with point masses is none."""
-    return variable.shape is not None and not len(variable.shape.shape.point_values)
+    """Return whether a column may be a sum of curves: one of few values or without point masses, not a mixture."""
+    shape = variable.shape
+    return shape is not None and (shape.shape.has_few_values or not len(shape.shape.point_values))
+
+
+def _has_own_units(variable: ScoredVariable) -> bool:
+    """Return whether a column may follow curves in its own units: a probability has none."""
+    return variable.shape is not None and False in variable.shape.measures
 
 
 def _functions_per_column(variables: Sequence[ScoredVariable], n_rows: int) -> int:

@@ -98,7 +98,7 @@ def test_kinds_override_the_rule():
 def test_describe_prints_the_rule_and_every_reason(frame):
     text = read_table(frame, kinds={"rooms": "continuous"}).describe()
     assert "30 rows, 4 columns: 3 continuous, 1 discrete" in text
-    assert "integer columns with at most 10 distinct values" in text
+    assert "columns of whole numbers with at most 10 distinct values" in text
     assert "integers, 30 distinct (more than 10)" in text
     assert "set by kinds (the rule says discrete: integers, 4 distinct (at most 10))" in text
 

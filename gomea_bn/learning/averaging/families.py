@@ -354,17 +354,20 @@ class _Averaging:
         for name in network.names:
             parents = tuple(parent for parent in network.parents(name) if parent in shapes)
             discrete = tuple(parent for parent in network.parents(name) if parent in network.levels)
-            if name not in shapes or not parents or shapes[name].points:
+            if name not in shapes or not parents:
                 continue
+            # a probability has no units, and at most 1 for any line
+            has_points = bool(shapes[name].points)
             candidates = [
-                self._line(name, parents, discrete, scales, columns) for scales in (on_shapes, in_own)
+                self._line(name, parents, discrete, scales, columns)
+                for scales in ((on_shapes,) if has_points else (on_shapes, in_own))
             ]
-            most = most_log_density(columns.values(name))
+            most = 0.0 if has_points else most_log_density(columns.values(name))
             means = [float(of_line.mean()) for _, of_line in candidates]
             possible = [mean for mean in means if mean <= most]
             if not possible:
                 continue
-            in_units = means[1] == max(possible)
+            in_units = means[-1] == max(possible) and not has_points
             line, of_line = candidates[in_units]
             weight = mixture_weight(left_out[name], of_line)
             if _gain(left_out[name], of_line, weight) > _LEAST_GAIN:
@@ -399,7 +402,8 @@ class _Averaging:
         scale, values = scales[name], columns.values(name)
         z = columns.positions(name, scale)
         positions = np.column_stack([columns.positions(parent, scales[parent]) for parent in parents])
-        line = best_line(LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale)))
+        ends = scale.ends_of_points(values)
+        line = best_line(LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale), ends))
         return line, line.left_out + scale.log_slope(values, z)
 
     def _values(self, name: str) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.network.averaged.family_line import LineTerms, log_line_density, log_student
-from gomea_bn.network.averaged.line_scales import LineScale
+from gomea_bn.network.averaged.line_scales import LineScale, PointEnds
 
 __all__ = [
     "HEAVY_TAILS",
@@ -83,6 +83,8 @@ class LineRows:
         Scale of the column.
     min_scale : float
         Least scale of the residuals, so that repeated values cannot gain density.
+    ends : PointEnds, optional
+        Positions of the values that are point masses.
     """
 
     z: NDArray[np.float64]
@@ -91,10 +93,12 @@ class LineRows:
     n_groups: int
     scale: LineScale
     min_scale: float
+    ends: PointEnds | None = None
 
     def some(self, rows: NDArray[np.int64]) -> LineRows:
         """Return some of the rows."""
-        return replace(self, z=self.z[rows], parents=self.parents[rows], groups=self.groups[rows])
+        ends = None if self.ends is None else PointEnds(*(part[rows] for part in self.ends))
+        return replace(self, z=self.z[rows], parents=self.parents[rows], groups=self.groups[rows], ends=ends)
 
 
 def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
@@ -224,6 +228,7 @@ def _with_shared_slopes(rows: LineRows, terms: LineTerms, heavy_tails: Sequence[
         np.maximum(of_rows * tail.scale * ratios[groups], rows.min_scale),
         tail.freedom,
         rows.scale,
+        rows.ends,
     )
     n_terms = terms.n_terms
     intercepts = coefficients[0] + (coefficients[1 + n_terms :] if n_groups > 1 else np.zeros(1))

@@ -64,6 +64,10 @@ def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
     edges = scipy.special.ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
     by_ranks = np.log(np.diff(edges))[position]
     by_slope = np.log(_steps(distinct))[position] + scale.log_slope(values, scale.of_values(values))
+    ends = scale.ends_of_points(values)
+    if ends is not None:
+        # a point mass has no slope: its line is a probability
+        by_slope = np.where(ends.is_point, by_ranks, by_slope)
     return max(float(np.exp(max(by_ranks.mean(), by_slope.mean()))), _LEAST_SCALE)
 
 

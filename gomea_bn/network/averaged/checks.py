@@ -11,7 +11,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.averaged.family_line import FamilyLine
 from gomea_bn.network.averaged.line_scales import UnitScale
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import counted
 
 __all__ = ["around_cuts", "check_line", "checked_intervals", "checked_probabilities", "checked_units"]
@@ -106,6 +105,3 @@ def check_line(
     if missing:
         option = "units" if line.in_units else "scales"
         raise GomeaBnError(f"{option} must have an entry for '{missing[0]}', which is part of a line.")
-    scale = scales[name]
-    if isinstance(scale, Shape) and scale.points:
-        raise GomeaBnError(f"'{name}' has point masses, so it cannot have a line.")

@@ -12,12 +12,14 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged.line_scales import LineScale
+from gomea_bn.network.averaged.line_scales import LineScale, PointEnds
 
 __all__ = ["FamilyLine", "LineTerms", "joint_groups", "log_line_density", "log_mixture", "log_student"]
 
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
+# the probability of a point mass far from its centre
+_LEAST_PROBABILITY = 1e-300
 
 
 def log_line_density(
@@ -26,8 +28,11 @@ def log_line_density(
     scales: NDArray[np.float64],
     freedom: NDArray[np.float64] | float,
     scale: LineScale,
+    ends: PointEnds | None = None,
 ) -> NDArray[np.float64]:
     """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
+
+    A value that is a point mass has the log of the probability between the ends of its positions.
 
     Parameters
     ----------
@@ -40,12 +45,21 @@ def log_line_density(
         Degrees of freedom.
     scale : LineScale
         Scale of the column.
+    ends : PointEnds, optional
+        Positions of the values that are point masses.
     """
     means = np.clip(means, scale.low, scale.high)
     below = scipy.special.stdtr(freedom, (scale.low - means) / scales)
     mass = scipy.special.stdtr(freedom, (scale.high - means) / scales) - below
-    logs = log_student((z - means) / scales, freedom) - np.log(scales) - np.log(np.maximum(mass, _LEAST_MASS))
-    return np.asarray(logs, np.float64)
+    logs = log_student((z - means) / scales, freedom) - np.log(scales)
+    if ends is not None:
+        lows, highs = (ends.lows - means) / scales, (ends.highs - means) / scales
+        # by the tails below the centre, whose differences keep their digits
+        is_above = lows > 0
+        lows, highs = np.where(is_above, -highs, lows), np.where(is_above, -lows, highs)
+        of_points = scipy.special.stdtr(freedom, highs) - scipy.special.stdtr(freedom, lows)
+        logs = np.where(ends.is_point, np.log(np.maximum(of_points, _LEAST_PROBABILITY)), logs)
+    return np.asarray(logs - np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
 
 
 def log_student(t: NDArray[np.float64], freedom: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -208,11 +222,11 @@ class FamilyLine:
         parents: NDArray[np.float64],
         groups: NDArray[np.int64],
         scale: LineScale,
+        ends: PointEnds | None = None,
     ) -> NDArray[np.float64]:
-        """Return the log density of positions of the column on its scale, float64 (n,)."""
-        return log_line_density(
-            z, self.means(parents, groups), self.scales[groups], self.freedom[groups], scale
-        )
+        """Return the log density of positions of the column on its scale, float64 (n,), see `log_line_density`."""
+        means = self.means(parents, groups)
+        return log_line_density(z, means, self.scales[groups], self.freedom[groups], scale, ends)
 
     def draw(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log, pi
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy
@@ -16,9 +16,25 @@ from gomea_bn.problems.cuts.shape import Shape
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LineColumns", "LineScale", "ProbabilityScale", "UnitScale"]
+__all__ = ["LineColumns", "LineScale", "PointEnds", "ProbabilityScale", "UnitScale"]
 
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
+
+
+class PointEnds(NamedTuple):
+    """Where the point masses among some values begin and end on a scale.
+
+    Attributes
+    ----------
+    is_point : ndarray of shape (n,), bool
+        Which values are point masses.
+    lows, highs : ndarray of shape (n,), float64
+        Positions at which the probabilities of these values begin and end.
+    """
+
+    is_point: NDArray[np.bool_]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
 
 
 class ProbabilityScale:
@@ -56,20 +72,32 @@ class ProbabilityScale:
         """Return z of values, float64 (n,); values beyond the range are moved to its ends."""
         values = np.clip(values, self.shape.low, self.shape.high)
         probabilities = self.shape.distribution(values)
-        for value, mass in self.shape.points.items():
-            probabilities[values == value] -= mass / 2
-        return np.asarray(
-            scipy.special.ndtri((self._n_rows * probabilities + 0.5) / (self._n_rows + 1)), np.float64
-        )
+        nearest, is_point = self.shape.find_points(values)
+        probabilities[is_point] -= self.shape.point_masses[nearest[is_point]] / 2
+        return self._of_probabilities(probabilities)
+
+    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
+        """Return the ends of the positions of point masses on the scale; None without point masses."""
+        nearest, is_point = self.shape.find_points(values)
+        if not is_point.any():
+            return None
+        highs = self.shape.distribution(values)
+        masses = np.where(is_point, self.shape.point_masses[nearest], 0.0)
+        return PointEnds(is_point, self._of_probabilities(highs - masses), self._of_probabilities(highs))
+
+    def _of_probabilities(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        shares = (self._n_rows * np.clip(probabilities, 0.0, 1.0) + 0.5) / (self._n_rows + 1)
+        return np.asarray(scipy.special.ndtri(shares), np.float64)
 
     def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values at positions of the scale, float64 (n,)."""
         return self.shape.quantile(((self._n_rows + 1) * scipy.special.ndtr(z) - 0.5) / self._n_rows)
 
     def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln(dz / dx) at values without a point mass, float64 (n,), given their positions on the scale."""
+        """Return ln(dz / dx) at values, float64 (n,), given their positions on the scale; 0 at point masses."""
         share = log(self._n_rows / (self._n_rows + 1))
-        return np.asarray(self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI, np.float64)
+        slopes = self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI
+        return np.where(self.shape.find_points(values)[1], 0.0, slopes)
 
 
 class UnitScale:
@@ -103,6 +131,10 @@ class UnitScale:
     def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values at positions of the scale, float64 (n,)."""
         return np.clip(self.centre + self.spread * z, self.least, self.greatest)
+
+    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
+        """Return None: a column in its own units has no point masses."""
+        return None
 
     def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln(dz / dx) at values, float64 (n,)."""

@@ -427,7 +427,8 @@ class AveragedBayesNet(Immutable, AveragedExports):
         parents = np.column_stack([columns.positions(parent, scales[parent]) for parent in line.parents])
         z = columns.positions(name, scale)
         is_inside = (values >= scale.least) & (values <= scale.greatest)
-        logs = line.log_density(z, parents, groups, scale) + scale.log_slope(values, z)
+        logs = line.log_density(z, parents, groups, scale, scale.ends_of_points(values))
+        logs += scale.log_slope(values, z)
         return np.where(is_inside, logs, -np.inf)
 
     def _groups(self, line: FamilyLine, frame: pd.DataFrame) -> NDArray[np.int64]:

@@ -108,10 +108,12 @@ def mean_density(network: Network, name: str, rows: pd.DataFrame) -> Curve:
     if line is not None:
         left = (1 - weight) * left + weight * line.density(np.nextafter(breaks[:-1], np.inf))
         right = (1 - weight) * right + weight * line.density(np.nextafter(breaks[1:], -np.inf))
-    masses: dict[float, float] = {}
-    for curve in curves:
-        for value, mass in curve.points.items():
-            masses[value] = masses.get(value, 0.0) + mass / len(copies)
+    # all copies have the same shape
+    points = np.array(list(curves[0].points), np.float64)
+    of_points = np.mean([list(curve.points.values()) for curve in curves], axis=0)
+    if line is not None and len(points):
+        of_points = (1 - weight) * of_points + weight * line.density(points)
+    masses = dict(zip(points.tolist(), of_points.tolist(), strict=True))
     return Curve(np.repeat(breaks, 2)[1:-1], np.column_stack([left, right]).ravel(), masses)
 
 
@@ -175,11 +177,11 @@ class _MeanLine:
         return values[(values > low) & (values < high)]
 
     def density(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean density of values over the rows, float64 (n_values,)."""
+        """Return the mean density of values over the rows, float64 (n_values,); a probability at point masses."""
         scale = self._scale
-        z = scale.of_values(values)
+        z, ends = scale.of_values(values), scale.ends_of_points(values)
         logs = log_line_density(
-            z, self._means[:, None], self._scales[:, None], self._freedom[:, None], scale
+            z, self._means[:, None], self._scales[:, None], self._freedom[:, None], scale, ends
         ) + scale.log_slope(values, z)
         is_inside = (values >= scale.least) & (values <= scale.greatest)
         densities = np.exp(logs).mean(axis=0)
