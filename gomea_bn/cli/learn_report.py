@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gomea_bn.texts import counted, listed, shown_name
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
@@ -21,6 +21,7 @@ def report(learner: BayesNetLearner) -> str:
 
     from gomea_bn.learning.cuts.cut_gains import cut_gains
     from gomea_bn.learning.options import why_unrepeatable
+    from gomea_bn.network.distributions.point_masses import points_measure
     from gomea_bn.network.inference.completion import completed_table
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
@@ -44,12 +45,13 @@ def report(learner: BayesNetLearner) -> str:
     )
     gains = cut_gains(learner.network_, learner.table_)
     summary = learner.network_.summary(gains) if averaged is None else averaged.summary(gains)
+    measure = points_measure(learner.network_)
     of_rows = "these data" if "all_rows" not in learner.network_.metadata else "the sample"
     return (
         f"{summary}\n\n"
         f"{_all_rows(learner.network_)}"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
-        f"Mean log density per row of {of_rows}, in the data's units{_of_points(learner.network_)}: "
+        f"Mean log density per row of {of_rows}, in the data's units{f' ({measure})' if measure else ''}: "
         f"{density:.4f} nats.\n"
         f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
         f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
@@ -91,9 +93,3 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
 def averaged_network(learner: BayesNetLearner) -> AveragedBayesNet | None:
     """Return the averaged network of a learner, None if it should make none or Ctrl-C interrupted the averaging."""
     return getattr(learner, "averaged_", None)
-
-
-def _of_points(network: DiscretizedBayesNet) -> str:
-    """Return a note for a density to which point masses contribute probabilities, "" without any."""
-    names = [shown_name(name) for name, shape in network.shapes.items() if shape.points]
-    return f" (point masses of {listed(names, 5)} count with their probability)" if names else ""

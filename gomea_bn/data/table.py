@@ -197,9 +197,9 @@ def read_table(
     """Return a checked copy of a table in memory or in a file, with the kind of each column.
 
     Bool, categorical and text columns, and columns of whole numbers with at most 10 distinct values, are discrete; all
-    others are continuous. Whole numbers are integers also where they are stored as floats. The levels of a pandas categorical are its categories in their order, observed or not.
-    The levels of other columns are their distinct values, sorted. Names that are not text become ``str(name)``.
-    The row index is ignored.
+    others are continuous. Whole numbers are integers also where they are stored as floats. The levels of a pandas
+    categorical are its categories in their order, observed or not. The levels of other columns are their distinct
+    values, sorted. Names that are not text become ``str(name)``. The row index is ignored.
 
     A constant column, which has the same value in all rows, is discrete whatever its type and `kinds` say. Its only
     level is that value, or its levels are the categories of a pandas categorical. A column without values is constant,
@@ -264,8 +264,9 @@ def read_table(
     Warns
     -----
     UserWarning
-        If columns are constant or left out, if continuous columns have at most 10 distinct values, if symbols in text become missing values, if rows of measurements occur
-        repeatedly, if column names look like data, and if discrete columns have more free probabilities than rows.
+        If columns are constant or left out, if continuous columns have at most 10 distinct values, if symbols in text
+        become missing values, if rows of measurements occur repeatedly, if column names look like data, and if discrete
+        columns have more free probabilities than rows.
     """
     options = ReadingOptions.of(
         sep=sep,

@@ -249,11 +249,11 @@ class BayesNetEnsemble(Parameters):
             self.averaged_ = []
             warnings.warn(interrupted_averaging("networks_"), stacklevel=3)
 
-    def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+    def log_density(self, frame: pd.DataFrame, *, resolution: str = "points") -> NDArray[np.float64]:
         """Return ln of the mean of the densities of the networks for every row, float64 (n_rows,).
 
-        See `DiscretizedBayesNet.log_density`, which sums missing cells out; densities of averaged networks need
-        complete rows.
+        See `DiscretizedBayesNet.log_density`, also for `resolution`, which sums missing cells out; densities of
+        averaged networks need complete rows.
 
         Raises
         ------
@@ -263,11 +263,16 @@ class BayesNetEnsemble(Parameters):
         """
         from scipy.special import logsumexp
 
-        densities = np.array([network.log_density(frame) for network in self._densities()])
+        densities = np.array(
+            [network.log_density(frame, resolution=resolution) for network in self._densities()]
+        )
         return np.asarray(logsumexp(densities, axis=0) - np.log(len(densities)), np.float64)
 
     def score_samples(
-        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str]
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        *,
+        resolution: str = "points",
     ) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
 
@@ -275,6 +280,9 @@ class BayesNetEnsemble(Parameters):
         ----------
         X : DataFrame, Table, path or ndarray
             Rows, as of `fit`. Rows with missing or infinite values get nan if the learner has ``missing="drop"``.
+        resolution : {"points", "steps"}
+            Measure of values that are point masses: their probability, or the density of a bin as wide as the
+            measuring step of their column, which compares with libraries that know no point masses.
 
         Raises
         ------
@@ -282,16 +290,22 @@ class BayesNetEnsemble(Parameters):
             As `log_density`.
         """
         missing = "error" if self.learner is None else self.learner.missing
-        return row_densities(self.log_density, self._fitted()[0].names, X, missing)
+        return row_densities(
+            lambda rows: self.log_density(rows, resolution=resolution), self._fitted()[0].names, X, missing
+        )
 
     def score(
-        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        resolution: str = "points",
     ) -> float:
         """Return the mean log density per row, in nats and the units of the data; higher is better.
 
         Parameters and errors are those of `score_samples`; `y` is ignored.
         """
-        return mean_density(self.score_samples(X))
+        return mean_density(self.score_samples(X, resolution=resolution))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows, in random order; each is drawn from a random network."""

@@ -417,7 +417,11 @@ class BayesNetLearner(LearnerParameters):
         return edge_probabilities(self._fitted(), self.table_, **{**defaults, **options})
 
     def score(
-        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        resolution: str = "points",
     ) -> float:
         """Return the mean log density per row, in nats and the units of the data; higher is better.
 
@@ -430,16 +434,21 @@ class BayesNetLearner(LearnerParameters):
             Rows, as of `fit`.
         y : ignored
             Present for compatibility with scikit-learn.
+        resolution : {"points", "steps"}
+            As of `score_samples`.
 
         Raises
         ------
         GomeaBnError
             As `score_samples`.
         """
-        return mean_density(self.score_samples(X))
+        return mean_density(self.score_samples(X, resolution=resolution))
 
     def score_samples(
-        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str]
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        *,
+        resolution: str = "points",
     ) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
 
@@ -447,6 +456,9 @@ class BayesNetLearner(LearnerParameters):
         ----------
         X : DataFrame, Table, path or ndarray
             Rows, as of `fit`.
+        resolution : {"points", "steps"}
+            Measure of values that are point masses: their probability, or the density of a bin as wide as the
+            measuring step of their column, which compares with libraries that know no point masses.
 
         Raises
         ------
@@ -455,7 +467,9 @@ class BayesNetLearner(LearnerParameters):
             ``missing="drop"``: then such rows get nan.
         """
         network = self._density()
-        return row_densities(network.log_density, network.names, X, self.missing)
+        return row_densities(
+            lambda rows: network.log_density(rows, resolution=resolution), network.names, X, self.missing
+        )
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""

@@ -339,9 +339,9 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         """
         return self._densities.log_terms(frame, of)
 
-    def score(self, frame: pd.DataFrame) -> float:
+    def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-        return mean_log_density(self.log_density, frame)
+        return mean_log_density(lambda rows: self.log_density(rows, resolution=resolution), frame)
 
     def sample(
         self,

@@ -17,6 +17,7 @@ from gomea_bn.network.averaged.network import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.curves import Curve
 from gomea_bn.network.distributions.marginals import level_probabilities, marginal, marginal_density
+from gomea_bn.network.distributions.point_masses import points_text, width_of_points
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
     BLUE,
@@ -28,6 +29,8 @@ from gomea_bn.plots.axes import (
     plain_text,
 )
 from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
+from gomea_bn.problems.cuts.shape import POINTS_SHARE
+from gomea_bn.problems.cuts.shape_fit import MOST_POINTS
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:
@@ -113,9 +116,9 @@ def plot_density(
     behind it and the expert's density dashed. Marks on the axis show the network's cut points, marks above them the
     expert's. A variable with a shape is drawn as a line, with a thin vertical line at every cut point. Its point masses
     are stems, whose probabilities the legend names; the highest density stands for probability 1, and a grey dot shows
-    the share of the rows. A range that Matplotlib cannot draw, such as 1e300, is drawn in a power of ten, which both
-    axes name. A discrete variable is drawn as bars. `density_bins` and `marginal_density` return the data that are
-    drawn.
+    the share of the rows. Of a column of few values the axis is that of the probabilities. A range that Matplotlib
+    cannot draw, such as 1e300, is drawn in a power of ten, which both axes name. A discrete variable is drawn as bars.
+    `density_bins` and `marginal_density` return the data that are drawn.
 
     Of an averaged network the averaged density is drawn as a line. A band around every cut of the network that is shown
     is its 90 % interval, and the number above it the probability that a cut is near, in per cent; see
@@ -155,6 +158,15 @@ def plot_density(
             bins["density"] *= unit
             curves = {source: in_unit(curve, unit) for source, curve in curves.items()}
             shares = {point / unit: share for point, share in shares.items()}
+        shape = shown.shapes.get(variable)
+        if shape is not None and shape.has_few_values:
+            # densities as probabilities of bins that stand for one value
+            width = width_of_points(shown, variable) / unit
+            bins["density"] *= width
+            curves = {
+                source: Curve(curve.values, curve.densities * width, curve.points)
+                for source, curve in curves.items()
+            }
         certainty = _Certainty.of(network, variable, unit) if isinstance(network, AveragedBayesNet) else None
         _draw_densities(ax, bins, curves, shares, unit, certainty)
     else:
@@ -331,6 +343,11 @@ def _draw_densities(
     stepped = bins[~bins["source"].isin(list(curves))]
     heights = [stepped["density"].max(), *(curve.densities.max() for curve in curves.values())]
     highest = float(np.nanmax(heights))
+    points = curves["network"].points if "network" in curves else {}
+    of_probability = highest
+    has_few_values = sum(points.values()) >= POINTS_SHARE
+    if has_few_values:
+        of_probability, highest = 1.0, max(highest, *points.values(), *shares.values())
     if len(data):
         handles.append(ax.stairs(data["density"], _edges(data), fill=True, color=_FILL, zorder=1))
         labels.append("data")
@@ -349,13 +366,16 @@ def _draw_densities(
             line = _drawn(ax, expert, curves.get("expert"), dashed)
         handles.append(line)
         labels.append(_labelled("expert", expert, "bin"))
-    if "network" in curves and (points := curves["network"].points):
-        handles.append(_drawn_points(ax, points, shares, highest))
-        labels.append(listed(f"{percent(mass)} at {value * unit:.6g}" for value, mass in points.items()))
+    if points:
+        handles.append(_drawn_points(ax, points, shares, of_probability))
+        of_data = {value * unit: mass for value, mass in points.items()}
+        few = listed(f"{percent(mass)} at {value:.6g}" for value, mass in of_data.items())
+        labels.append(few if len(points) <= MOST_POINTS else points_text(of_data))
     n_lines = len(labels)
     if certainty is not None and len(cuts):
         n_lines += _drawn_certainty(ax, certainty, highest, handles, labels)
-    ax.set_ylabel("Density [per unit]" if unit == 1 else f"Density [per {unit:g}]")
+    of_density = "Density [per unit]" if unit == 1 else f"Density [per {unit:g}]"
+    ax.set_ylabel("Probability" if has_few_values else of_density)
     leave_room_for_legend(ax, highest, n_lines)
     plain_legend(ax, handles, labels, frameon=False, loc="upper right")
 
@@ -387,18 +407,18 @@ def _drawn_certainty(
 
 
 def _drawn_points(
-    ax: Axes, points: Mapping[float, float], shares: Mapping[float, float], highest: float
+    ax: Axes, points: Mapping[float, float], shares: Mapping[float, float], of_probability: float
 ) -> Any:
     """Draw point masses as stems and shares of the rows as grey dots, and return the entry of the legend.
 
-    The density `highest` stands for probability 1.
+    The height `of_probability` stands for probability 1.
     """
-    values, heights = list(points), [mass * highest for mass in points.values()]
+    values, heights = list(points), [mass * of_probability for mass in points.values()]
     ax.vlines(values, 0.0, heights, color=BLUE, linewidth=2.4, zorder=5)
     (dots,) = ax.plot(values, heights, "o", color=BLUE, markersize=5.5, zorder=6)
     ax.plot(
         list(shares),
-        [share * highest for share in shares.values()],
+        [share * of_probability for share in shares.values()],
         "o",
         color=_FILL,
         markersize=2.5,

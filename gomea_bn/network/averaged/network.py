@@ -24,6 +24,7 @@ from gomea_bn.network.averaged.family_line import FamilyLine, joint_groups, log_
 from gomea_bn.network.averaged.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.averaged.sampling import drawn_values
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.distributions.point_masses import log_widths_of_points
 from gomea_bn.network.immutable import Immutable
 from gomea_bn.network.sampling import frame_of_draws
 from gomea_bn.network.value_kinds import VALUES
@@ -275,10 +276,10 @@ class AveragedBayesNet(Immutable, AveragedExports):
         cuts = self._network.cut_points[variable]
         return pd.DataFrame({"cut": cuts, "low": intervals[:, 0], "high": intervals[:, 1]})
 
-    def log_density(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+    def log_density(self, frame: pd.DataFrame, *, resolution: str = "points") -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
-        See `DiscretizedBayesNet.log_density`. Other than there, rows must be complete.
+        See `DiscretizedBayesNet.log_density`, also for `resolution`. Other than there, rows must be complete.
 
         Raises
         ------
@@ -293,7 +294,7 @@ class AveragedBayesNet(Immutable, AveragedExports):
         total = np.zeros(len(frame), dtype=np.float64)
         for term in self.log_density_terms(frame).values():
             total += term
-        return total
+        return total - log_widths_of_points(self._network, frame, resolution)
 
     def log_density_terms(
         self, frame: pd.DataFrame, of: Collection[str] | None = None
@@ -333,11 +334,11 @@ class AveragedBayesNet(Immutable, AveragedExports):
 
         return conditional_probabilities(self, variable, given)
 
-    def score(self, frame: pd.DataFrame) -> float:
+    def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
         if len(frame) == 0:
             raise GomeaBnError("frame must have at least one row, got none.")
-        return float(self.log_density(frame).mean())
+        return float(self.log_density(frame, resolution=resolution).mean())
 
     def sample(
         self,

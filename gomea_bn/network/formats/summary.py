@@ -10,6 +10,7 @@ import numpy as np
 from gomea_bn.data.dates import DAYS, from_numbers
 from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.network.averaged.network import CUT_INTERVAL
+from gomea_bn.network.distributions.point_masses import points_text
 from gomea_bn.network.edges.equivalence import equivalence_class
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
@@ -108,8 +109,7 @@ def _inside(network: NetworkLike, name: str) -> str:
     shape = network.shapes.get(name)
     if shape is None:
         return "uniform inside"
-    points = [f"{value:.6g} in {percent(mass)} of rows" for value, mass in shape.points.items()]
-    return "; ".join(["shape of its column inside", *([listed(points)] if points else [])])
+    return "; ".join(["shape of its column inside", *([points_text(shape.points)] if shape.points else [])])
 
 
 def _cut_texts(network: NetworkLike, name: str) -> list[str]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
+    "chosen_columns",
     "log_density",
     "predict",
     "predict_interval",
@@ -175,7 +176,7 @@ def log_density(
     """Return ln p(observed cells of `of` | observed cells of `given`); see `DiscretizedBayesNet.log_density`."""
     reader = Reader(network)
     conditions = [given] if isinstance(given, str) else list(given)
-    chosen = _chosen(network.names, of, conditions)
+    chosen = chosen_columns(network.names, of, conditions)
     for option, names in (("of", chosen), ("given", conditions)):
         for name in names:
             reader.position(name, option)
@@ -208,9 +209,12 @@ def log_density(
     return total
 
 
-def _chosen(names: tuple[str, ...], of: str | Sequence[str] | None, conditions: Sequence[str]) -> list[str]:
-    """Return the columns whose density is wanted; without `of` all that are not conditions."""
+def chosen_columns(
+    names: tuple[str, ...], of: str | Sequence[str] | None, given: str | Sequence[str]
+) -> list[str]:
+    """Return the columns whose density is wanted; without `of` all that are not given."""
     if of is None:
+        conditions = [given] if isinstance(given, str) else list(given)
         return [name for name in names if name not in conditions]
     return [of] if isinstance(of, str) else list(dict.fromkeys(of))
 

@@ -50,6 +50,9 @@ function heightBefore({ x, y }, index, value) {
   return y[end - 1] + ((value - x[end - 1]) / (x[end] - x[end - 1])) * (y[end] - y[end - 1]);
 }
 
+/** Most point masses that a text names one by one, and the share of the rows that those of a column of few values have. */
+const [MOST_POINTS, FEW_VALUES_SHARE] = [4, 0.9499];
+
 /** The point masses of the density inside the bins, with their shares of the rows. */
 const pointsOf = (candidate, variable) =>
   model.data.curves[variable][model.data.cuts[variable][candidate.c[variable]].s].p;
@@ -61,10 +64,27 @@ function insideText(candidate, variable) {
   const shape = curve.x.length > 2 || curve.y[0] !== curve.y[1] || curve.p.length;
   if (!shape) return "uniform";
   const digits = digitsFor(curve.x[0], curve.x[curve.x.length - 1]) + 2;
-  const points = curve.p.map(
-    ([value, mass]) => `${significant(value, Math.min(17, digits))} in ${percent(mass)} of rows`,
-  );
-  return ["shape of its column", ...(points.length ? [points.join(", ")] : [])].join("; ");
+  const text = ([value, mass]) => `${significant(value, Math.min(17, digits))} in ${percent(mass)} of rows`;
+  if (curve.p.length > MOST_POINTS) {
+    const frequent = curve.p.reduce((best, point) => (point[1] > best[1] ? point : best));
+    const total = percent(Math.min(1, sumOfMasses(curve.p)));
+    return `shape of its column; ${curve.p.length} values in ${total} of rows, the most frequent one is ${text(frequent)}`;
+  }
+  return ["shape of its column", ...(curve.p.length ? [curve.p.map(text).join(", ")] : [])].join("; ");
+}
+
+const sumOfMasses = (points) => points.reduce((sum, [, mass]) => sum + mass, 0);
+
+/**
+ * The heights of a drawing, as shares of it, per probability of a point mass and per density; null without a column of
+ * few values, whose axis is that of the probabilities: a density counts as the probability of a bin for one value.
+ */
+function fewValueScales(points) {
+  if (points.length < 2 || sumOfMasses(points) < FEW_VALUES_SHARE) return null;
+  const values = points.map(([value]) => value).sort((a, b) => a - b);
+  const gap = Math.min(...values.slice(1).map((value, index) => value - values[index]));
+  const largest = Math.max(...points.map(([, mass]) => mass));
+  return { ofMass: 1 / largest, most: largest / gap };
 }
 
 /** The histogram as densities: per bin its ends, and the rows per unit; rows at point masses do not count. */
@@ -80,11 +100,11 @@ function rowDensities({ edges, counts }, points) {
   });
 }
 
-/** The line of a density and the stems of its point masses; `y` maps densities, the height `tall` is 1 for masses. */
-function densityMarks(owner, density, x, y, tall) {
+/** The line of a density and the stems of its point masses; `y` maps densities, `ofMass` is the share of `tall` of 1. */
+function densityMarks(owner, density, x, y, tall, ofMass) {
   const line = density.vertices.map(([value, height]) => `${x(value).toFixed(2)},${y(height).toFixed(2)}`);
   const stems = density.masses.flatMap(([value, mass]) => {
-    const top = tall - mass * (tall - 6);
+    const top = tall - Math.min(1, mass * ofMass) * (tall - 6);
     return [
       draw("line", { class: `stem ${owner.key}`, x1: x(value), x2: x(value), y1: top, y2: tall }),
       draw("circle", { class: `fill ${owner.key}`, cx: x(value), cy: top, r: 3 }),

@@ -118,8 +118,10 @@ function densityParts(variable, owners, densities, x, tall) {
     .filter(Boolean)
     .map(({ vertices }) => Math.max(...vertices.map(([, height]) => height)));
   const highest = Math.max(0, ...rows.map(({ density }) => density));
+  const few = fewValueScales(points);
   // the bars keep a third of the height under a density with a narrow peak, which leaves the drawing
-  const most = Math.min(Math.max(highest, ...peaks), highest > 0 ? 3 * highest : Infinity) || 1;
+  const tallest = Math.min(Math.max(highest, ...peaks), highest > 0 ? 3 * highest : Infinity) || 1;
+  const most = few ? few.most : tallest;
   const y = (density) => tall - (density / most) * (tall - 6);
   const bars = rows.map(({ from, to, density }) => {
     const [left, right] = [x(from), x(to)];
@@ -132,7 +134,7 @@ function densityParts(variable, owners, densities, x, tall) {
     });
   });
   const marks = owners.map((owner, index) =>
-    densities[index] ? densityMarks(owner, densities[index], x, y, tall) : [],
+    densities[index] ? densityMarks(owner, densities[index], x, y, tall, few?.ofMass ?? 1) : [],
   );
   const [low, high] = spanOf(variable);
   const axis = draw("line", { class: "axis", x1: x(low), x2: x(high), y1: tall, y2: tall });
