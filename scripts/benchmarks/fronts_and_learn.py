@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from harness.printing import print_table
 from harness.real_tables import TABLES
-from harness.runs import resume_tasks
+from harness.runs import add_resolution_option, measure_text, resume_tasks
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
@@ -62,10 +62,12 @@ def rows_of(task: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str,
     return real.frame.iloc[train], real.frame.iloc[test], real.kinds
 
 
-def points(front: Front, test: pd.DataFrame) -> NDArray[np.float64]:
+def points(front: Front, test: pd.DataFrame, resolution: str) -> NDArray[np.float64]:
     """Return minus the density of test rows and the number of parameters of a thinned front, (n, 2)."""
     networks = [candidate.network for candidate in front.thin(THINNED)]
-    return np.array([(-network.score(test), network.n_parameters) for network in networks])
+    return np.array(
+        [(-network.score(test, resolution=resolution), network.n_parameters) for network in networks]
+    )
 
 
 def compared(task: dict[str, Any]) -> dict[str, Any]:
@@ -81,22 +83,27 @@ def compared(task: dict[str, Any]) -> dict[str, Any]:
     one = BayesNetLearner(patience=None, **fixed).fit(train)
     learner = ParetoBayesNetLearner(**fixed, **task["options"]).fit(train)
     front = learner.front_
-    ours = points(front, test)
-    of_learn = np.array([-one.score(test), one.network_.n_parameters])
+    resolution = task["resolution"]
+    ours = points(front, test, resolution)
+    of_learn = np.array([-one.score(test, resolution=resolution), one.network_.n_parameters])
     knee = front.knee().network
     record: dict[str, Any] = {
         "learn": -of_learn[0],
-        "best fit": front.best("misfit").network.score(test),
-        "knee": knee.score(test),
+        "best fit": front.best("misfit").network.score(test, resolution=resolution),
+        "knee": knee.score(test, resolution=resolution),
         "best": -ours[:, 0].min(),
         "beyond": bool(((ours < of_learn).any(axis=1)).any()),
         "limit": "knee" in front.near_limit(),
         "members": len(front),
         "evaluations": learner.n_eval_,
     }
-    record["single"] = record["best fit"] if front.single is None else front.single.network.score(test)
+    record["single"] = (
+        record["best fit"]
+        if front.single is None
+        else front.single.network.score(test, resolution=resolution)
+    )
     if task["published"]:
-        before = points(ParetoBayesNetLearner(**fixed, **PUBLISHED).fit(train).front_, test)
+        before = points(ParetoBayesNetLearner(**fixed, **PUBLISHED).fit(train).front_, test, resolution)
         union = np.concatenate((ours, before))
         # the test rows decide what is dominated
         ideal, nadir = union.min(axis=0), np.quantile(union, 0.9, axis=0)
@@ -139,6 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--option", nargs="*", default=[], help="name=value of the front's learner")
     parser.add_argument("--workers", type=int, default=1)
+    add_resolution_option(parser)
     parser.add_argument("--results", type=Path, help="file in which finished runs are kept")
     given = parser.parse_args(arguments)
     from harness.runs import named_options
@@ -147,6 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seconds": given.seconds,
         "seed": given.seed,
         "published": given.published,
+        "resolution": given.resolution,
         "options": named_options(given.option),
     }
     if given.evaluations:
@@ -166,7 +175,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(*lines[-1], sep=" | ", flush=True)
     budget = f"{given.evaluations:,} evaluations" if given.evaluations else f"{given.seconds:g} s"
     columns = ("", "runs", "learn", *COLUMNS, "beyond", "limit", "members", "volume")
-    print_table(f"Held-out log density in nats per row, {budget} a run on one core", columns, lines)
+    measure = measure_text(given.resolution)
+    print_table(
+        f"Held-out log density in nats per row, {budget} a run on one core; {measure}", columns, lines
+    )
 
 
 if __name__ == "__main__":

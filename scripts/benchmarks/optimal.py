@@ -32,7 +32,15 @@ import numpy as np
 import pandas as pd
 from harness.printing import mean_difference, print_table, with_error
 from harness.real_tables import TABLES
-from harness.runs import add_learner_options, make_learner, named_options, run_tasks, variant, warm_up
+from harness.runs import (
+    add_learner_options,
+    add_resolution_option,
+    make_learner,
+    named_options,
+    run_tasks,
+    variant,
+    warm_up,
+)
 from methods.discretizer_methods import mean_bins
 from numpy.typing import NDArray
 from parts.held_out import tables
@@ -326,6 +334,7 @@ def command_line() -> argparse.ArgumentParser:
         help="add uniform noise up to a tenth of the smallest gap between distinct values of a continuous column",
     )
     on_tables.add_argument("--without-peers", action="store_true", help="leave pyAgrum out")
+    add_resolution_option(on_tables)
     by_way = commands.add_parser("pricing", help="when to price cuts, and restarted climbing instead")
     by_variant = commands.add_parser("variants", help="variants of the learner on the same networks")
     by_variant.add_argument(

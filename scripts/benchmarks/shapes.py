@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.runs import add_learner_options, named_options, variant
+from harness.runs import add_learner_options, add_resolution_option, named_options, variant
 from harness.structural_laws import LAWS
 from parts.averaged_on_random_networks import RANDOM_LAWS, averaged
 from parts.bells_of_mgcd import bells_of_mgcd
@@ -105,6 +105,7 @@ def command_line() -> argparse.ArgumentParser:
         default=list(WIDTHS),
         help="least widths of bins as shares of the range; ours learns once for each",
     )
+    add_resolution_option(of_tables)
     for command in (of_graphs, of_tables):
         command.add_argument("--without-peers", action="store_true", help="leave other libraries out")
     for name, command in commands.choices.items():

@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.network.distributions.point_masses import RESOLUTIONS
 from gomea_bn.simulation.random_networks import random_network
 
 __all__ = [
@@ -166,6 +167,23 @@ def median_seconds(call: Callable[[], object], repeats: int = 7) -> float:
         call()
         times.append(perf_counter() - began)
     return statistics.median(times)
+
+
+def add_resolution_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option `resolution` of `log_density`, which headings print by `measure_text`."""
+    parser.add_argument(
+        "--resolution",
+        choices=RESOLUTIONS,
+        default="steps",
+        help="values that are point masses count with their probability, or as bins of one measuring step (default)",
+    )
+
+
+def measure_text(resolution: str) -> str:
+    """Return how point masses count, for a heading."""
+    return "point masses count " + (
+        "as bins of one step" if resolution == "steps" else "with their probability"
+    )
 
 
 def add_learner_options(parser: argparse.ArgumentParser) -> None:

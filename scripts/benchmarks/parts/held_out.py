@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from harness.printing import mean_and_difference, print_table
 from harness.real_tables import TABLES
-from harness.runs import make_learner, named_options, run_tasks, smoothing, warm_up
+from harness.runs import make_learner, measure_text, named_options, run_tasks, smoothing, warm_up
 from methods.discretizer_methods import mean_bins
 from methods.peers import GRID_SCORES, pyagrum_networks
 from numpy.typing import NDArray
@@ -63,6 +63,7 @@ def tables(options: argparse.Namespace) -> None:
             "resampling": options.resampling,
             "without copies": options.without_copies,
             "jitter": options.jitter,
+            "resolution": options.resolution,
             "options": learner_options,
         }
         for name in names
@@ -75,7 +76,7 @@ def tables(options: argparse.Namespace) -> None:
         for record in records:
             groups[task["table"]].setdefault(record["method"], []).append(record)
     setting = f"{options.folds} folds of seed {options.fold_seed}, {options.seconds:g} s a fit, ours: "
-    setting += ", ".join([options.discretizer, *options.option])
+    setting += ", ".join([options.discretizer, *options.option]) + f"; {measure_text(options.resolution)}"
     if options.without_copies:
         setting += "; test rows that equal a training row left out"
     if options.jitter:
@@ -117,7 +118,7 @@ def one_fold(task: Task) -> list[Record]:
     warm_up(task["options"])
     if task["method"] == ENSEMBLE:
         return [of_ensemble(task, fixed, train, test)]
-    return of_ours(task["options"], fixed, train, test, averages=True)
+    return of_ours(task["options"], fixed, train, test, averages=True, resolution=task["resolution"])
 
 
 def copies(train: pd.DataFrame, test: pd.DataFrame) -> NDArray[np.bool_]:
@@ -184,6 +185,7 @@ def of_ours(
     widths: Sequence[float] = WIDTHS,
     *,
     averages: bool = False,
+    resolution: str = "steps",
 ) -> list[Record]:
     """Return the densities of the learner, which learns once per least width, and if asked of averaged networks."""
     record: Record = {"method": OURS}
@@ -202,14 +204,14 @@ def of_ours(
             network = DiscretizedBayesNet.from_table(
                 learner.table_, network.edges, cuts, shapes=network.shapes, **counting
             )
-        record[f"density {width}"] = network.log_density(test)
+        record[f"density {width}"] = network.log_density(test, resolution=resolution)
         record[f"bins {width}"] = mean_bins(network.cut_points.values())
         record.setdefault("n edges", len(network.edges))
         for of_method in averaged:
             began = perf_counter()
             families = average_families(network, learner.table_, line=AVERAGED[of_method["method"]])
             of_method.setdefault("seconds", perf_counter() - began)
-            of_method[f"density {width}"] = families.log_density(test)
+            of_method[f"density {width}"] = families.log_density(test, resolution=resolution)
             of_method[f"bins {width}"] = float(
                 np.mean([mean_bins(copy.cut_points.values()) for copy in families.copies])
             )
@@ -229,7 +231,7 @@ def of_ensemble(task: Task, fixed: dict[str, Any], train: pd.DataFrame, test: pd
         n_networks, resampling = task["ensemble"], task["resampling"]
         ensemble = BayesNetEnsemble(learner, n_networks=n_networks, resampling=resampling).fit(train)
         record.setdefault("seconds", perf_counter() - began)
-        record[f"mean {width}"] = ensemble.score(test) * len(test)
+        record[f"mean {width}"] = ensemble.score(test, resolution=task["resolution"]) * len(test)
     return record
 
 

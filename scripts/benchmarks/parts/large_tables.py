@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from harness.printing import mean_and_difference, print_table
 from harness.real_tables import RealTable
-from harness.runs import run_tasks, warm_up
+from harness.runs import measure_text, run_tasks, warm_up
 from methods.peers import pyagrum_by_quantiles, without_arrow
 from parts.held_out import held_out, of_ours, scaled
 
@@ -119,7 +119,7 @@ def large(options: argparse.Namespace) -> None:
     if bins and find_spec("pyagrum") is None:
         bins = []
         print("Quantile bins are left out, because pyAgrum is not installed.")
-    fixed = {"split seed": options.split_seed, "widths": options.widths}
+    fixed = {"split seed": options.split_seed, "widths": options.widths, "resolution": options.resolution}
     tasks = []
     for name in names:
         for label, of_variant in options.variants.items():
@@ -134,7 +134,7 @@ def large(options: argparse.Namespace) -> None:
     records = [(task, record) for task, of_task in results for record in of_task]
     for name in names:
         setting = f"split of seed {options.split_seed}, {options.seconds:g} s a fit, ours: "
-        setting += ", ".join([options.discretizer, *options.option])
+        setting += ", ".join([options.discretizer, *options.option]) + f"; {measure_text(options.resolution)}"
         group = [record for task, record in records if task["table"] == name]
         _print_table(name, setting, group, list(options.variants), options.widths)
 
@@ -156,7 +156,9 @@ def one_split(task: Task) -> list[Record]:
         return [*gaussians(train, test, task["gaussians"]), *continuous_networks(train, test)]
     warm_up(task["options"])
     limits = {"kinds": real.kinds, "n_jobs": 1, "random_state": 0, "max_seconds": task["seconds"]}
-    ours, *averaged = of_ours(task["options"], limits, train, test, task["widths"], averages=True)
+    ours, *averaged = of_ours(
+        task["options"], limits, train, test, task["widths"], averages=True, resolution=task["resolution"]
+    )
     names = [f"{task['method']}, {record['method']}" for record in averaged]
     return [
         {**ours, "method": task["method"]},
