@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name
+from gomea_bn.data.plain import plain, plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, nearest, row_list
 from gomea_bn.texts import counted, listed
 
@@ -192,8 +194,6 @@ def storage(series: pd.Series[Any], name: str) -> str:
     from pandas.api import types
 
     dtype = series.dtype
-    if isinstance(dtype, pd.SparseDtype):
-        dtype = dtype.subtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "category"
     if types.is_bool_dtype(dtype):
@@ -214,7 +214,7 @@ def storage(series: pd.Series[Any], name: str) -> str:
 
 
 def _object_storage(series: pd.Series[Any], name: str) -> str:
-    """Return the storage of a column of Python objects (or Arrow values)."""
+    """Return the storage of a column of Python objects."""
     from pandas.api import types
 
     values = series.dropna().astype(object)
@@ -275,7 +275,8 @@ def has_gaps(frame: pd.DataFrame, names: Sequence[str]) -> bool:
     if not isinstance(frame, pd.DataFrame):
         return False
     positions = column_positions(frame, names)
-    return bool(frame.iloc[:, [positions[name] for name in names]].isna().to_numpy().any())
+    columns = plain_frame(frame.iloc[:, [positions[name] for name in names]])
+    return bool(columns.isna().to_numpy().any())
 
 
 def extremes(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -292,7 +293,7 @@ def _as_float(series: pd.Series[Any]) -> NDArray[np.float64]:
     if series.dtype == np.float64:
         return np.asarray(series.to_numpy() + 0.0, np.float64)
     try:
-        values = _dense(series).to_numpy(dtype=np.float64, na_value=np.nan)
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
     except OverflowError:
         values = np.array(
             [np.nan if gap else _one_float(value) for value, gap in zip(series, series.isna(), strict=True)],
@@ -322,6 +323,7 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
     """
     import pandas as pd
 
+    series = plain(series)
     if source_name(name) != name:
         series, _ = as_numbers(series, name) or (series, None)
     stored = storage(series, name)
@@ -334,8 +336,8 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
         dtype = series.cat.categories.dtype
         # an integer column cannot hold a missing value
         has_gaps = pd.api.types.is_integer_dtype(dtype) and bool(series.isna().any())
-        plain = series.astype("float64" if has_gaps else dtype)
-        return numeric_values(plain, name, allow_missing=allow_missing)
+        values_of_rows = series.astype("float64" if has_gaps else dtype)
+        return numeric_values(values_of_rows, name, allow_missing=allow_missing)
     if stored == "text":
         missing = series.isna().to_numpy(dtype=bool)
         values = np.asarray(pd.to_numeric(series.astype(object), errors="coerce"), np.float64) + 0.0
@@ -404,19 +406,12 @@ def level_values(series: pd.Series[Any], name: str) -> tuple[NDArray[np.int32], 
     if isinstance(series.dtype, pd.CategoricalDtype):
         categories = tuple(_scalar(value, name) for value in series.cat.categories)
         return np.array(series.cat.codes, dtype=np.int32), categories
-    codes, uniques = pd.factorize(_dense(series).array)
+    codes, uniques = pd.factorize(series.array)
     levels = [_scalar(value, name) for value in uniques]
     order = sorted(range(len(levels)), key=lambda position: levels[position])
     rank = np.empty(len(levels), dtype=np.int32)
     rank[order] = np.arange(len(levels), dtype=np.int32)
     return rank[codes], tuple(levels[position] for position in order)
-
-
-def _dense(series: Any) -> Any:
-    """Return the series itself, or its dense form where pandas stores it sparsely."""
-    import pandas as pd
-
-    return series.sparse.to_dense() if isinstance(series.dtype, pd.SparseDtype) else series
 
 
 def encode_levels(
@@ -435,8 +430,9 @@ def encode_levels(
     """
     import pandas as pd
 
+    series = plain(series)
     try:
-        codes, uniques = pd.factorize(_dense(series).array, use_na_sentinel=True)
+        codes, uniques = pd.factorize(series.array, use_na_sentinel=True)
     except TypeError as error:
         raise GomeaBnError(f"Column '{name}' holds values that cannot be compared: {error}.") from error
     missing = np.flatnonzero(codes < 0)
@@ -449,6 +445,8 @@ def encode_levels(
             ["fill or drop them"],
         )
     code_of = {level: code for code, level in enumerate(levels)}
+    # a level is a float, which only some decimals equal
+    uniques = [float(value) if isinstance(value, Decimal) else value for value in uniques]
     table = np.array([code_of.get(value, -1) for value in uniques], dtype=np.int32)
     if (table < 0).any():
         by_number = np.array([code_of_number(value, levels) for value in uniques], dtype=np.int32)

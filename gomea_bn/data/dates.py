@@ -134,7 +134,7 @@ def as_numbers(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] 
         return _numbers(np.asarray(series.dt.total_seconds(), np.float64), series), SECONDS
     if isinstance(dtype, pd.StringDtype):
         return _from_text(series, name)
-    if types.is_object_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
+    if types.is_object_dtype(dtype):
         return _from_objects(series, name)
     return None
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gomea_bn.data.files.headers import column_names
+from gomea_bn.data.plain import arrow_frame, plain_frame
 from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SOURCES", "arrow_frame", "frame_of", "require_pyarrow"]
+__all__ = ["SOURCES", "frame_of", "require_pyarrow"]
 
 SOURCES = (
     "a Table, a frame of pandas or polars, an Arrow table, a dict of columns, a NumPy array of shape "
@@ -23,7 +24,7 @@ SOURCES = (
 
 
 def frame_of(source: Any) -> pd.DataFrame:
-    """Return a table in memory as a frame; a pandas frame is returned as it is.
+    """Return a table in memory as a frame in plain storage; a pandas frame that is stored so is returned as it is.
 
     Parameters
     ----------
@@ -35,22 +36,22 @@ def frame_of(source: Any) -> pd.DataFrame:
     Raises
     ------
     GomeaBnError
-        For columns of different lengths, an array of another shape, an object of another type, and if pyarrow is
-        needed and missing.
+        For columns of different lengths, an array of another shape, an object of another type, an Arrow type that
+        pandas cannot hold, and if pyarrow is needed and missing.
     """
     import pandas as pd
 
     if isinstance(source, pd.DataFrame):
-        return source
+        return plain_frame(source)
     if isinstance(source, np.ndarray):
-        return _frame_of_array(source)
+        return plain_frame(_frame_of_array(source))
     if isinstance(source, Mapping):
-        return _frame_of_columns(source)
+        return plain_frame(_frame_of_columns(source))
     if hasattr(source, "__arrow_c_stream__"):
         pyarrow = require_pyarrow(f"Reading a {_type_name(source)}")
         return arrow_frame(pyarrow.table(source))
     if hasattr(source, "__dataframe__"):
-        return pd.api.interchange.from_dataframe(source)
+        return plain_frame(pd.api.interchange.from_dataframe(source))
     raise GomeaBnError(f"A table must be {SOURCES}; got {type(source).__name__}.")
 
 
@@ -86,15 +87,18 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"'{name}' {length}" for name, length in list(lengths.items())[:5])
         raise GomeaBnError(f"Columns of a dict must have the same number of rows, got {shown}.")
-    return pd.DataFrame({name: _without_index(values) for name, values in columns.items()})
+    return pd.DataFrame({name: _without_index(str(name), values) for name, values in columns.items()})
 
 
-def _without_index(values: Any) -> Any:
-    """Return a column without the index of pandas, by which a dict of series would be aligned."""
+def _without_index(name: str, values: Any) -> Any:
+    """Return a column of a dict without the index of pandas, by which a dict of series would be aligned."""
     import pandas as pd
 
     if isinstance(values, pd.Series):
         return values.reset_index(drop=True)
+    # the cells of an Arrow array are objects of pyarrow
+    if hasattr(values, "to_pylist"):
+        return arrow_frame(require_pyarrow("Reading an Arrow array").table({name: values})).iloc[:, 0]
     return (
         values if isinstance(values, (np.ndarray, list, pd.api.extensions.ExtensionArray)) else list(values)
     )
@@ -107,16 +111,3 @@ def require_pyarrow(what: str) -> Any:
     except ImportError as error:
         raise GomeaBnError(f"{what} needs pyarrow: pip install 'gomea-bn[parquet]'.") from error
     return pyarrow
-
-
-def arrow_frame(table: Any) -> pd.DataFrame:
-    """Return a pyarrow table as a frame; integers and bools next to missing values stay what they are."""
-    import pandas as pd
-    import pyarrow as pa
-
-    types: dict[Any, Any] = {pa.bool_(): pd.BooleanDtype()}
-    for bits in (8, 16, 32, 64):
-        types[getattr(pa, f"int{bits}")()] = getattr(pd, f"Int{bits}Dtype")()
-        types[getattr(pa, f"uint{bits}")()] = getattr(pd, f"UInt{bits}Dtype")()
-    frame: pd.DataFrame = table.to_pandas(types_mapper=types.get, ignore_metadata=True)
-    return frame

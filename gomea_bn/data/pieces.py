@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 from gomea_bn.data.files.separated import first_line
-from gomea_bn.data.frames import arrow_frame, require_pyarrow
+from gomea_bn.data.frames import require_pyarrow
+from gomea_bn.data.plain import arrow_frame, plain_frame
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import counted, listed
 
@@ -126,7 +127,7 @@ class FramePiece:
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows; see `Piece`."""
         for first in range(0, len(self.frame), BATCH_ROWS):
-            yield self.frame.iloc[first : first + BATCH_ROWS]
+            yield plain_frame(self.frame.iloc[first : first + BATCH_ROWS])
 
 
 @dataclass(frozen=True)

@@ -255,13 +255,15 @@ def row_densities(
     frame = source_frame(source)
     if missing != "drop":
         return log_density(frame)
-    used = frame[[name for name in frame.columns if str(name) in names or _is_date_of(str(name), names)]]
+    is_used = [str(name) in names or _is_date_of(str(name), names) for name in frame.columns]
+    used = frame.iloc[:, np.flatnonzero(is_used)]
     # a column without values may be one of the network, with a level for missing values
-    used = used.loc[:, used.notna().any()]
+    used = used.iloc[:, np.flatnonzero(used.notna().any())]
     complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
     densities = np.full(len(frame), np.nan)
     if complete.any():
-        densities[complete.to_numpy()] = log_density(frame[complete])
+        rows = np.flatnonzero(complete)
+        densities[rows] = log_density(frame.iloc[rows])
     return densities
 
 

@@ -189,23 +189,25 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = self._features(X)
         unknown = {}
-        replaced: dict[Any, Any] = {}
-        for label in frame.columns:
+        replaced: dict[int, Any] = {}
+        for position, label in enumerate(frame.columns):
             levels = self.network_.levels.get(str(label))
             if levels is None:
                 continue
-            values = frame[label].astype(object)
+            values = frame.iloc[:, position].astype(object)
             is_unknown = (values.notna() & ~values.isin(list(levels))).to_numpy()
             if is_unknown.any():
                 unknown[str(label)] = f"{counted(int(is_unknown.sum()), 'value')} of '{label}'"
-                replaced[label] = values.mask(is_unknown)
+                replaced[position] = values.mask(is_unknown).array
         if unknown:
             warnings.warn(
                 f"Levels that no training row has count as missing: {listed(list(unknown.values()), 5)}.",
                 GomeaBnWarning,
                 stacklevel=4,
             )
-            frame = frame.assign(**replaced)
+            frame = frame.copy(deep=False)
+            for position, column in replaced.items():
+                frame.isetitem(position, column)
         return frame
 
 

@@ -11,7 +11,8 @@ from zipfile import BadZipFile, ZipFile
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.separated import first_line, read_separated
 from gomea_bn.data.files.spreadsheets import SPREADSHEETS, read_sheet
-from gomea_bn.data.frames import arrow_frame, require_pyarrow
+from gomea_bn.data.frames import require_pyarrow
+from gomea_bn.data.plain import arrow_frame
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError, Option, Setting
@@ -172,8 +173,6 @@ def _check_zipped(path: str) -> None:
 
 
 def _read_parquet(path: str) -> pd.DataFrame:
-    import pandas as pd
-
     require_pyarrow(f"Reading '{path}'")
     from pyarrow import parquet
 
@@ -185,10 +184,10 @@ def _read_parquet(path: str) -> pd.DataFrame:
             raise
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
     try:
-        frame: pd.DataFrame = pd.read_parquet(path)
+        table = parquet.ParquetFile(path).read()
     except (OSError, ValueError) as error:
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
-    return frame
+    return arrow_frame(table)
 
 
 def _read_arrow(path: str) -> pd.DataFrame:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import has_gaps
+from gomea_bn.data.columns import column_positions, has_gaps
+from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
@@ -58,7 +59,8 @@ def estimated_query(
     if isinstance(evidence, pd.DataFrame):
         refuse_both(chosen, map(str, evidence.columns))
         names = list(map(str, evidence.columns))
-        cells = [evidence.iloc[:, place].tolist() for place in range(len(names))]
+        stored = plain_frame(evidence)
+        cells = [stored.iloc[:, position].tolist() for position in range(len(names))]
         answers = [
             _estimate(averaged, reader, chosen, dict(zip(names, row, strict=True)), n_draws, generator)
             for row in zip(*cells, strict=True)
@@ -160,9 +162,11 @@ def predict_proba(
     network.cardinality(target)  # raises for an unknown name
     others = [name for name in averaged.names if name != target]
     if method == "sampling":
+        positions = column_positions(frame, others)
+        rows = frame.iloc[:, [positions[name] for name in others]].set_axis(others, axis=1)
         return cast(
             "pd.DataFrame",
-            estimated_query(averaged, target, frame[others], n_draws=n_draws, random_state=random_state),
+            estimated_query(averaged, target, rows, n_draws=n_draws, random_state=random_state),
         )
     if target not in network.levels:
         refuse(f"exact probabilities of the bins of '{target}', which is continuous")
@@ -208,7 +212,8 @@ def joint_log_densities(
     import pandas as pd
 
     network: Any = getattr(density, "network", density)
-    repeated = frame.iloc[np.repeat(np.arange(len(frame)), len(values))].reset_index(drop=True)
+    each = np.repeat(np.arange(len(frame)), len(values))
+    repeated = plain_frame(frame).iloc[each].reset_index(drop=True)
     column: Any = np.tile(np.array(values, dtype=object), len(frame))
     levels = network.levels.get(target)
     column = column.astype(np.float64) if levels is None else pd.Categorical(column, categories=list(levels))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
+from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
 from gomea_bn.network.inference.engine import (
     N_DRAWS,
@@ -203,7 +204,7 @@ def log_density(
     if of is None and not conditions:
         complete = np.flatnonzero((read.evidence.codes >= 0).all(axis=1))
         total[complete] = 0.0
-        for term in network.log_density_terms(frame.iloc[complete]).values():
+        for term in network.log_density_terms(plain_frame(frame).iloc[complete]).values():
             total[complete] += term
     _warn_of_errors(np.sqrt(variances))
     return total
@@ -260,6 +261,7 @@ def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
 
 def _rows_of_statements(reader: Reader, frame: pd.DataFrame) -> Evidence:
     """Return the evidence of a frame whose cells may be missing, values, intervals, sets or weights."""
+    frame = plain_frame(frame)
     names = list(column_positions(frame))
     for name in names:
         reader.position(name, "evidence")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column, Level, column_positions
 from gomea_bn.data.dates import source_name
+from gomea_bn.data.plain import plain
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
@@ -75,7 +76,7 @@ def impute(
     places = column_positions(frame, network.names)
     for v, name in enumerate(network.names):
         if is_missing[:, v].any():
-            column = frame.iloc[:, places[name]]
+            column = plain(frame.iloc[:, places[name]])
             if name in values:
                 filled_column = _with_numbers(network, name, column, values[name], how)
             else:
