@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
@@ -28,6 +29,8 @@ BATCH_ROWS = 131_072
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 # name of the folder of rows without a value, as Hive and pandas write it
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# files whose footers stay in memory; threads read neighbouring pieces
+_MOST_FOOTERS = 64
 
 
 class Piece(Protocol):
@@ -323,9 +326,19 @@ def _parquet(path: str) -> Any:
     from pyarrow import parquet
 
     try:
-        return parquet.ParquetFile(path)
+        status = os.stat(path)
+        return parquet.ParquetFile(path, metadata=_footer(path, status.st_size, status.st_mtime_ns))
     except (OSError, ValueError) as error:
         raise GomeaBnError(f"File '{path}' is not a readable Parquet file: {first_line(error)}") from error
+
+
+@lru_cache(_MOST_FOOTERS)
+def _footer(path: str, _n_bytes: int, _changed: int) -> Any:
+    """Return the footer of a Parquet file of a size and time of change; it takes time for each of its row groups."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        return file.metadata
 
 
 def _arrow(path: str) -> Any:

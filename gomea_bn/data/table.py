@@ -206,6 +206,8 @@ def read_table(
     too, and its only level is "(empty)". A warning names these columns. Learners give them no edges, and a network
     refuses new rows with another value in them, as it does for all undeclared levels.
 
+    Digits with a leading zero in text files and spreadsheets, such as the postal code 02163, stay text.
+
     Symbols such as "NA" and "?" are missing values, see `na_values`. Dates and times become numbers, and the name of
     the column then ends in their unit in brackets. Columns that identify rows (a running number, different texts in all
     rows, UUIDs, different integers under a name such as "id") and columns of free text (more than `max_levels` texts,
@@ -230,7 +232,8 @@ def read_table(
         Separator of the fields of a text file: one character, "comma", "semicolon", "tab", "bar" or "space" (one or
         more). By default it is detected.
     decimal : {".", ","}, optional
-        Decimal mark of a text file; the other mark may separate groups of three digits. By default it is detected.
+        Decimal mark of a text file; the other mark may separate groups of three digits. By default it is detected, and
+        must be given if numbers such as 275.089 may be read in two ways.
     encoding : str, optional
         Encoding of a text file, by its name in Python. By default UTF-8, or UTF-16 with a byte order mark.
     na_values : str, float or list of these, optional

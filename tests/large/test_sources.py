@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import replace
+from typing import Any
 
 import dask.dataframe as dd
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from dask import delayed
+from pyarrow import parquet
 
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.errors import GomeaBnError
@@ -42,6 +44,27 @@ def test_arrow_files_are_tables_in_pieces(frame, tmp_path) -> None:
     read = pd.concat([part for piece in pieces for part in piece.frames()], ignore_index=True)
     assert read["level"].tolist() == frame["level"].tolist()
     np.testing.assert_array_equal(read["X1"], frame["X1"])
+
+
+def test_the_footer_of_a_file_is_read_once_for_all_its_row_groups(frame, tmp_path, monkeypatch) -> None:
+    for k in range(2):
+        frame[k * 3_000 : (k + 1) * 3_000].to_parquet(tmp_path / f"{k}.parquet", row_group_size=300)
+    n_footers = 0
+
+    class Counted(parquet.ParquetFile):
+        def __init__(self, *args: Any, metadata: Any = None, **options: Any) -> None:
+            nonlocal n_footers
+            n_footers += metadata is None
+            super().__init__(*args, metadata=metadata, **options)
+
+    monkeypatch.setattr(parquet, "ParquetFile", Counted)
+    pieces = pieces_of(tmp_path)
+    assert [piece.n_rows() for piece in pieces] == [300] * 20
+    assert sum(len(part) for piece in pieces for part in piece.frames()) == 6_000
+    assert n_footers == 2
+    frame[:100].to_parquet(tmp_path / "1.parquet")
+    assert pieces_of(tmp_path)[-1].n_rows() == 100
+    assert n_footers == 3
 
 
 def test_dask_frames_are_tables_in_pieces(frame, fit, learner) -> None:

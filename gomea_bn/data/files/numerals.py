@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["is_number", "numbers_in", "written_with"]
+__all__ = ["CODE", "is_number", "numbers_in", "written_with"]
 
 _SIGN, _EXPONENT = r"[+-]?", r"([eE][+-]?\d+)?"
 _INFINITE = re.compile(rf"{_SIGN}inf(inity)?", re.IGNORECASE)
 _WHOLE = re.compile(rf"{_SIGN}\d+")
+
+CODE = r"0\d+"
+"""Pattern of digits with a leading zero, as postal codes have: a number would lose the zero."""
+
+_CODE = re.compile(CODE)
 
 
 def _patterns(decimal: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of a plain number, and of one with marked groups of three digits."""
     mark, group = re.escape(decimal), re.escape("," if decimal == "." else ".")
     plain = re.compile(rf"{_SIGN}(\d+({mark}\d*)?|{mark}\d+){_EXPONENT}")
-    grouped = re.compile(rf"{_SIGN}\d{{1,3}}({group}\d{{3}})+({mark}\d*)?")
+    grouped = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}({group}\d{{3}})+({mark}\d*)?")
     return plain, grouped
 
 
@@ -24,14 +29,16 @@ _PATTERNS = {decimal: _patterns(decimal) for decimal in (".", ",")}
 
 
 def is_number(text: str, decimal: str = ".") -> bool:
-    """Return whether a text is a number with this decimal mark, perhaps with groups of three digits."""
+    """Return whether a text is a number with this decimal mark, perhaps with groups of three digits; `CODE` is none."""
     plain, grouped = _PATTERNS[decimal]
-    return bool(plain.fullmatch(text) or grouped.fullmatch(text) or _INFINITE.fullmatch(text))
+    return not _CODE.fullmatch(text) and bool(
+        plain.fullmatch(text) or grouped.fullmatch(text) or _INFINITE.fullmatch(text)
+    )
 
 
-def written_with(texts: Sequence[str]) -> str:
-    """Return the decimal marks with which all texts are numbers: "", ".", "," or ".,"."""
-    return "".join(decimal for decimal in ".," if all(is_number(text.strip(), decimal) for text in texts))
+def written_with(texts: Sequence[str], marks: str = ".,") -> str:
+    """Return those of some decimal marks with which all texts are numbers: "", ".", "," or ".,"."""
+    return "".join(decimal for decimal in marks if all(is_number(text.strip(), decimal) for text in texts))
 
 
 def numbers_in(texts: Sequence[str], decimal: str = ".") -> list[int] | list[float] | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import warnings
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from gomea_bn.data.files.cells import with_codes, without_last_empty_rows
 from gomea_bn.data.files.headers import check_names, column_names, without_nameless
-from gomea_bn.data.files.numerals import written_with
+from gomea_bn.data.files.numerals import numbers_in, written_with
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
 from gomea_bn.data.selection import check_column_count, identifier_reason
 from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like
@@ -24,6 +28,7 @@ _SAMPLE_LINES = 200
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # splits no line: the ASCII character that separates units
 _NO_SEPARATOR = "\x1f"
+_SYMBOLS = WORDS | MARKS
 
 
 def read_separated(
@@ -49,8 +54,8 @@ def read_separated(
         `check_names` and `without_nameless` refuse.
     """
     encoding = options.encoding or _encoding(path, plain=plain)
-    lines = _reading(path, encoding, lambda: _first_lines(path, encoding))
-    if not any(line.strip() for line in lines):
+    lines, n_blank = _reading(path, encoding, lambda: _first_lines(path, encoding))
+    if not lines:
         raise GomeaBnError(f"File '{path}' is empty.")
     notes: list[Note] = []
     separator = options.separator or _separator(path, lines, usual)
@@ -61,28 +66,39 @@ def read_separated(
             )
         )
     names = _names(path, lines, separator, options)
-    parts = {"sep": r"\s+" if separator == " " else separator, "encoding": encoding}
+    parts = {
+        "sep": r"\s+" if separator == " " else separator,
+        "encoding": encoding,
+        # a blank line is a missing cell of one column, and no row of several
+        "skip_blank_lines": len(names) > 1,
+        "skipinitialspace": len(names) == 1,
+        "skiprows": n_blank if options.header == "first-line" else 0,
+    }
     decimal = options.decimal or "."
 
-    def frame_with(decimal: str) -> pd.DataFrame:
+    def parsed(**more: Any) -> pd.DataFrame:
         frame: pd.DataFrame = _reading(
-            path, encoding, lambda: _parsed(path, names, options, {**parts, "decimal": decimal})
+            path, encoding, lambda: _parsed(path, names, options, {**parts, **more})
         )
         return frame
 
-    frame = frame_with(decimal)
+    frame = parsed(decimal=decimal)
     if len(names) > len(_records(lines, separator)[0]) and identifier_reason(frame.iloc[:, 0], "") is None:
         raise GomeaBnError(
             f"File '{path}' is ragged: its rows have more fields than its {len(names) - 1} column names."
         )
+    doubtful = [position for position in range(len(names)) if _has_other_readings(frame.iloc[:, position])]
+    written = parsed(dtype=str, usecols=doubtful) if doubtful else frame.iloc[:, :0]
     if options.decimal is None:
-        decimal, note = _decimal(frame)
+        decimal, note = _decimal(frame, written)
         if note is not None:
             notes.append(note)
         if decimal == ",":
-            frame = frame_with(decimal)
+            frame = parsed(decimal=decimal)
+    frame, codes = with_codes(frame, written)
+    notes += codes
     frame = _with_numbers(frame, decimal)
-    frame, empty_rows = _without_last_empty_rows(frame)
+    frame, empty_rows = without_last_empty_rows(frame)
     frame, left_out = without_nameless(path, frame, names)
     return frame, decimal, notes + empty_rows, left_out
 
@@ -144,8 +160,8 @@ def _encoding_error(path: str, encoding: str, error: UnicodeError) -> GomeaBnErr
     )
 
 
-def _first_lines(path: str, encoding: str) -> list[str]:
-    """Return the first lines of a file as they are."""
+def _first_lines(path: str, encoding: str) -> tuple[list[str], int]:
+    """Return the first lines of a file that are not blank, as they are, and the number of blank lines before them."""
     import pandas as pd
 
     frame = pd.read_csv(
@@ -158,9 +174,12 @@ def _first_lines(path: str, encoding: str) -> list[str]:
         dtype=str,
         quoting=csv.QUOTE_NONE,
         keep_default_na=False,
+        skip_blank_lines=False,
         encoding=encoding,
     )
-    return [str(line) for line in frame["line"]]
+    lines = [str(line) for line in frame["line"]]
+    has_text = [bool(line.strip()) for line in lines]
+    return [line for line in lines if line.strip()], has_text.index(True) if any(has_text) else 0
 
 
 def _records(lines: Sequence[str], separator: str) -> list[list[str]]:
@@ -269,23 +288,52 @@ def _parsed(path: str, names: Sequence[str], options: ReadingOptions, parts: dic
     return frame
 
 
-def _decimal(frame: pd.DataFrame) -> tuple[str, Note | None]:
-    """Return the decimal mark of the numbers that pandas left as text, and a note if it is a comma.
+def _has_other_readings(series: pd.Series[Any]) -> bool:
+    """Return whether numbers, as pandas reads them with a point, may be codes such as 007 or groups such as 275.089."""
+    from pandas.api import types
+
+    if types.is_integer_dtype(series.dtype):
+        return True
+    if not types.is_float_dtype(series.dtype):
+        return False
+    values = series.dropna().to_numpy(np.float64)
+    return bool((values == np.floor(values)).any() or (values == np.round(values, 3)).all())
+
+
+def _decimal(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[str, Note | None]:
+    """Return the decimal mark of the numbers in a file, and a note if it is a comma.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table with numbers where they have a decimal point.
+    written : DataFrame
+        What the file holds, as text, in columns of numbers that may have another reading.
 
     Raises
     ------
     GomeaBnError
         If some columns only fit a point and others only a comma, and if "1,234" may be 1.234 or 1234.
     """
-    fitting: dict[str, list[tuple[str, str]]] = {}
-    for position in range(frame.shape[1]):
-        texts = _values_of(frame.iloc[:, position])
-        if texts:
-            example = next((text for text in texts if "," in text), texts[0])
-            fitting.setdefault(written_with(texts), []).append((str(frame.columns[position]), example))
-    points = [*fitting.get(".", [])]
-    points += [(str(name), "") for name in frame.columns if str(frame[name].dtype) == "Float64"]
-    commas, either = fitting.get(",", []), fitting.get(".,", [])
+    points, commas, either = [], [], []
+    for name in map(str, frame.columns):
+        is_real = str(frame[name].dtype) == "Float64"
+        texts = _values_of(written[name] if is_real and name in written else frame[name])
+        # the first number with one reading ends the search
+        marks = (
+            ".,"
+            if texts and is_real and written_with(texts, ",")
+            else "."
+            if is_real
+            else written_with(texts)
+        )
+        if marks == ".":
+            points.append(name)
+        elif marks == ",":
+            commas.append((name, next(text for text in texts if "," in text)))
+        elif marks == ".,":
+            differing = (text for text in texts if numbers_in([text], ".") != numbers_in([text], ","))
+            either += [(name, text) for text in islice(differing, 1)]
     if commas and not points:
         names = [f"'{name}'" for name, _ in commas]
         return ",", Note(
@@ -298,7 +346,7 @@ def _decimal(frame: pd.DataFrame) -> tuple[str, Note | None]:
         )
     if commas or (either and not points):
         (name, example), *_ = commas or either
-        but = f"but column '{points[0][0]}' holds decimal points" if commas else _two_readings(example)
+        but = f"but column '{points[0]}' holds decimal points" if commas else _two_readings(example)
         raise GomeaBnError(
             f"Column '{name}' holds numbers such as {example!r}, {but}.",
             [Setting("decimal", ","), Setting("decimal", ".")],
@@ -307,14 +355,15 @@ def _decimal(frame: pd.DataFrame) -> tuple[str, Note | None]:
 
 
 def _two_readings(example: str) -> str:
-    return f"which may be {example.replace(',', '.')} or {example.replace(',', '')}"
+    digits = example.strip().replace(".", "").replace(",", "")
+    return f"which may be {example.strip().replace(',', '.')} or {digits}"
 
 
 def _values_of(series: pd.Series[Any]) -> list[str]:
     """Return the distinct texts of a column of text, without symbols of missing values."""
     if not is_text_like(series):
         return []
-    return [str(value) for value in series.dropna().unique() if str(value).strip() not in WORDS | MARKS]
+    return [str(value) for value in series.dropna().unique() if str(value).strip() not in _SYMBOLS]
 
 
 def _with_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
@@ -324,21 +373,10 @@ def _with_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         texts = _values_of(series)
-        if texts and decimal in written_with(texts) and not set(series.dropna().unique()) - set(texts):
+        if texts and written_with(texts, decimal) and not set(series.dropna().unique()) - set(texts):
             codes, uniques = pd.factorize(series.array)
             frame = frame.assign(**{str(name): from_distinct(series, codes, list(uniques), decimal)})
     return frame
-
-
-def _without_last_empty_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the rows up to the last one that holds a value, and a note if there are further ones."""
-    has_values = frame.notna().any(axis=1).to_numpy()
-    if not has_values.any() or has_values[-1]:
-        return frame, []
-    n_rows = int(has_values.nonzero()[0][-1]) + 1
-    return frame.iloc[:n_rows], [
-        Note(f"Left out {counted(len(frame) - n_rows, 'empty row')} at the end of the table.")
-    ]
 
 
 def first_line(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.data.files.cells import with_codes, without_last_empty_rows
 from gomea_bn.data.files.headers import check_names, column_names, without_nameless
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option, nearest
@@ -42,6 +43,7 @@ def read_sheet(
         For an unreadable file, an unknown or empty sheet, and names that `check_names` refuses.
     """
     import pandas as pd
+    from pandas.api.types import is_numeric_dtype
 
     engine, package = SPREADSHEETS[ending]
     try:
@@ -64,18 +66,31 @@ def read_sheet(
                 Note([f"Sheet {sheet!r} is read, not {others}; ", Option("sheet"), " names another."])
             )
         names = _names(path, cells, options)
-        frame: pd.DataFrame = pd.read_excel(
-            book,
-            sheet_name=sheet,
-            header=0 if options.header == "first-line" else None,
-            names=[name or f"\0{position}" for position, name in enumerate(names)],
-            index_col=None,
-            keep_default_na=False,
-            na_values=[""],
-            dtype_backend="numpy_nullable",
-        )
+
+        def parsed(**more: Any) -> pd.DataFrame:
+            frame: pd.DataFrame = book.parse(
+                sheet,
+                header=0 if options.header == "first-line" else None,
+                names=[name or f"\0{position}" for position, name in enumerate(names)],
+                index_col=None,
+                keep_default_na=False,
+                na_values=[""],
+                **more,
+            )
+            return frame
+
+        frame = parsed(dtype_backend="numpy_nullable")
+        numeric = [
+            position for position in range(len(names)) if is_numeric_dtype(frame.iloc[:, position].dtype)
+        ]
+        # pandas makes numbers of cells with text
+        frame, codes = with_codes(frame, parsed(dtype=str).iloc[:, numeric] if numeric else frame.iloc[:, :0])
+    # a blank row is a missing cell of one column, and no row of several
+    if len(names) > 1:
+        frame = frame.dropna(how="all")
+    frame, empty_rows = without_last_empty_rows(frame)
     frame, left_out = without_nameless(path, frame, names)
-    return frame.dropna(how="all"), notes, left_out
+    return frame, notes + codes + empty_rows, left_out
 
 
 def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:

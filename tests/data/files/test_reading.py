@@ -58,7 +58,14 @@ def test_written_numbers_come_back(numbers: list[float], decimal: str) -> None:
         (["1,234.5"], "."),
         (["1.234,5"], ","),
         (["1,234,567"], "."),
-        (["0,123"], ".,"),
+        (["0,123"], ","),
+        (["1,234", "-0,361"], ","),
+        (["0.361"], "."),
+        (["0,361,000"], ""),
+        (["275.089", "7"], ".,"),
+        (["02163"], ""),
+        (["0", "00501"], ""),
+        (["0", "-05", "05.5"], "."),
         (["7"], ".,"),
         (["1,5", "1.5"], ""),
         (["1,2,3"], ""),
@@ -331,6 +338,111 @@ def test_what_is_ambiguous_must_be_said(tmp_path: Path, content: str, words: str
     (tmp_path / "a.txt").write_text(content)
     with pytest.raises(GomeaBnError, match=words):
         read_table(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("separator", [";", ","])
+@pytest.mark.parametrize(
+    ("fields", "decimal", "values"),
+    [
+        (("275.089", "0,361"), ",", [275089, 0.361]),
+        (("275.089", "0.361"), ".", [275.089, 0.361]),
+        (("275.089", "12.50"), ".", [275.089, 12.5]),
+        (("1,234", "12.50"), ".", [1234, 12.5]),
+        (("275.089", "12,50"), ",", [275089, 12.5]),
+        (("275.089", "x"), "", [275.089, 275089]),
+        (("275.089", "1,234"), "", [275.089, 275089]),
+    ],
+)
+def test_a_number_that_no_grouping_explains_decides_the_decimal_mark(
+    tmp_path: Path, separator: str, fields: tuple[str, str], decimal: str, values: list[float]
+) -> None:
+    line = separator.join(f'"{field}"' for field in fields)
+    (tmp_path / "a.csv").write_text(f"a{separator}b\n" + f"{line}\n" * 9)
+    if not decimal:
+        with pytest.raises(
+            GomeaBnError, match=r"'a' holds numbers such as '275.089', which may be 275.089 or 275089"
+        ) as error:
+            read_frame(tmp_path / "a.csv")
+        assert str(error.value).endswith('Pass decimal=",", or pass decimal=".".')
+        for mark, value in zip(".,", values, strict=True):
+            assert read_frame(tmp_path / "a.csv", decimal=mark)["a"].tolist() == [value] * 9
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = read_frame(tmp_path / "a.csv")
+    assert rows.iloc[4].tolist() == values
+
+
+def test_whole_numbers_next_to_symbols_need_no_decimal_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a;b\n" + "7;x\n8;y\n?;z\n" * 3)
+    assert read_frame(tmp_path / "a.csv")["a"].fillna(-1).tolist() == [7, 8, -1] * 3
+
+
+CODES = ["02163", None, "10001", "00501", "94110"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".dat", ".xlsx"])
+def test_codes_with_leading_zeros_stay_text(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"a{ending}"
+    rows = pd.DataFrame({"zip": CODES * 5, "size": np.arange(25) ** 2 / 4, "n": list(range(0, 50, 2))})
+    if ending == ".xlsx":
+        pytest.importorskip("openpyxl")
+        rows.to_excel(path, index=False)
+    else:
+        rows.to_csv(path, index=False, sep="\t" if ending == ".tsv" else "," if ending == ".csv" else ";")
+    read = read_frame(path)
+    assert read["zip"].dropna().tolist() == [code for code in CODES if code] * 5
+    assert read["size"].tolist() == rows["size"].tolist()
+    assert read["n"].tolist() == rows["n"].tolist()
+    table = read_table(path, missing="drop")
+    assert table.columns[0].levels == ("00501", "02163", "10001", "94110")
+    assert "Leading zeros make 1 column text: 'zip' (such as '02163')." in table.describe()
+    numbers = read_table(path, missing="drop", kinds={"zip": "continuous"}).columns[0]
+    assert set(numbers.values) == {501, 2163, 10001, 94110}
+
+
+def test_imputed_files_keep_codes_as_they_are_written(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    codes = generator.choice(["02163", "00501", "10001"], 200)
+    rows = pd.DataFrame({"zip": codes, "x": generator.normal(size=200) + 3 * (codes == "02163")})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    network = BayesNetLearner(max_evaluations=50, random_state=0).fit(tmp_path / "rows.csv").network_
+    rows.assign(zip=rows["zip"].where(rows.index > 5)).to_csv(tmp_path / "gaps.csv", index=False)
+    filled = network.impute(read_frame(tmp_path / "gaps.csv"))
+    assert filled["zip"].tolist()[6:] == rows["zip"].tolist()[6:]
+    assert set(filled["zip"][:6]) <= {"02163", "00501", "10001"}
+    # no code of these rows has a leading zero
+    (tmp_path / "new.csv").write_text("zip,x\n10001,0.5\n10001,\n")
+    with pytest.warns(UserWarning, match="matched by their values"):
+        assert np.isfinite(network.log_density(read_frame(tmp_path / "new.csv"))).all()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx"])
+def test_blank_rows_of_one_column_are_missing_values(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"a{ending}"
+    values = [1.5, None, *map(float, range(12)), None, None, 3.5]
+    if ending == ".csv":
+        lines = ["" if value is None else str(value) for value in values]
+        lines[-2] = "   "
+        path.write_text("\n\nx\n" + "\n".join(lines) + "\n\n \n")
+    else:
+        pytest.importorskip("openpyxl")
+        pd.DataFrame({"x": values}).to_excel(path, index=False)
+    with pytest.raises(GomeaBnError, match=r"'x'.*3 missing.*rows 1, 14, 15"):
+        read_table(path)
+    table = read_table(path, missing="drop")
+    assert table.dropped_rows == (1, 14, 15)
+    assert table.n_rows == 14
+    if ending == ".csv":
+        assert "Left out 2 empty rows at the end of the table." in table.describe()
+        path.write_text("\n" + "\n".join(lines))
+        read = read_frame(path, header="none")["x0"]
+        assert read.isna().tolist() == [True] + [value is None for value in values]
+
+
+def test_blank_lines_of_several_columns_are_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\na,b\n1,x\n\n2,y\n  \n,\n3,z\n\n")
+    assert read_frame(tmp_path / "a.csv")["a"].fillna(-1).tolist() == [1, 2, -1, 3]
 
 
 def test_files_may_be_read_as_frames(tmp_path: Path) -> None:

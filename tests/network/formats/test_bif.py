@@ -213,6 +213,10 @@ def test_rounded_rows_are_scaled_and_wrong_ones_refused():
 
 
 VARIABLE = "variable a { type discrete [ 2 ] { x, y }; }\n"
+CHILD = (
+    VARIABLE + "variable b { type discrete [ 2 ] { x, y }; }\n"
+    + "probability ( a ) { table 1, 0; }\nprobability ( b | a ) {\n"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -224,6 +228,7 @@ VARIABLE = "variable a { type discrete [ 2 ] { x, y }; }\n"
         (VARIABLE * 2, ["line 2", "duplicate variable 'a'"]),
         ("variable a { }", ["'a' has no type"]),
         ("variable a { type discrete [ 3 ] { x, y }; }", ["'a'", "wanted discrete with 3 labels"]),
+        ("variable a {" + " type discrete [ 2 ] { x, y };" * 2 + " }", ["'a' has two types"]),
         ("variable a { type real [ 2 ] { x, y }; }", ["got real"]),
         ("variable a { type discrete [ 2 ] { x", ["end of the text"]),
         (VARIABLE + "probability ( b ) { table 1, 0; }", ["line 2", "unknown variable 'b'"]),
@@ -241,6 +246,11 @@ VARIABLE = "variable a { type discrete [ 2 ] { x, y }; }\n"
             + "probability ( a ) { table 1, 0; }\nprobability ( b | a ) {\n (x) 1, 0;\n (z) 1, 0;\n}",
             ["line 6", "'a' has no label 'z'"],
         ),
+        (CHILD + " (x) 1, 0;\n (y) 1, 0;\n (x) 0, 1;\n}", ["line 7", "of 'b'", "second row for (x)"]),
+        (CHILD + " (x) 1, 0;\n table 1, 0, 0, 1;\n}", ["line 6", "of 'b'", "rows that the block has"]),
+        (CHILD + " table 1, 0, 0, 1;\n (x) 1, 0;\n}", ["line 6", "of 'b'", "second row for (x)"]),
+        (CHILD + " table 1, 0, 0, 1;\n table 1, 0, 0, 1;\n}", ["line 6", "of 'b'", "rows that the block has"]),
+        (CHILD + " default 1, 0;\n default 0, 1;\n}", ["line 6", "of 'b'", "second default row"]),
     ],
 )  # fmt: skip
 def test_malformed_files_are_refused_with_the_line(text, words):

@@ -149,6 +149,8 @@ class _Reader:
             if word != "type":
                 self.until(";")
                 continue
+            if name in self.levels:
+                self.fail(f"variable '{name}' has two types")
             sort = self.take()
             self.take("[")
             count = self.take()
@@ -190,10 +192,14 @@ class _Reader:
         self.take("{")
         while (word := self.take()) != "}":
             if word == "table":
+                if not np.isnan(table).all():
+                    self.fail(f"probability of '{child}': 'table' repeats rows that the block has already")
                 # the states of the child change slowest here
                 values = self.numbers(table.size, child)
                 table[...] = np.moveaxis(np.reshape(values, (table.shape[-1], *table.shape[:-1])), 0, -1)
             elif word == "default":
+                if default is not None:
+                    self.fail(f"probability of '{child}': a second default row; remove one of them")
                 default = self.numbers(table.shape[-1], child)
             elif word == "(":
                 states = _entries([*self.until(")"), ","])
@@ -203,6 +209,10 @@ class _Reader:
                     if state not in code_of:
                         self.fail(f"probability of '{child}': '{parent}' has no label '{state}'")
                 row = tuple(code_of[state] for state, code_of in zip(states, codes))
+                if not np.isnan(table[row]).all():
+                    self.fail(
+                        f"probability of '{child}': a second row for ({', '.join(states)}); remove one of them"
+                    )
                 table[row] = self.numbers(table.shape[-1], child)
             else:
                 self.until(";")

@@ -206,7 +206,7 @@ class _Reader:
             if word == "discrete":
                 word = self.take("node")
             if word == "net":
-                self.attributes()
+                self.attributes("the net")
             elif word == "node":
                 self.node()
             elif word == "potential":
@@ -219,11 +219,13 @@ class _Reader:
             else:
                 self.fail(f"wanted net, node or potential, got {word!r:.60}")
 
-    def attributes(self) -> dict[str, list[str]]:
-        """Return the attributes of a block; values are lists of words and of texts without their quotes."""
+    def attributes(self, block: str) -> dict[str, list[str]]:
+        """Return the attributes of a block, named for messages; values are lists of words and of unquoted texts."""
         self.take("{")
         attributes: dict[str, list[str]] = {}
         while (key := self.take()) != "}":
+            if key in attributes:
+                self.fail(f"{block} has two values of {key!r:.60}; remove one of them")
             self.take("=")
             values = []
             while (token := self.take()) != ";":
@@ -239,7 +241,7 @@ class _Reader:
         name = self.take()
         if name in self.nodes:
             self.fail(f"duplicate node '{one_line(name)}'")
-        attributes = self.attributes()
+        attributes = self.attributes(f"node '{one_line(name)}'")
         if not attributes.get("states"):
             self.fail(f"node '{one_line(name)}' has no states")
         self.nodes[name], self.states[name] = attributes, attributes["states"]
@@ -256,7 +258,7 @@ class _Reader:
             self.fail(f"a potential must be of one node, got {len(children)}")
         if children[0] in self.tables:
             self.fail(f"node '{one_line(children[0])}' has two potentials")
-        attributes = self.attributes()
+        attributes = self.attributes(f"the potential of '{one_line(children[0])}'")
         if "data" not in attributes:
             self.fail(f"the potential of '{one_line(children[0])}' has no data")
         self.tables[children[0]] = (parents, attributes["data"], self.position)

@@ -175,7 +175,7 @@ def xdsl_variables(content: bytes) -> list[FileVariable]:
 def _variable(node: Element, states: Mapping[str, tuple[str, ...]]) -> FileVariable:
     """Return the variable of a node."""
     name = node.get("id", "")
-    parents = tuple(child_text(node, "parents").split())
+    parents = tuple(child_text(node, "parents", f"node '{one_line(name)}'").split())
     for parent in parents:
         if parent not in states:
             raise GomeaBnError(f"node '{one_line(name)}': unknown parent '{one_line(parent)}'.")
@@ -186,10 +186,10 @@ def _variable(node: Element, states: Mapping[str, tuple[str, ...]]) -> FileVaria
                 f"node '{one_line(name)}' has a table of {prod(shape):,} numbers; the limit of deterministic nodes is "
                 f"{_MOST_DETERMINISTIC:,}."
             )
-        chosen = child_text(node, "resultingstates").split()
+        chosen = child_text(node, "resultingstates", f"node '{one_line(name)}'").split()
         words = [str(int(state == result)) for result in chosen for state in states[name]]
     else:
-        words = child_text(node, "probabilities").split()
+        words = child_text(node, "probabilities", f"node '{one_line(name)}'").split()
     table = table_of_numbers(words, shape, name)
     properties = {
         str(entry.get("id"))[len(_PREFIX) :]: (entry.text or "").strip()

@@ -91,7 +91,15 @@ def xml_tree(content: bytes, root: str) -> Element:
     return tree
 
 
-def child_text(element: ElementTree.Element, tag: str) -> str:
-    """Return the text of the first child with a tag, without outer blanks; "" if there is none."""
-    child = element.find(tag)
-    return "" if child is None else (child.text or "").strip()
+def child_text(element: ElementTree.Element, tag: str, owner: str) -> str:
+    """Return the text of the child with a tag, without outer blanks; "" if there is none.
+
+    Raises
+    ------
+    GomeaBnError
+        If there are several; the message begins with the owner, for example "node 'rain'".
+    """
+    children = element.findall(tag)
+    if len(children) > 1:
+        raise GomeaBnError(f"{owner} has {len(children)} elements {tag} where one is allowed.")
+    return (children[0].text or "").strip() if children else ""

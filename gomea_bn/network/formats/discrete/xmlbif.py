@@ -112,10 +112,10 @@ def xmlbif_variables(content: bytes) -> list[FileVariable]:
         assert isinstance(element, Element)
         with prefixed_errors(f"line {element.line}"):
             if element.tag == "VARIABLE":
-                name = child_text(element, "NAME")
+                name = child_text(element, "NAME", "a variable")
                 states[name], properties[name] = _states(element, name, states)
             elif element.tag == "DEFINITION":
-                name = child_text(element, "FOR")
+                name = child_text(element, "FOR", "a definition")
                 if name in tables:
                     raise GomeaBnError(f"variable '{one_line(name)}' has two definitions.")
                 tables[name] = element
@@ -133,7 +133,9 @@ def xmlbif_variables(content: bytes) -> list[FileVariable]:
                 if parent not in states:
                     raise GomeaBnError(f"variable '{one_line(name)}': unknown parent '{one_line(parent)}'.")
             shape = [len(states[member]) for member in (*parents, name)]
-            table = table_of_numbers(child_text(element, "TABLE").split(), shape, name)
+            table = table_of_numbers(
+                child_text(element, "TABLE", f"variable '{one_line(name)}'").split(), shape, name
+            )
         variables.append(FileVariable(name, outcomes, parents, table, properties[name]))
     return variables
 
