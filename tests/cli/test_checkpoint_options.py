@@ -62,9 +62,7 @@ def test_a_full_disk_under_the_checkpoint_loses_no_result(
 
     monkeypatch.setattr(os, "replace", full)
     folder = tmp_path / "checkpoint"
-    search = ok(
-        command, table, *QUICK, "--checkpoint", folder, "--every", "0", "--out", tmp_path / "with"
-    )
+    search = ok(command, table, *QUICK, "--checkpoint", folder, "--every", "0", "--out", tmp_path / "with")
     assert search.stderr.count("No space left on device") == 1
     assert f"Warning: Cannot write '{folder / checkpoints.CHECKPOINT_FILE}'" in search.stderr
     assert os.listdir(folder) == []
