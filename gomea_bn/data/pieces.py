@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import arrow_frame, require_pyarrow
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.runtime.files.text_files import check_is_file
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -321,6 +322,7 @@ def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> 
 def _parquet(path: str) -> Any:
     from pyarrow import parquet
 
+    check_is_file(path)
     try:
         return parquet.ParquetFile(path)
     except (OSError, ValueError) as error:
@@ -330,6 +332,7 @@ def _parquet(path: str) -> Any:
 def _arrow(path: str) -> Any:
     import pyarrow as pa
 
+    check_is_file(path)
     try:
         return pa.ipc.open_file(pa.memory_map(path))
     except (OSError, ValueError) as error:

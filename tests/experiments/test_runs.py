@@ -253,6 +253,13 @@ def test_the_address_of_a_worker_is_a_plain_error() -> None:
         pass
 
 
+def test_a_pipe_among_the_results_is_not_waited_for(tmp_path) -> None:
+    (tmp_path / "tasks").mkdir()
+    os.mkfifo(tmp_path / "tasks" / "a.json")
+    with pytest.raises(GomeaBnError, match=r"a\.json' is a device or a pipe"):
+        ResultFolder(tmp_path).rows()
+
+
 def test_what_a_killed_process_was_writing_is_no_obstacle(tmp_path) -> None:
     folder = ResultFolder(tmp_path / "own")
     (tmp_path / "own").mkdir()
