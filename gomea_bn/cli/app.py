@@ -31,12 +31,14 @@ from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, s
 from gomea_bn.cli.plain_help import PlainCommand, with_value_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.garbage import rare_collections
-from gomea_bn.runtime.interrupts import signal_exit_code, treat_as_interrupts
+from gomea_bn.runtime.interrupts import ignore_until_exit, signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels
 
 __all__ = ["main"]
 
 _MAY_BE_EMPTY = ("--na-values",)
+# what standard output may refuse, and words for what the system calls otherwise
+_OUTPUT_ERRORS = {errno.ENOSPC: None, errno.EBADF: "standard output is closed"}
 
 
 class _OneLineErrors(TyperGroup):
@@ -55,17 +57,22 @@ class _OneLineErrors(TyperGroup):
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return run()
+        _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             # names may hold characters that the encoding of the terminal lacks
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        treat_as_interrupts()
+        # without arguments the command is that of the process, which ends with it
+        treat_as_interrupts(until_exit=args is None)
         is_quiet = bool({"-q", "--quiet"}.intersection(sys.argv[1:] if args is None else args))
         try:
             _refuse_empty(sys.argv[1:] if args is None else args)
             with announced_kernels(silent if is_quiet else say), rare_collections():
                 code = run()
             sys.stdout.flush()
+            ignore_until_exit()
+        except KeyboardInterrupt:
+            code = INTERRUPTED
         except GomeaBnError as error:
             # a command that reads parts of its input late
             say(f"Error: {error.text(spelling())}")
@@ -77,9 +84,9 @@ class _OneLineErrors(TyperGroup):
             # whoever reads the output has enough of it
             code = _without_output()
         except OSError as error:
-            if error.errno != errno.ENOSPC:
+            if error.errno not in _OUTPUT_ERRORS:
                 raise
-            say(f"Error: cannot write the output: {error.strerror}.")
+            say(f"Error: cannot write the output: {_OUTPUT_ERRORS[error.errno] or error.strerror}.")
             code = _without_output()
         except Exception as error:
             # only exceptions about wrong use have it
@@ -88,8 +95,23 @@ class _OneLineErrors(TyperGroup):
                 raise
             say(f"Error: {' '.join(message().split())} (--help tells more)")
             code = getattr(error, "exit_code", WRONG_USE)
+        ignore_until_exit()
         code = code if isinstance(code, int) else 0
         sys.exit(signal_exit_code() or code if code in (0, INTERRUPTED) else code)
+
+
+def _open_closed_streams() -> None:
+    """Give the standard streams that the process was started without a descriptor of the null device.
+
+    The next file that is opened would otherwise get theirs. Standard output refuses what is written to it.
+    """
+    for name, access, mode in (
+        ("stdin", os.O_RDONLY, "r"),
+        ("stdout", os.O_RDONLY, "w"),
+        ("stderr", os.O_WRONLY, "w"),
+    ):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8"))
 
 
 def _without_output() -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.runtime.interrupts import delayed_interrupts, ignore_until_exit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +27,7 @@ __all__ = [
     "deliver",
     "deliver_frame",
     "fail",
+    "finishing",
     "say",
     "silent",
     "spelling",
@@ -98,6 +101,21 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
     return spell
 
 
+@contextmanager
+def finishing(task: str) -> Iterator[None]:
+    """Delay the first Ctrl-C until the end of the block, with a message; a second one interrupts at once.
+
+    The block is the last work of the command: signals after it change nothing.
+    """
+
+    def announce() -> None:
+        say(f"Interrupted: finishing {task} first; a second Ctrl-C abandons that.")
+
+    with delayed_interrupts(announce):
+        yield
+        ignore_until_exit()
+
+
 def deliver(text: str, out: Path | None) -> None:
     """Print a text, or write it to a file; exits with code 1 if that cannot be written."""
     from gomea_bn.runtime.files.atomic_files import write_text
@@ -105,11 +123,12 @@ def deliver(text: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text, nl=False)
         return
-    try:
-        write_text(out, text)
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(f"Wrote {out}.")
+    with finishing("the file"):
+        try:
+            write_text(out, text)
+        except GomeaBnError as error:
+            fail(error, FAILED)
+        say(f"Wrote {out}.")
 
 
 def deliver_frame(
@@ -134,12 +153,13 @@ def deliver_frame(
     if out is None or not as_parquet:
         deliver(frame.to_csv(lineterminator="\n", index=index), out)
         return
-    try:
-        require_pyarrow("Writing Parquet")
-        write_bytes(out, frame.to_parquet(index=index))
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(f"Wrote {out}.")
+    with finishing("the file"):
+        try:
+            require_pyarrow("Writing Parquet")
+            write_bytes(out, frame.to_parquet(index=index))
+        except GomeaBnError as error:
+            fail(error, FAILED)
+        say(f"Wrote {out}.")
 
 
 def check_writable(target: Path) -> None:

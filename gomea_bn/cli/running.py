@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, spelling
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.interrupts import delayed_interrupts, signal_exit_code
+from gomea_bn.runtime.interrupts import signal_exit_code
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,6 @@ __all__ = [
     "announcement",
     "check_usable_device",
     "compile_first",
-    "finishing",
     "limit",
     "loaded_data",
     "loaded_rows",
@@ -142,17 +141,6 @@ def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], N
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
-
-
-@contextmanager
-def finishing(task: str) -> Iterator[None]:
-    """Delay the first Ctrl-C until the end of the block, with a message; a second one interrupts at once."""
-
-    def announce() -> None:
-        say(f"Interrupted: finishing {task} first; a second Ctrl-C abandons that.")
-
-    with delayed_interrupts(announce):
-        yield
 
 
 def announcement(learner: Any, out: Path | None) -> str:

@@ -23,6 +23,7 @@ __all__ = [
     "EMPTY_LEVEL",
     "FEW_ROWS",
     "LARGEST_EXACT",
+    "LEAST_RANGE",
     "MISSING_CODE",
     "ROWS_WORTH_THREADS",
     "TALL_TABLE",
@@ -45,6 +46,9 @@ Level = str | int | float | bool
 
 LARGEST_EXACT = 2**53
 """Integers up to this size are distinct as float64."""
+
+LEAST_RANGE = 1e-303
+"""Smallest range of a continuous column: densities over narrower ones exceed float64."""
 
 EMPTY_LEVEL = "(empty)"
 """Only level of a column without values, for which every missing value counts."""

@@ -11,6 +11,7 @@ from gomea_bn.data.columns import (
     EMPTY_LEVEL,
     FEW_ROWS,
     LARGEST_EXACT,
+    LEAST_RANGE,
     Column,
     Level,
     extremes,
@@ -134,12 +135,13 @@ def _numbers_in_text(series: pd.Series[Any]) -> str:
 
 
 def _check_numbers(values: NDArray[np.float64], series: pd.Series[Any], name: str, stored: str) -> None:
-    """Raise for numbers that float64 cannot distinguish, and for a range that float64 cannot hold."""
+    """Raise for numbers that float64 cannot distinguish, and for a range or densities that float64 cannot hold."""
     low, high = extremes(values)
     # Python's floats overflow without a warning
-    if not np.isfinite(high - low):
+    if not np.isfinite(high - low) or 0 < high - low < LEAST_RANGE:
+        extent = "narrow" if high - low < LEAST_RANGE else "wide"
         raise GomeaBnError(
-            f"Column '{name}' ranges from {low:g} to {high:g}, too wide for float64.",
+            f"Column '{name}' ranges from {low:g} to {high:g}, too {extent} for float64.",
             ["rescale it"],
         )
     if stored == "integer" and max(-low, high) > LARGEST_EXACT and np.unique(values).size < series.nunique():

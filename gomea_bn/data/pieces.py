@@ -16,6 +16,7 @@ from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.data.plain import arrow_frame, plain_frame
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.runtime.files.text_files import check_is_file
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -325,6 +326,7 @@ def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> 
 def _parquet(path: str) -> Any:
     from pyarrow import parquet
 
+    check_is_file(path)
     try:
         status = os.stat(path)
         return parquet.ParquetFile(path, metadata=_footer(path, status.st_size, status.st_mtime_ns))
@@ -344,6 +346,7 @@ def _footer(path: str, _n_bytes: int, _changed: int) -> Any:
 def _arrow(path: str) -> Any:
     import pyarrow as pa
 
+    check_is_file(path)
     try:
         return pa.ipc.open_file(pa.memory_map(path))
     except (OSError, ValueError) as error:

@@ -110,11 +110,24 @@ class CodedPiece:
                 yield block.reshape(self.n_columns, size)
 
     def move_to_file(self, folder: str) -> None:
-        """Write the blocks to a new file in a folder, and release their memory."""
-        number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
-        with os.fdopen(number, "wb") as file:
-            for block in self.blocks_in_memory:
-                file.write(block.data)
+        """Write the blocks to a new file in a folder, and release their memory.
+
+        Raises
+        ------
+        GomeaBnError
+            If the file cannot be written, for example to a full disk.
+        """
+        try:
+            number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
+            with os.fdopen(number, "wb") as file:
+                for block in self.blocks_in_memory:
+                    file.write(block.data)
+        except OSError as error:
+            raise GomeaBnError(
+                f"Cannot write {self.n_bytes:,} bytes of cells to the temporary folder '{folder}': "
+                f"{error.strerror or error}.",
+                ["set the environment variable TMPDIR to a folder with more space"],
+            ) from error
         self.path, self.sizes, self.blocks_in_memory = (
             path,
             [block.shape[1] for block in self.blocks_in_memory],

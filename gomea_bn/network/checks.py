@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import Level
+from gomea_bn.data.columns import LEAST_RANGE, Level
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, is_real, nearest
@@ -155,13 +155,18 @@ def check_rows(
 
 
 def check_support(support: object, name: str) -> tuple[float, float]:
-    """Return (min, max) of a continuous variable: finite, min < max, with a finite difference."""
+    """Return (min, max) of a continuous variable: finite, min < max, with a difference that densities can have."""
     try:
         low, high = (float(value) for value in support)  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError(f"support['{name}'] must be two numbers (min, max), got {support!r}.") from error
     if not (np.isfinite(high - low) and low < high):
         raise GomeaBnError(f"support['{name}'] must be finite with min < max, got ({low!r}, {high!r}).")
+    if high - low < LEAST_RANGE:
+        raise GomeaBnError(
+            f"support['{name}'] must be at least {LEAST_RANGE:g} wide, got ({low!r}, {high!r}).",
+            ["rescale it"],
+        )
     return low, high
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.data.columns import MISSING_CODE, column_positions, encode_levels, numeric_values
+from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.averaged.network import CUT_INTERVAL, AveragedBayesNet
@@ -217,7 +217,8 @@ def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.Dat
     distribution = marginal(network, variable)
     cuts, support = network.cut_points[variable], network.support[variable]
     edges = np.concatenate(([support[0]], cuts, [support[1]]))
-    density = distribution.probabilities / bin_widths(cuts, support)
+    # a bin may be narrower than any range of a column, and its density beyond float64
+    density = distribution.probabilities / np.maximum(bin_widths(cuts, support), LEAST_RANGE)
     return _steps(source, "exact" if distribution.is_exact else "sampled", edges, density)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from gomea_bn.data.files.headers import column_names
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number, row_list
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
@@ -257,7 +258,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         that repeat each other make a network too sure of its class, and a power below 1 corrects that. It is the one
         with the smallest log loss in the inner cross-validation; 1 if the structure was given.
     target_ : str
-        Name of the class in the network: the name of `y`, otherwise "target".
+        Name of the class in the network: the name of `y`, otherwise "target", or "target_2" and so on where X has a
+        column of that name.
     table_ : Table
         Rows that the network was learned from.
     seed_ : int
@@ -294,7 +296,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         Raises
         ------
         GomeaBnError
-            For a single class, and as `BayesNetLearner.fit`.
+            For a single class, for missing classes, and as `BayesNetLearner.fit`.
         ValueError
             As scikit-learn for arrays of a wrong shape, and for classes that are real numbers.
         """
@@ -302,13 +304,20 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
 
         frame = self._features(X, y=y, reset=True)
         labels = _target_values(y, len(frame))
+        # an array of a list of texts has NaN as the text "nan"
+        missing = np.flatnonzero(pd.isna(np.asarray(y, dtype=object)))
+        if missing.size:
+            raise GomeaBnError(
+                f"y must not hold missing values, got some in {row_list(missing)}.",
+                ["drop these rows of X and y"],
+            )
         check_classification_targets(labels)
         classes = np.unique(labels)
         if len(classes) < 2:
             raise GomeaBnError(f"y must have at least two classes, got the single class {classes[0]!r}.")
         codes = np.searchsorted(classes, labels)
         column = pd.Categorical.from_codes(codes, pd.Index(classes.tolist(), dtype=object))
-        self._learn(frame, column, _target_name(y), len(classes))
+        self._learn(frame, column, _target_name(y, frame), len(classes))
         self.classes_ = classes
         return self
 
@@ -410,7 +419,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         if values.min() == values.max():
             raise GomeaBnError(f"y must have at least two different values, got {values[0]:g} in all rows.")
         self.cells_ = Cells.of(values)
-        self._learn(frame, values, _target_name(y))
+        self._learn(frame, values, _target_name(y, frame))
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -467,11 +476,18 @@ def _target_values(y: Any, n_rows: int) -> NDArray[Any]:
     return np.asarray(values)
 
 
-def _target_name(y: Any) -> str:
-    """Return the name of the target: that of a Series or of the only column of a frame, otherwise "target"."""
+def _target_name(y: Any, features: pd.DataFrame) -> str:
+    """Return the name of the target: that of a Series or of the only column of a frame.
+
+    A target without a name is "target", or "target_2" and so on where features have that name.
+    """
     columns = getattr(y, "columns", None)
     name = getattr(y, "name", None) if columns is None else columns[0]
-    return _DEFAULT_TARGET if name is None or not str(name).strip() else str(name)
+    if name is not None and str(name).strip():
+        return str(name)
+    names = set(map(str, features.columns))
+    numbered = (f"{_DEFAULT_TARGET}_{number}" for number in count(2))
+    return next(free for free in chain([_DEFAULT_TARGET], numbered) if free not in names)
 
 
 def _folds(table: Table, target: str, generator: np.random.Generator) -> NDArray[np.int64]:

@@ -71,7 +71,8 @@ class Checkpoint:
     -----
     A resumed run gives the same result, bit for bit, as one that was never ended, if no clock limits it. It needs the
     same data, options and version; the number of threads may differ. Checkpoints are written between generations, at
-    Ctrl-C, and at the end. A run that had come to its end gives its result again.
+    Ctrl-C, and at the end. A run that had come to its end gives its result again. A checkpoint that cannot be written,
+    for example to a full disk, is a `GomeaBnWarning`, and the run goes on.
     """
 
     folder: str | os.PathLike[str]
@@ -119,6 +120,7 @@ class _File:
         self.root: Section | None = None
         self.is_frozen = False
         self.n_written = 0
+        self._has_warned = False
         self._due = perf_counter() + checkpoint.every
 
     @property
@@ -129,15 +131,31 @@ class _File:
         if self.is_frozen or self.root is None:
             return
         began = perf_counter()
-        folder = Path(self.checkpoint.folder)
+        content = checkpoint_bytes({**self.header, "run": self.root.content()})
+        path = self.checkpoint.path
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, content)
+            self.n_written += 1
+        except GomeaBnError as error:
+            self._warn(str(error))
         except OSError as error:
-            raise GomeaBnError(f"Cannot make the folder '{folder}': {error.strerror or error}.") from error
-        write_bytes(self.checkpoint.path, checkpoint_bytes({**self.header, "run": self.root.content()}))
-        self.n_written += 1
+            self._warn(f"Cannot write '{path}': {error.strerror or error}.")
         ended = perf_counter()
         self._due = ended + max(self.checkpoint.every, (ended - began) * (1 / _MOST_SHARE - 1))
+
+    def _warn(self, problem: str) -> None:
+        """Warn, once per run, of a checkpoint that could not be written; its search is worth more and goes on."""
+        if self._has_warned:
+            return
+        self._has_warned = True
+        warnings.warn(
+            GomeaBnWarning(
+                f"{problem} The run goes on, and tries again at its next checkpoint. A run that is killed before then "
+                "resumes from its last complete checkpoint, if there is one."
+            ),
+            stacklevel=4,
+        )
 
 
 class Section:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from multiprocessing import resource_tracker
@@ -42,15 +44,12 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
     Raises
     ------
     GomeaBnError
-        If Dask is not installed, no scheduler answers at the address, or it has no worker.
+        If Dask is not installed, no scheduler answers at the address in time, or it has no worker.
     """
     dask = distributed()
     if scheduler is not None:
-        try:
-            client = dask.Client(scheduler, timeout=CONNECT_SECONDS)
-        except (OSError, ValueError) as error:
-            raise GomeaBnError(f"No Dask scheduler answers at {scheduler!r}: {error}.") from error
-        with client:
+        _check_answers(dask, scheduler)
+        with dask.Client(scheduler, timeout=CONNECT_SECONDS) as client:
             try:
                 client.wait_for_workers(1, timeout=CONNECT_SECONDS)
             except TimeoutError:
@@ -74,6 +73,36 @@ def connected(scheduler: str | None = None, n_workers: int | None = None) -> Ite
             )
             client = stack.enter_context(dask.Client(stack.enter_context(cluster)))
         yield client
+
+
+def _check_answers(dask: Any, address: str) -> None:
+    """Raise `GomeaBnError` unless a Dask scheduler answers at an address in time.
+
+    A client itself would wait without end for a server of another kind, which accepts its connection and says nothing.
+    """
+
+    async def kind_of_server() -> str:
+        arguments = dask.Security().get_connection_args("client")
+        async with dask.rpc(address, connection_args=arguments) as server:
+            return str((await server.identity())["type"])
+
+    async def limited() -> str:
+        return await asyncio.wait_for(kind_of_server(), CONNECT_SECONDS)
+
+    where = f"No Dask scheduler answers at {address!r}: "
+    try:
+        # a notebook's own thread has an event loop that runs already
+        with ThreadPoolExecutor(1) as pool:
+            kind = pool.submit(lambda: asyncio.run(limited())).result()
+    except TimeoutError as error:
+        raise GomeaBnError(f"{where}no answer of Dask within {CONNECT_SECONDS:g} s.") from error
+    # each transport has exceptions of its own
+    except Exception as error:
+        raise GomeaBnError(f"{where}{' '.join(str(error).split()).rstrip('.')}.") from error
+    if kind != "Scheduler":
+        raise GomeaBnError(
+            f"{where}a Dask {kind} has this address.", ["give the address that the scheduler prints"]
+        )
 
 
 @contextmanager

@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = ["delayed_interrupts", "noting_interrupts", "signal_exit_code", "treat_as_interrupts"]
+__all__ = [
+    "delayed_interrupts",
+    "ignore_until_exit",
+    "noting_interrupts",
+    "signal_exit_code",
+    "treat_as_interrupts",
+]
 
 # exit code of a process that a signal ended, minus the number of the signal
 _SIGNAL_EXIT = 128
@@ -16,6 +22,8 @@ _SIGNAL_EXIT = 128
 # signals by which systems end processes; Windows lacks SIGHUP
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _received: list[int] = []
+# whether the process ends with its present command
+_ends_process = False
 
 
 class _Handler:
@@ -30,17 +38,36 @@ class _Handler:
         self.note()
 
 
-def treat_as_interrupts() -> None:
+def treat_as_interrupts(*, until_exit: bool = False) -> None:
     """Let SIGTERM and SIGHUP act as Ctrl-C in this process, apart from those that it ignores or handles already.
 
     Only the main thread can set handlers; another one changes nothing.
+
+    Parameters
+    ----------
+    until_exit : bool
+        Whether the process ends with the command that begins; `ignore_until_exit` does nothing otherwise.
     """
+    global _ends_process
     if threading.current_thread() is not threading.main_thread():
         return
     _received.clear()
+    _ends_process = until_exit
     for number in _ENDING:
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _Handler(_raise))
+
+
+def ignore_until_exit() -> None:
+    """Ignore Ctrl-C, SIGTERM and SIGHUP from now on, if the process ends with its command, whose work is done.
+
+    A signal would otherwise end the interpreter while it shuts down, with a code that says that the work failed.
+    """
+    if not _ends_process or threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, *_ENDING):
+        if _may_replace(number, signal.getsignal(number)):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def signal_exit_code() -> int | None:
@@ -74,7 +101,9 @@ def noting_interrupts(note: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         for number, handler in former.items():
-            signal.signal(number, handler)
+            # the block may have set another one, which stays
+            if isinstance(signal.getsignal(number), _Handler):
+                signal.signal(number, handler)
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """The options --checkpoint, --every and --resume of `learn` and `front`."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,45 @@ def test_a_killed_command_goes_on_with_resume(
     ok(command, table, *QUICK, "--checkpoint", folder, "--resume", "--out", tmp_path / "resumed")
     ok(command, table, *QUICK, "--out", tmp_path / "whole")
     assert (tmp_path / "resumed" / result).read_bytes() == (tmp_path / "whole" / result).read_bytes()
+
+
+@pytest.mark.parametrize(("command", "result"), [("learn", "network.json"), ("front", "front.csv")])
+def test_a_full_disk_under_the_checkpoint_loses_no_result(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, result: str
+) -> None:
+    replace = os.replace
+
+    def full(source: Path, target: Path) -> None:
+        if target.name == checkpoints.CHECKPOINT_FILE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    folder = tmp_path / "checkpoint"
+    search = ok(command, table, *QUICK, "--checkpoint", folder, "--every", "0", "--out", tmp_path / "with")
+    assert search.stderr.count("No space left on device") == 1
+    assert f"Warning: Cannot write '{folder / checkpoints.CHECKPOINT_FILE}'" in search.stderr
+    assert os.listdir(folder) == []
+    ok(command, table, *QUICK, "--out", tmp_path / "without")
+    assert (tmp_path / "with" / result).read_bytes() == (tmp_path / "without" / result).read_bytes()
+
+
+@pytest.mark.parametrize("command", ["learn", "front"])
+def test_a_full_disk_under_the_result_is_one_line(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    out = tmp_path / "out"
+    ok(command, table, *QUICK, "--out", out)
+    former = {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()}
+
+    def full(*_paths: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "rename", full)
+    search = invoke(command, table, *QUICK, "--seed", "2", "--out", out)
+    assert search.exit_code == 1
+    assert f"Error: Cannot write to folder '{out}': No space left on device." in search.stderr
+    assert {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()} == former
 
 
 def test_refusals_name_the_options_of_the_command(table: Path, tmp_path: Path, killed: Any) -> None:

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 
-from command_line import COMMAND, heavy_imports_of_help, read_until, searching
+import pytest
+from command_line import COMMAND, QUICK, RUN_FILES, heavy_imports_of_help, read_until, searching
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 
@@ -74,6 +75,68 @@ def test_sigterm_keeps_the_best_so_far(table, tmp_path):
     assert "Interrupted: this is the best network found so far." in stderr
     assert json.loads((out / "run.json").read_text())["stopped_by"] == "interrupt"
     assert DiscretizedBayesNet.from_json(out / "network.json").names
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_files_are_written_changes_nothing(table, tmp_path, number):
+    script = """
+import atexit, os, sys
+import gomea_bn.cli.commands.learn as module
+from gomea_bn.cli.app import main
+
+number = int(sys.argv.pop(1))
+learn = module._learn
+
+def kill(kill=os.kill, process=os.getpid()):
+    kill(process, number)
+
+def learn_and_signal(*arguments, **options):
+    learn(*arguments, **options)
+    kill()
+
+class Last:  # its end is after that of all handlers
+    def __del__(self, kill=kill):
+        kill()
+
+last = Last()
+atexit.register(kill)
+module._learn = learn_and_signal
+main()
+"""
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", script, str(int(number)), "learn", table, *QUICK, "--out", out]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "nterrupt" not in run.stderr.replace("Ctrl-C", "")
+    assert f"Wrote {out / 'network.json'}" in run.stderr
+
+
+def run_with_closed(stream: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Return a run of the command without a standard stream, such as ">&-"."""
+    command = ["sh", "-c", f'"$@" {stream}', "sh", COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_closed_standard_output_is_one_line_and_no_loss(table, tmp_path):
+    out = tmp_path / "out"
+    closed = "Error: cannot write the output: standard output is closed.\n"
+    learned = run_with_closed(">&-", "learn", table, *QUICK, "--quiet", "--out", out)
+    assert (learned.returncode, learned.stderr) == (1, closed)
+    assert {path.name for path in out.iterdir()} == RUN_FILES
+    shown = run_with_closed(">&-", "show", out)
+    assert (shown.returncode, shown.stderr) == (1, closed)
+    # a command that prints nothing there
+    exported = run_with_closed(">&-", "export", out, "--out", tmp_path / "a.json")
+    assert (exported.returncode, exported.stderr) == (0, f"Wrote {tmp_path / 'a.json'}.\n")
+
+
+def test_a_closed_standard_error_loses_messages_only(table, tmp_path):
+    out = tmp_path / "out"
+    learned = run_with_closed("<&- 2>&-", "learn", table, *QUICK, "--out", out)
+    assert learned.returncode == 0
+    assert "Stopped by" in learned.stdout
+    assert DiscretizedBayesNet.from_json(out / "network.json").names
+    assert run_with_closed("2>&-", "show", tmp_path / "absent").returncode == 3
 
 
 def test_a_terminal_gets_the_live_table(table):

@@ -218,7 +218,8 @@ def with_column(values):
             {},
             ["'odd'"],
         ),
-        (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "Rescale it."]),
+        (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "too wide", "Rescale it."]),
+        (with_column([0.0, 1e-310, 3e-308] * 10), {}, ["'odd' ranges from", "too narrow", "Rescale it."]),
     ],
 )
 def test_bad_tables_are_refused_with_the_column_and_the_rows(frame, change, options, words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -230,6 +231,33 @@ def test_no_scheduler_is_a_plain_error(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(GomeaBnError, match="No Dask scheduler answers at 'nowhere:1'"):
         run_experiment(toy(), toy().plan, tmp_path / "own", scheduler="nowhere:1")
+
+
+def test_a_server_of_another_kind_is_a_plain_error(monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(GomeaBnError, match=f"No Dask scheduler answers at '{address}': no answer of Dask"),
+            connected(address),
+        ):
+            pass
+
+
+def test_the_address_of_a_worker_is_a_plain_error() -> None:
+    with (
+        LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None) as workers,
+        pytest.raises(GomeaBnError, match="a Dask Worker has this address"),
+        connected(workers.workers[0].address),
+    ):
+        pass
+
+
+def test_a_pipe_among_the_results_is_not_waited_for(tmp_path) -> None:
+    (tmp_path / "tasks").mkdir()
+    os.mkfifo(tmp_path / "tasks" / "a.json")
+    with pytest.raises(GomeaBnError, match=r"a\.json' is a device or a pipe"):
+        ResultFolder(tmp_path).rows()
 
 
 def test_what_a_killed_process_was_writing_is_no_obstacle(tmp_path) -> None:

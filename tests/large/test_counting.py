@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.data import pieces as pieces_module
 from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.large import cells as cells_module
 from gomea_bn.large.cells import CodedPiece, Coding, coded_piece, scaled_log_density
 from gomea_bn.large.counters.local import LocalCounter
@@ -119,6 +122,16 @@ def test_counts_equal_those_of_numpy_for_any_pieces_threads_and_store(frame, mos
             assert_array_equal(second, expected)
     # the last family has more cells than the narrow counter numbers
     assert np.prod(plan.shapes[3]) > 65_536
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk_under_the_cells_is_one_line(frame, monkeypatch) -> None:
+    monkeypatch.setattr(
+        cells_module.tempfile, "mkstemp", lambda **_options: (os.open("/dev/full", os.O_WRONLY), "cells")
+    )
+    counter = LocalCounter([FramePiece(frame)], 1, most_bytes=0)
+    with counter, pytest.raises(GomeaBnError, match=r"bytes of cells .*No space left.*TMPDIR"):
+        counter.code(coding(frame))
 
 
 def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:

@@ -149,6 +149,15 @@ def test_links_are_followed_once_and_a_broken_one_is_an_error(frame, tmp_path) -
         files_digest(near)
 
 
+@pytest.mark.parametrize("name", ["z.parquet", "z.arrow"])
+def test_a_pipe_among_the_files_is_an_error(frame, tmp_path, name) -> None:
+    frame.to_parquet(tmp_path / "a.parquet")
+    os.mkfifo(tmp_path / name)
+    for source in (tmp_path, str(tmp_path / "*.*")):
+        with pytest.raises(GomeaBnError, match=f"{name}' is a device or a pipe, not a file"):
+            pieces_of(source)
+
+
 def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path, monkeypatch) -> None:
     frame.to_parquet(tmp_path / "rows.parquet")
     before = learning._Fit._read_sample

@@ -347,6 +347,7 @@ def test_bin_labels_take_the_digits_they_need():
         ({"support": {}}, ["support must have an entry for 'height'"]),
         ({"support": {"height": (0.0, np.inf)}}, ["'height'", "finite"]),
         ({"support": {"height": (4.0, 0.0)}}, ["min < max"]),
+        ({"support": {"height": (0.0, 1e-310)}}, ["'height'", "1e-303 wide", "(0.0, 1e-310)", "Rescale it."]),
         ({"support": {"height": 4.0}}, ["two numbers"]),
         ({"support": {"height": (0, 1, 2)}}, ["two numbers"]),
         (

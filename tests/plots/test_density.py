@@ -181,6 +181,24 @@ def test_a_variable_without_a_shape_stays_a_step_function():
     assert len(ax.patches) == 2
 
 
+def test_the_density_of_a_bin_below_every_range_is_finite():
+    network = DiscretizedBayesNet(
+        ["x"],
+        [],
+        cut_points={"x": [5e-311, 0.5]},
+        support={"x": (0.0, 1.0)},
+        levels={},
+        tables={"x": [0.25, 0.25, 0.5]},
+    )
+    with np.errstate(over="raise"):
+        bins = density_bins(network, "x")
+    assert np.isfinite(bins["density"]).all()
+    assert bins["density"].tolist()[1:] == [0.5, 1.0]
+    low, high = plot_density(network, "x").get_ylim()
+    assert low == 0
+    assert high < np.inf
+
+
 @pytest.mark.parametrize("scale", [1e300, 1e-300, 1e100])
 @pytest.mark.parametrize("shaped", [True, False])
 def test_densities_of_extreme_ranges_fill_the_axes(scale, shaped):

@@ -199,6 +199,33 @@ def test_targets_get_names() -> None:
         BayesNetClassifier(learner()).fit(frame, pd.Series(y, name="a"))
 
 
+@pytest.mark.parametrize("estimator", [BayesNetClassifier, BayesNetRegressor])
+def test_a_target_without_a_name_leaves_features_their_names(estimator: Any) -> None:
+    x, y = classes(60) if estimator is BayesNetClassifier else numbers(60)
+    x = x.rename(columns={"a": "target", "noise": "target_2"})
+    model = estimator(learner(), structure="root", random_state=1).fit(x, y.to_numpy())
+    assert model.target_ == "target_3"
+    assert model.network_.names == ("target", "b", "target_2", "target_3")
+    assert len(model.predict(x)) == 60
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        lambda y: y.mask(y.index == 3, None).to_numpy(object),
+        lambda y: list(y.mask(y.index == 3, None)),
+        lambda y: y.mask(y.index == 3, np.nan),
+        lambda y: y.mask(y.index == 3, None).astype("string"),
+        lambda y: y.mask(y.index == 3, None).astype("category"),
+        lambda y: [None] * 3 + [None, *y[4:]],
+    ],
+)
+def test_missing_classes_are_refused_with_their_rows(labels: Any) -> None:
+    x, y = classes(30)
+    with pytest.raises(GomeaBnError, match=r"y must not hold missing values, got some in rows? .*3 .*Drop"):
+        BayesNetClassifier().fit(x, labels(y))
+
+
 def test_tools_of_scikit_learn_work() -> None:
     x, y = classes()
     model = BayesNetClassifier(learner(), structure="root", random_state=1)

@@ -1,4 +1,6 @@
+import errno
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,13 @@ from gomea_bn.runtime.checkpoint_file import read_checkpoint
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Checkpoint, Section, opened, option_text
 from gomea_bn.runtime.files.leftovers import process_mark
 
+NO_SPACE = os.strerror(errno.ENOSPC)
 OPTIONS = {"size": "3", "rate": "0.5"}
 DATA = {"column 'x'": "1f", "column 'y'": "2e"}
+
+
+def full_disk(*_paths: object) -> None:
+    raise OSError(errno.ENOSPC, NO_SPACE)
 
 
 def section(
@@ -122,6 +129,33 @@ def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writin
         now = max(now, seconds)
         root.write_if_due()
         assert file.n_written == n_written, seconds
+
+
+def test_a_full_disk_is_warned_of_once_and_leaves_the_former_checkpoint(
+    written: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = section(written)
+    number = 8
+    root.keep(lambda: {"number": number})
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full_disk)
+        with pytest.warns(GomeaBnWarning, match=f"Cannot write '{written.path}': {NO_SPACE}.*goes on"):
+            root.write()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            root.write()
+    assert os.listdir(written.folder) == ["checkpoint.gomea"]
+    assert read_checkpoint(written.path)["run"]["state"] == {"number": 7}
+    number = 9
+    root.write()
+    assert read_checkpoint(written.path)["run"]["state"] == {"number": 9}
+
+
+def test_a_folder_that_cannot_be_made_is_warned_of(tmp_path: Path) -> None:
+    root = section(Checkpoint(tmp_path / "outer" / "inner"))
+    (tmp_path / "outer").write_text("a file came first")
+    with pytest.warns(GomeaBnWarning, match=r"Cannot write '.*checkpoint\.gomea': Not a directory"):
+        root.write()
 
 
 def test_without_a_checkpoint_nothing_is_kept_or_written(

@@ -8,6 +8,7 @@ import pytest
 from gomea_bn.runtime import interrupts
 from gomea_bn.runtime.interrupts import (
     delayed_interrupts,
+    ignore_until_exit,
     noting_interrupts,
     signal_exit_code,
     treat_as_interrupts,
@@ -94,6 +95,24 @@ def test_ignored_ctrl_c_stays_ignored_while_sigterm_is_noted():
         assert not noted
         signal.raise_signal(signal.SIGTERM)
     assert noted == [1]
+
+
+def test_signals_are_ignored_after_the_work_of_a_process_that_ends_with_it():
+    treat_as_interrupts(until_exit=True)
+    with delayed_interrupts():
+        ignore_until_exit()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, *ENDING)] == [signal.SIG_IGN] * 3
+    for number in (signal.SIGINT, *ENDING):
+        signal.raise_signal(number)
+    assert signal_exit_code() is None
+
+
+def test_signals_still_interrupt_a_process_that_goes_on_after_the_command():
+    treat_as_interrupts()
+    ignore_until_exit()
+    for number in (signal.SIGINT, *ENDING):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
 
 
 def test_other_threads_set_no_handlers():

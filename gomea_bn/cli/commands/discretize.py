@@ -28,6 +28,7 @@ from gomea_bn.cli.output import (
     check_targets,
     check_writable,
     fail,
+    finishing,
     say,
     silent,
     spelling,
@@ -133,7 +134,8 @@ def discretize(
         with announced_kernels(tell):
             made.compile()
         _discretize(made, table, target, saved, names)
-        _write_and_print(made, method, out, codes, tell, as_json=as_json)
+        with finishing("the report and the files"):
+            _write_and_print(made, method, out, codes, tell, as_json=as_json)
     except GomeaBnError as error:
         fail(error, WRONG_USE, names)
     except KeyboardInterrupt:

@@ -29,6 +29,7 @@ from gomea_bn.cli.output import (
     check_targets,
     check_writable,
     fail,
+    finishing,
     say,
 )
 from gomea_bn.cli.running import check_usable_device, loaded_data, printed_warnings
@@ -158,12 +159,13 @@ def fit(
         fail(error, UNUSABLE_DATA)
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
-    try:
-        network.export(out)
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(network.summary(), to_error=False)
-    say(f"Wrote {out}.")
+    with finishing("the report and the file"):
+        try:
+            network.export(out)
+        except GomeaBnError as error:
+            fail(error, FAILED)
+        say(network.summary(), to_error=False)
+        say(f"Wrote {out}.")
 
 
 def _graph(text: str) -> tuple[list[str], list[tuple[str, str]], dict[str, list[float]]]:

@@ -56,8 +56,18 @@ from gomea_bn.cli.options import (
     Tiers,
     reads_table,
 )
-from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
-from gomea_bn.cli.running import announcement, compile_first, finishing, limit, printed_warnings, read_data
+from gomea_bn.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    WRONG_USE,
+    check_targets,
+    fail,
+    finishing,
+    say,
+    silent,
+    spelling,
+)
+from gomea_bn.cli.running import announcement, compile_first, limit, printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted

@@ -58,12 +58,21 @@ from gomea_bn.cli.options import (
     Tiers,
     reads_table,
 )
-from gomea_bn.cli.output import FAILED, INTERRUPTED, WRONG_USE, check_targets, fail, say, silent, spelling
+from gomea_bn.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    WRONG_USE,
+    check_targets,
+    fail,
+    finishing,
+    say,
+    silent,
+    spelling,
+)
 from gomea_bn.cli.running import (
     announcement,
     check_usable_device,
     compile_first,
-    finishing,
     limit,
     printed_warnings,
     read_data,

@@ -19,6 +19,7 @@ from gomea_bn.cli.output import (
     check_targets,
     check_writable,
     fail,
+    finishing,
     say,
 )
 from gomea_bn.cli.running import limit, loaded_rows, printed_warnings
@@ -122,16 +123,17 @@ def refine(
         fail(error, WRONG_USE)
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
-    try:
-        result.network.to_json(out)
-    except GomeaBnError as error:
-        fail(error, FAILED)
-    say(_report(former, result, out, seed), to_error=False)
-    for averaged in _of_former_cuts(network, out):
-        say(
-            f"Warning: {averaged} averages the network before the refinement. Average the refined network with "
-            "average_families in Python, or do not use that file with it."
-        )
+    with finishing("the report and the file"):
+        try:
+            result.network.to_json(out)
+        except GomeaBnError as error:
+            fail(error, FAILED)
+        say(_report(former, result, out, seed), to_error=False)
+        for averaged in _of_former_cuts(network, out):
+            say(
+                f"Warning: {averaged} averages the network before the refinement. Average the refined network with "
+                "average_families in Python, or do not use that file with it."
+            )
 
 
 def _of_former_cuts(network: str, out: Path) -> list[Path]:

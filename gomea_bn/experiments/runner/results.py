@@ -15,6 +15,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.experiments.runner.experiment import Row, Task, plain, task_key
 from gomea_bn.runtime.cluster import distributed
 from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files.text_files import check_is_file
 
 __all__ = ["ResultFolder", "failed"]
 
@@ -135,6 +136,7 @@ class ResultFolder:
                     rows_by_key[row["key"]] = row
         folder = self.path / _TASKS
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+            check_is_file(path)
             row = _parsed_row(path, path.read_bytes())
             rows_by_key[row["key"]] = row
         return rows_by_key

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
+from gomea_bn.runtime.files.text_files import check_is_file
 
 __all__ = ["finish_exchange", "replaced_entries"]
 
@@ -140,6 +141,7 @@ def _move(
 
 def _plan(temporary: Path) -> dict[str, list[str]]:
     """Return the plan of an exchange; raises `ValueError` if it is damaged."""
+    check_is_file(temporary / _PLAN)
     with open(temporary / _PLAN, "rb") as file:
         plan = json.loads(file.read(_MOST_BYTES))
     if not isinstance(plan, dict) or set(plan) != {"names", "new"}:

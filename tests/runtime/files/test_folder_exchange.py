@@ -208,6 +208,15 @@ def test_plans_of_strangers_move_nothing_else(tmp_path, plan, is_damaged):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that end")
+def test_a_pipe_in_place_of_a_plan_is_not_waited_for(tmp_path):
+    plan = left_by_a_dead_process(tmp_path, None) / "plan.json"
+    plan.unlink()
+    os.mkfifo(plan)
+    with pytest.raises(GomeaBnError, match=r"plan\.json' is a device or a pipe"):
+        finish_exchange(tmp_path, NAMES)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that end")
 @pytest.mark.parametrize("link", ["", "ready", "old"])
 def test_links_are_not_followed(tmp_path, link):
     folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
