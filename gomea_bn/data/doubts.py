@@ -115,13 +115,14 @@ def _could_be_value(column: Column) -> bool:
 
 
 def _few_values(table: Table) -> Note | None:
-    """Return a warning that names the continuous columns with at most `FEW_VALUES` values, with these values."""
+    """Return a warning that names the continuous columns with at most `FEW_VALUES` values that repeat."""
     few: dict[str, NDArray[np.float64]] = {}
     for column in table.columns:
         # most columns have more values among their first rows
         if column.is_continuous and len(np.unique(column.observed[:_FEW_ROWS])) <= FEW_VALUES:
             values = np.unique(column.observed)
-            if len(values) <= FEW_VALUES:
+            # in a table of a few rows values hardly repeat
+            if len(values) <= FEW_VALUES and 2 * len(values) <= len(column.observed):
                 few[column.name] = values
     if not few:
         return None

@@ -73,9 +73,9 @@ class EqualWidth(_FixedCount):
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 9.0]})
+    >>> frame = pd.DataFrame({"x": [0.5, 1.0, 2.0, 9.5]})
     >>> EqualWidth(n_bins=3).fit(frame).cut_points_["x"].tolist()
-    [3.0, 6.0]
+    [3.5, 6.5]
     """
 
     def _cut(self, values: NDArray[np.float64], task: DiscretizationTask) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ class EqualFrequency(_FixedCount):
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 9.0]})
+    >>> frame = pd.DataFrame({"x": [0.5, 1.0, 2.0, 9.5]})
     >>> EqualFrequency(n_bins=2).fit(frame).cut_points_["x"].tolist()
     [1.5]
     """

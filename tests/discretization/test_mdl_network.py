@@ -338,7 +338,7 @@ def test_classes_belong_into_the_table() -> None:
 
 
 def test_tiny_tables_give_networks() -> None:
-    frame = pd.DataFrame({"x": [1.0, 2.0, 2.0, 4.0], "y": [0.5, 0.5, 0.1, 0.2], "z": list("abab")})
+    frame = pd.DataFrame({"x": [1.5, 2.0, 2.0, 4.0], "y": [0.5, 0.5, 0.1, 0.2], "z": list("abab")})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         learner = MDLNetwork().fit(frame)

@@ -54,7 +54,7 @@ def test_tables_are_counted_by_hand():
         {"x": [0.0, 1, 2, 3, 4, 5, 6, 7, 8, 10], "y": list("aabbbbaaab"), "z": list("uvuvuvuvuv")}
     )
     expert = ExpertNetwork.from_edges([("x", "y")], cut_points={"x": [4.0]})
-    network = expert.fitted(read_table(frame), pseudo_count=1.0)
+    network = expert.fitted(read_table(frame, kinds={"x": "continuous"}), pseudo_count=1.0)
     assert network.names == ("x", "y", "z")
     assert network.edges == [("x", "y")]
     assert network.support == {"x": (0.0, 10.0)}

@@ -167,7 +167,7 @@ def test_warnings_from_a_sample_say_so(frame, learner) -> None:
         texts,
         (
             r"Left out 1 column: 'key' \(a different text in every row\).*",
-            ".*: 'same' is 5.0 in all 1,?0.. rows.",
+            ".*: 'same' is 5 in all 1,?0.. rows.",
         ),
         strict=True,
     ):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from shaped_examples import shaped_table
 
-from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, read_table
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, read_table
 from gomea_bn.learning.table_shapes import table_shapes
 
 
@@ -57,12 +57,17 @@ def test_subsamples_in_which_a_shape_cannot_be_fitted_are_drawn_again():
     assert all(network.shapes["x"].points == {0.0: 0.9} for network in ensemble.networks_)
 
 
-def test_columns_that_lose_a_point_mass_in_every_draw_are_named(monkeypatch):
-    monkeypatch.setattr("gomea_bn.learning.ensemble._drawn_rows", lambda *arguments: np.arange(10))
-    with pytest.raises(GomeaBnError, match=r"column 'x' was .* without a value that is frequent"):
-        BayesNetEnsemble(
-            BayesNetLearner(max_evaluations=200, kinds={"x": "continuous"}), n_networks=1, random_state=0
-        ).fit(pd.DataFrame({"x": [*np.arange(1.0, 11.0), *np.zeros(30)], "y": np.arange(40) % 7 / 7}))
+@pytest.mark.parametrize("resampling", ["bootstrap", "subsample"])
+def test_draws_without_rows_of_rare_point_masses_are_learned_from(resampling: str) -> None:
+    rng = np.random.default_rng(4)
+    counts = np.repeat(np.arange(12.0), [5] * 11 + [65])
+    frame = pd.DataFrame({"x": counts, "y": counts + rng.normal(size=120)})
+    ensemble = BayesNetEnsemble(
+        BayesNetLearner(max_evaluations=200), n_networks=6, resampling=resampling, random_state=0
+    ).fit(frame)
+    # the shape is that of all rows
+    assert all(len(network.shapes["x"].points) == 12 for network in ensemble.networks_)
+    assert np.isfinite(ensemble.log_density(frame)).all()
 
 
 @pytest.mark.parametrize("line", ["auto", "none"])

@@ -194,7 +194,7 @@ def test_an_empty_bin_and_an_unseen_level_keep_a_density():
     frame = pd.DataFrame(
         {"x": [0.0, 1.0] * 10, "d": pd.Categorical(["a", "b"] * 10, categories=["a", "b", "c"])}
     )
-    network = DiscretizedBayesNet.from_table(read_table(frame), [("d", "x")], {"x": [0.25, 0.75]})
+    network = DiscretizedBayesNet.from_table(frame, [("d", "x")], {"x": [0.25, 0.75]})
     row = pd.DataFrame({"x": [0.5], "d": ["c"]})
     assert np.exp(network.log_density(row)) == pytest.approx((1 / 3 / 21) * (1 / 3) / 0.5)
 

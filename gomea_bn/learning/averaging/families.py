@@ -19,7 +19,6 @@ from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, mos
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged.checks import around_cuts
 from gomea_bn.network.averaged.family_line import FamilyLine, joint_groups, log_mixture
 from gomea_bn.network.averaged.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
@@ -33,6 +32,7 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.log_sums import log_sum_exp
 
 if TYPE_CHECKING:
@@ -344,9 +344,13 @@ class _Averaging:
             Of the columns in lines in own units.
         """
         network = self.network
+        # where bins are uniform all rows have a density, so that a line must not have probabilities
         shapes = {
-            name: line_scale(self._values(name), network.shapes.get(name, shape.shape))
-            for name, shape in table_shapes(self.table).items()
+            name: line_scale(
+                self._values(name),
+                network.shapes[name] if name in network.shapes else fit_shape(self._values(name), ()).shape,
+            )
+            for name in network.cut_points
         }
         columns = LineColumns(self.table.to_frame(), network.support)
         on_shapes = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}

@@ -86,7 +86,6 @@ def test_mixed_shapes_and_points() -> None:
     table = shaped_table(200)
     averaged = average_families(shaped_network(table), table, n_copies=4)
     frame = table.to_frame()
-    assert "rain" not in averaged.lines
     assert np.isfinite(averaged.log_density(frame)).all()
     assert averaged.copies[0].shapes.keys() == {"cause", "rain", "tail"}
 

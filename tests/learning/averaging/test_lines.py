@@ -120,7 +120,7 @@ def test_groups_are_numbered_with_the_last_discrete_parent_fastest() -> None:
     assert steep.tolist() == slopes.ravel().tolist()
 
 
-def test_columns_with_point_masses_have_no_line_but_may_be_part_of_one() -> None:
+def test_lines_of_columns_with_point_masses_give_probabilities_to_the_points() -> None:
     rng = np.random.default_rng(1)
     rain = np.where(rng.random(300) < 0.4, 0.0, rng.gamma(3.0, size=300))
     frame = pd.DataFrame({"rain": rain, "flow": rain + 0.1 * rng.normal(size=300)})
@@ -129,8 +129,15 @@ def test_columns_with_point_masses_have_no_line_but_may_be_part_of_one() -> None
     assert network.shapes["rain"].points
     assert network.shapes["depth"].points
     averaged = average_families(network, frame)
-    assert set(averaged.lines) == {"flow"}
-    assert set(averaged.scales) | set(averaged.units) == {"rain", "flow"}
+    assert set(averaged.lines) == {"flow", "depth"}
+    assert not averaged.lines["depth"].in_units
+    density = averaged.conditional_density("depth", {"flow": 1.4})
+    assert set(density.points) == {0.0}
+    total = np.trapezoid(density.densities, density.values) + density.points[0.0]
+    assert total == pytest.approx(1, abs=0.02)
+    # a wet day is seldom far above, and a dry one is
+    low, high = (averaged.conditional_density("depth", {"flow": flow}).points[0.0] for flow in (0.5, 3.0))
+    assert high < 0.1 < 0.8 < low
     sampled = averaged.sample(500, random_state=0)
     assert 0.3 < (sampled["rain"] == 0).mean() < 0.5
     assert np.isfinite(averaged.log_density(sampled)).all()

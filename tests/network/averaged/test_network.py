@@ -451,10 +451,6 @@ OTHER = DiscretizedBayesNet(
         ({"units": {"c": 5}}, r"units\['c'\] must be a centre and a spread above 0"),
         ({"lines": {"c": surface_of_c(in_units=False), "b": 5}}, r"lines\['b'\] must be a FamilyLine"),
         ({"scales": {"a": 5}}, r"scales\['a'\] must be a Shape, got int"),
-        (
-            {"scales": {**SHAPES, "b": Shape([5.0, 7.0], [0.9], [0.9], {6.0: 0.1})}},
-            "'b' has point masses, so it cannot have a line",
-        ),
         ({"cut_probabilities": {"a": [0.5]}}, "cut_probabilities must have an entry for 'p', got none"),
         ({"cut_probabilities": {"g": [0.5]}}, "cut_probabilities must not have an entry for 'g'"),
     ],
