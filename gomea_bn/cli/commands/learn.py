@@ -86,7 +86,7 @@ _DISCRETIZER_HELP = (
 )
 
 
-@reads_table
+@reads_table()
 def learn(
     data: Data,
     out: Annotated[

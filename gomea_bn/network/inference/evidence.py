@@ -313,10 +313,10 @@ class Reader:
         inside, of_bins, outside = [], [], []
         for (low, high, closed), weight in parts:
             # the first bin contains the minimum, although its label in an IntervalIndex is open there
-            start, share = bins.interval(-np.inf if low <= minimum else low, high, closed)
-            if share.any():
+            part = bins.interval(-np.inf if low <= minimum else low, high, closed)
+            if part[1].any():
                 inside.append(((low, high, closed), weight))
-                of_bins.append((start, share))
+                of_bins.append(part)
                 continue
             if weight and (high <= minimum or low >= maximum):
                 outside.append((low, high, closed))
