@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.running import printed_warnings
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import FORMATS, format_of, network_from_file
 from gomea_bn.runtime.files.folder_exchange import finish_exchange
@@ -32,6 +35,8 @@ __all__ = [
     "named_network",
     "network_text",
     "of_run_folder",
+    "reading_of",
+    "recorded_reading",
     "run_record_of",
 ]
 
@@ -186,6 +191,49 @@ def run_record_of(folder: Path) -> dict[str, Any]:
         path, "the record of a run", RECORD_FORMAT, RECORD_FORMAT_VERSION, advice="Learn again with --out."
     )
     return record
+
+
+def recorded_reading(text: str, data: Path) -> dict[str, Any]:
+    """Return the options by which the table of a network's run was read, as far as they apply to another table.
+
+    The options that choose columns stay out: the network has its own columns.
+
+    Parameters
+    ----------
+    text : str
+        What the user wrote for the network. Only folders of runs and networks of fronts have a record.
+    data : Path
+        The other table, to whose kind of file the options must apply.
+
+    Raises
+    ------
+    GomeaBnError
+        If the record cannot be read, or holds options that cannot be used.
+    """
+    from gomea_bn.data.files.table_files import applicable_options
+    from gomea_bn.front.folder import is_front_folder, read_front_record
+
+    name, mark, _ = text.rpartition("#")
+    folder = Path(name if mark and not os.path.lexists(text) else text)
+    if not os.path.isdir(folder):
+        return {}
+    finish_folder(folder)
+    record = read_front_record(folder) if is_front_folder(str(folder)) else run_record_of(folder)
+    options = reading_of(record)
+    applicable = ("na_values", *(applicable_options(data, options.get("sep")) or ()))
+    try:
+        return ReadingOptions.of(**{key: options[key] for key in applicable if key in options}).given
+    except GomeaBnError as error:
+        raise GomeaBnError(
+            f"The record in '{folder}' has reading options that cannot be used: {error}"
+        ) from error
+
+
+def reading_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options for reading tables that the record of a run or of a front names."""
+    reading = record.get("reading")
+    known = {field.name for field in fields(ReadingOptions)}
+    return {key: value for key, value in reading.items() if key in known} if isinstance(reading, dict) else {}
 
 
 def candidate(front: Front, which: str) -> Candidate:

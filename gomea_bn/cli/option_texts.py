@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,16 +66,24 @@ def renamed(current: str, value: T, former: str, former_value: T | None, default
     return former_value
 
 
-def read_reading(given: dict[str, Any]) -> ReadingOptions:
-    """Return the options for reading tables that the options of these names state."""
-    options = dict(given)
-    if options["na_values"] is not None:
+def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = None) -> ReadingOptions:
+    """Return the options for reading tables.
+
+    Parameters
+    ----------
+    given : mapping
+        What the user wrote, by option; None for an option that was not given.
+    recorded : mapping, optional
+        Values of options that were not given, as of `ReadingOptions.given`.
+    """
+    options = {name: value for name, value in given.items() if value is not None}
+    if "na_values" in options:
         fields = [field for text in options["na_values"] for field in fields_of("--na-values", text)]
         options["na_values"] = [field for field in fields if field]
     for name in ("columns", "drop"):
-        if options[name] is not None:
+        if name in options:
             options[name] = [field for text in options[name] for field in _names(f"--{name}", text)]
-    return ReadingOptions.of(**options)
+    return ReadingOptions.of(**{**(recorded or {}), **options})
 
 
 def read_missing(text: str, choices: Sequence[str] = ("error", "drop")) -> str:

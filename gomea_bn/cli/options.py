@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gomea_bn.cli.option_texts import read_reading
-from gomea_bn.cli.output import WRONG_USE, fail
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say, spelling
+from gomea_bn.errors import GomeaBnError, Option
 
 __all__ = [
     "KIND_OVERRIDE",
@@ -219,15 +219,21 @@ _READING: dict[str, tuple[Any, Any]] = {
     ),
     "header": (
         Annotated[
-            str, typer.Option(help="first-line: it holds the column names; none: columns are x0, x1, ...")
+            str | None,
+            typer.Option(
+                help="first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line."
+            ),
         ],
-        "first-line",
+        None,
     ),
     "dates": (
         Annotated[
-            str, typer.Option(help="numbers: dates become days since 1970-01-01; drop: they are left out.")
+            str | None,
+            typer.Option(
+                help="numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers."
+            ),
         ],
-        "numbers",
+        None,
     ),
 }
 
@@ -235,20 +241,29 @@ KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
 """How a user of a command replaces the kind of a column that the rule decides."""
 
 
-def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options for reading tables; the command gets them as one argument, `reading`.
+def reads_table(network: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command the options for reading tables, as one argument, `reading`.
+
+    The command has a keyword-only parameter `reading`, a `ReadingOptions`.
 
     Parameters
     ----------
-    command : callable
-        Function of a command with a keyword-only parameter `reading`, a `ReadingOptions`.
+    network : str, optional
+        Parameter of the command that names a network. The table in `data` is read as that of the network's run, but
+        for the options that the user gives.
     """
+    return functools.partial(_reading_command, network=network)
 
+
+def _reading_command(command: Callable[..., None], network: str | None) -> Callable[..., None]:
     @functools.wraps(command)
     def with_options(*arguments: Any, **options: Any) -> None:
         given = {name: options.pop(name) for name in _READING}
+        recorded = {}
+        if network is not None and options[network] is not None and options["data"] is not None:
+            recorded = _recorded(options[network], options["data"], given)
         try:
-            reading = read_reading(given)
+            reading = read_reading(given, recorded)
         except GomeaBnError as error:
             fail(error, WRONG_USE)
         command(*arguments, reading=reading, **options)
@@ -263,3 +278,24 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return with_options
+
+
+def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options for reading of a network's run that were not given, and print them."""
+    from gomea_bn.cli.named_networks import recorded_reading
+
+    try:
+        recorded = recorded_reading(network, data)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    recorded = {name: value for name, value in recorded.items() if given[name] is None}
+    if recorded:
+        values = {
+            name: ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            for name, value in recorded.items()
+        }
+        spelled = " ".join(map(spelling(), (Option(name, value) for name, value in values.items())))
+        say(
+            f"'{data}' is read like the table of '{network}': {spelled}; options that you give replace these."
+        )
+    return recorded

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.data.columns import Level, same_as_text
-from gomea_bn.data.dates import as_numbers, source_name
+from gomea_bn.data.dates import number_of, value_in_words
 from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -69,13 +70,13 @@ def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, s
     """Return the variable, the operator "=" or "in", and the rest of a statement."""
     bare = text.strip()
     # a column of dates may be named as in its file, without the unit
-    spellings = {source_name(name): name for name in network.names} | {name: name for name in network.names}
+    variables = spellings(network.names)
     # the longest name first, since names may hold operators
-    for written in sorted(spellings, key=len, reverse=True):
+    for written in sorted(variables, key=len, reverse=True):
         rest = bare.removeprefix(written.strip())
         if rest == bare:
             continue
-        name = spellings[written]
+        name = variables[written]
         value = rest.lstrip()
         if value.startswith("=") and value[1:].strip():
             return name, "=", value[1:].strip()
@@ -87,11 +88,11 @@ def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, s
         ):
             return name, "in", value[2:].strip()
     candidate = bare.partition("=")[0].partition(" in ")[0].strip()
-    if candidate in network.names:
+    if candidate in variables:
         raise GomeaBnError(f"{option} must be {_FORMS}, got {text!r:.120}.")
     raise GomeaBnError(
         f"{option} must be {_FORMS}, got {text!r:.120}: unknown variable {candidate!r:.80}."
-        f"{nearest(candidate, spellings)}"
+        f"{nearest(candidate, variables)}"
     )
 
 
@@ -116,25 +117,14 @@ def _number(option: str, name: str, text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        number = _date_number(name, text)
+        of_time = number_of(text, name)
+        number = nan if of_time is None else of_time
     if isfinite(number):
         return number
-    has_dates = source_name(name) != name
-    wanted = "a number, or a date such as 2024-12-31" if has_dates else "a number"
     advice = " Write decimals with a point." if "," in text else ""
-    raise GomeaBnError(f"{option}: '{name}' is continuous and needs {wanted}, got {text!r:.80}.{advice}")
-
-
-def _date_number(name: str, text: str) -> float:
-    """Return a date or a time of day in the unit in which a column counts, NaN for any other text or column."""
-    if source_name(name) == name:
-        return nan
-    import pandas as pd
-
-    numbers = as_numbers(pd.Series([text], dtype="string"), name)
-    if numbers is None or not name.endswith(f" [{numbers[1]}]"):
-        return nan
-    return float(numbers[0].iloc[0])
+    raise GomeaBnError(
+        f"{option}: '{name}' is continuous and needs {value_in_words(name)}, got {text!r:.80}.{advice}"
+    )
 
 
 def _interval(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.dates import as_numbers, source_name
+from gomea_bn.data.dates import as_numbers, source_name, unit_of
 from gomea_bn.data.plain import plain, plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, nearest, row_list
 from gomea_bn.texts import counted, listed
@@ -328,8 +328,13 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
     import pandas as pd
 
     series = plain(series)
-    if source_name(name) != name:
-        series, _ = as_numbers(series, name) or (series, None)
+    if unit_of(name) is not None and (converted := as_numbers(series, name)) is not None:
+        if converted[1] != unit_of(name):
+            raise GomeaBnError(
+                f"Column '{name}' must hold values in {unit_of(name)}, got values in {converted[1]}.",
+                ["repair the column"],
+            )
+        series = converted[0]
     stored = storage(series, name)
     if stored == "bool":
         raise GomeaBnError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,27 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DAYS", "UNITS", "as_numbers", "from_numbers", "source_name", "with_dates"]
+__all__ = [
+    "DAYS",
+    "UNITS",
+    "as_numbers",
+    "from_numbers",
+    "number_of",
+    "source_name",
+    "unit_of",
+    "value_in_words",
+    "with_dates",
+]
 
 DAYS, SECONDS, HOURS = "days since 1970-01-01", "seconds", "hours"
 UNITS = (DAYS, SECONDS, HOURS)
 """Units of dates, durations and times of day; the name of a column ends in one of them in brackets."""
 
+_IN_WORDS = {
+    DAYS: "a date such as 2024-12-31",
+    SECONDS: "a duration such as datetime.timedelta(seconds=90)",
+    HOURS: "a time of day such as 13:30",
+}
 _TIME = r"([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}" + _TIME)
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
@@ -34,10 +50,19 @@ _OTHERS = (
 
 def source_name(name: str) -> str:
     """Return the name of the column of dates that a name with a unit comes from, or the name itself."""
-    for unit in UNITS:
-        if name.endswith(f" [{unit}]"):
-            return name.removesuffix(f" [{unit}]")
-    return name
+    unit = unit_of(name)
+    return name if unit is None else name.removesuffix(f" [{unit}]")
+
+
+def unit_of(name: str) -> str | None:
+    """Return which of `UNITS` the name of a column ends in, or None."""
+    return next((unit for unit in UNITS if name.endswith(f" [{unit}]")), None)
+
+
+def value_in_words(name: str) -> str:
+    """Return in words what a value of a variable may be: a number, or also a date, a duration or a time of day."""
+    unit = unit_of(name)
+    return "a number" if unit is None else f"a number, or {_IN_WORDS[unit]}"
 
 
 def with_dates(
@@ -137,6 +162,41 @@ def as_numbers(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] 
     if types.is_object_dtype(dtype):
         return _from_objects(series, name)
     return None
+
+
+def number_of(value: object, name: str) -> float | None:
+    """Return a date, duration or time of day in the unit that a name ends in.
+
+    Parameters
+    ----------
+    value : object
+        Value of Python, NumPy or pandas, or text as of `as_numbers`.
+    name : str
+        Name of a variable.
+
+    Returns
+    -------
+    float or None
+        None for any other value, and for a name without a unit.
+
+    Raises
+    ------
+    GomeaBnError
+        For text dates whose day and month cannot be distinguished.
+    """
+    import pandas as pd
+
+    times = (str, date, time, timedelta, np.datetime64, np.timedelta64)
+    unit = unit_of(name)
+    if unit is None or not isinstance(value, times):
+        return None
+    try:
+        converted = as_numbers(pd.Series([value], dtype=object), source_name(name))
+    except pd.errors.OutOfBoundsDatetime:
+        return None
+    if converted is None or converted[1] != unit:
+        return None
+    return float(converted[0].iloc[0])
 
 
 def from_numbers(numbers: NDArray[np.float64], name: str) -> Any:

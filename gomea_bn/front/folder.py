@@ -36,6 +36,7 @@ __all__ = [
     "is_front_folder",
     "network_file",
     "read_front",
+    "read_front_record",
     "stored_table",
     "write_front",
 ]
@@ -175,6 +176,14 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
             "the front again."
         )
     return front
+
+
+def read_front_record(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the record in a folder that `write_front` wrote; its networks are not read."""
+    path = Path(folder)
+    finish_exchange(path, FRONT_ENTRIES)
+    record: dict[str, Any] = field_of(_read_main(path), "record", dict, named_source(path / MAIN))
+    return record
 
 
 def front_table(front: Front) -> pd.DataFrame:

@@ -26,10 +26,22 @@ __all__ = ["Questions"]
 class Questions:
     """Methods of `DiscretizedBayesNet` whose modules are imported when they are called.
 
-    All of them read evidence alike. A missing cell (NaN, None, NA) is summed out. A number outside the support counts
-    as in the nearest bin, with a warning. With `method="exact"` answers are exact; a network whose tables would become
-    too large is refused, with their size. With `method="sampling"` they are estimates from `n_draws` weighted draws per
-    row.
+    All of them read evidence alike. A missing cell (NaN, None, NA) is summed out. A variable of dates, durations or
+    times of day takes these, also as text, and may be named as its column, without the unit. With `method="exact"`
+    answers are exact; a network whose tables would become too large is refused, with their size. With
+    `method="sampling"` they are estimates from `n_draws` weighted draws per row.
+
+    Values outside the support, the range of the training rows, belong to the end bins:
+
+    * A number outside the support is its nearest end bin: in evidence, in an intervention and in a cell of a frame.
+    * An interval outside the support is the whole of its nearest end bin, whether it stands alone, in a set, or with a
+      weight.
+    * An interval that reaches into the support counts with its part inside.
+    * A value that several intervals of a set or of weights hold thereby has the largest of their weights. Their order
+      has no effect.
+
+    A warning names the variables and a value or an interval of each that is outside. Densities of such values need no
+    warning; values that densities are conditioned on do.
     """
 
     __slots__ = ()
@@ -53,13 +65,14 @@ class Questions:
             What is known, by variable. A DataFrame asks one question per row; its columns may be any of the other
             variables. A value is one of:
 
-            * a number in original units, or a level;
+            * a number in original units, or a level; for a variable of dates, durations or times of day also a date,
+              datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30";
             * None, NaN or NA for an unknown value;
             * for a continuous variable an interval, as a pandas Interval or as a pair (low, high), in which None is
               infinite, or a set of intervals;
             * for a discrete variable a set of levels;
             * a mapping of levels or intervals to weights: the likelihood of what was observed given each of them, up to
-              a factor. Levels that are not named have weight 0. The answer of a query is such a mapping.
+              a factor. Levels and values that are not named have weight 0. The answer of a query is such a mapping.
         method : {"exact", "sampling"}
             Way to compute the answer.
         n_draws : int
@@ -242,10 +255,18 @@ class Questions:
             for term in self.log_density_terms(frame).values():
                 total += term
             return total - log_widths_of_points(self, frame, resolution)
-        from gomea_bn.network.inference.answers import chosen_columns, log_density
+        from gomea_bn.network.inference.answers import log_density
 
-        total = log_density(self, frame, of, given, method=method, n_draws=n_draws, random_state=random_state)
-        return total - log_widths_of_points(self, frame, resolution, chosen_columns(self.names, of, given))
+        return log_density(
+            self,
+            frame,
+            of,
+            given,
+            method=method,
+            n_draws=n_draws,
+            random_state=random_state,
+            resolution=resolution,
+        )
 
     def impute(
         self: NetworkLike,
@@ -298,7 +319,8 @@ class Questions:
         Parameters
         ----------
         values : mapping of str to value
-            Number in original units, or level, by variable. A number sets the variable to the bin that contains it.
+            Number in original units, date, or level, by variable. A number sets the variable to the bin that contains
+            it.
 
         Returns
         -------

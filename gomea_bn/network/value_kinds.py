@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "column_values",
     "level_column",
     "measuring_step",
+    "spellings",
     "value_kinds_of",
 ]
 
@@ -132,6 +133,18 @@ def column_name(network: NetworkLike, name: str, values: str = "own") -> str:
     """Return the name of the column that a variable comes from: the unit of dates is left out of it."""
     source = source_name(name)
     return name if values == "numbers" or source in network.names else source
+
+
+def spellings(names: Sequence[str]) -> dict[str, str]:
+    """Return the variable by every name that stands for it: its own name, and the name of its column of dates.
+
+    A name of a column that two variables come from stands for none of them.
+    """
+    sources = [source_name(name) for name in names]
+    of_columns = {
+        source: name for source, name in zip(sources, names, strict=True) if sources.count(source) == 1
+    }
+    return of_columns | {name: name for name in names}
 
 
 def column_values(

@@ -29,8 +29,7 @@ from gomea_bn.plots.axes import (
     plain_text,
 )
 from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
-from gomea_bn.problems.cuts.shape import POINTS_SHARE
-from gomea_bn.problems.cuts.shape_fit import MOST_POINTS
+from gomea_bn.problems.cuts.shape import MOST_POINTS, POINTS_SHARE
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:

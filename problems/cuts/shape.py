@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 
-__all__ = ["MOST_PIECES", "POINTS_SHARE", "ColumnShape", "Shape"]
+__all__ = ["MOST_PIECES", "MOST_POINTS", "POINTS_SHARE", "ColumnShape", "Shape"]
 
 MOST_PIECES = 64
 """Largest number of pieces of a shape."""
+MOST_POINTS = 4
+"""Largest number of point masses of a column whose other values have a density."""
 POINTS_SHARE = 0.95
 """Smallest share of the rows that the point masses of a column of few values have."""
 

@@ -21,7 +21,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
-from gomea_bn.problems.cuts.shape import MOST_PIECES, POINTS_SHARE, ColumnShape, Shape
+from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_mixture import LEAST_UNIFORM, PARAMETER_PRICE, mixture
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
@@ -35,8 +35,6 @@ POINT_SHARE = 0.1
 """Smallest share of the rows of a point mass."""
 POINT_RATIO = 5.0
 """Smallest ratio of the rows of a point mass to those of any value that is not one."""
-MOST_POINTS = 4
-"""Largest number of point masses of a column whose other values have a density."""
 MOST_VALUES = 64
 """Largest number of point masses of a column of few values."""
 FEW_VALUES = 10

@@ -57,7 +57,7 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Seed of draws. Default: r
 _N_DRAWS = 10_000
 
 
-@reads_table
+@reads_table("network")
 def predict(
     network: Network,
     data: Data,
@@ -88,8 +88,9 @@ def predict(
 ) -> None:
     """Predict one variable of NETWORK for every row of DATA from its other cells.
 
-    Missing cells are summed out. The column of the target need not be in DATA, and its cells are not used. Exit codes:
-    0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
+    Missing cells are summed out, and so are the columns of NETWORK that DATA lacks. The column of the target need not
+    be in DATA, and its cells are not used. DATA is read like the table that NETWORK was learned from, but for the
+    options that you give. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
     """
     if sum((proba, interval is not None, how is not None)) > 1:
         fail("Give only one of --how, --proba and --interval.", WRONG_USE)
@@ -97,10 +98,15 @@ def predict(
         fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
     saved, frame, as_parquet = _inputs(network, data, out, reading)
     kept = _kept(keep, frame)
-    if target not in saved.names:
-        from gomea_bn.errors import nearest
+    from gomea_bn.errors import nearest
+    from gomea_bn.network.value_kinds import spellings
 
-        fail(f"--target: unknown variable {target!r}.{nearest(target, saved.names)}", WRONG_USE)
+    variables = spellings(saved.names)
+    if target not in variables:
+        fail(f"--target: unknown variable {target!r}.{nearest(target, variables)}", WRONG_USE)
+    target = variables[target]
+    others = [name for name in saved.names if name != target]
+    frame = _with_absent(saved, frame, others)
     options: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": seed}
     if target in saved.levels and (interval is not None or how not in (None, "mode")):
         fail(
@@ -117,7 +123,7 @@ def predict(
             answer.columns = [f"{target} {column}" for column in ("mean", "median", *percents)]
         else:
             answer = saved.predict(frame, target, how, **options).to_frame(f"{target} predicted")
-    _say_missing(frame, [name for name in saved.names if name != target], "they are summed out")
+    _say_missing(frame, others, "they are summed out")
     for name in answer.columns:
         if name in kept.columns:
             fail(f"--keep: '{name}' is also the name of a column of predictions.", WRONG_USE)
@@ -126,7 +132,7 @@ def predict(
     deliver_frame(pd.concat([kept, answer], axis=1), out, as_parquet=as_parquet)
 
 
-@reads_table
+@reads_table("network")
 def impute(
     network: Network,
     data: Data,
@@ -146,12 +152,14 @@ def impute(
 ) -> None:
     """Fill the missing cells of DATA, given the observed cells of their rows.
 
-    Observed cells and columns that NETWORK lacks stay as they are. Exit codes: 0 done, 1 not written, 2 wrong use, 3
-    network or data unusable, 130 interrupted.
+    Observed cells and columns that NETWORK lacks stay as they are; columns of NETWORK that DATA lacks are filled, too,
+    and follow the others. DATA is read like the table that NETWORK was learned from, but for the options that you give.
+    Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
     """
     if how not in ("draw", "mode", "mean"):
         fail(f"--how must be draw, mode or mean, got {how!r}.", WRONG_USE)
     saved, frame, as_parquet = _inputs(network, data, out, reading)
+    frame = _with_absent(saved, frame, saved.names)
     if how == "draw" and seed is None:
         from gomea_bn.learning.options import seed_of
 
@@ -206,11 +214,14 @@ def query(
     use, 3 network unusable, 130 interrupted.
     """
     from gomea_bn.cli.statements import read_statements, read_values
+    from gomea_bn.network.value_kinds import spellings
 
     try:
         saved = named_network(network)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
+    variables = spellings(saved.names)
+    target = [variables.get(name, name) for name in target]
     try:
         stated = read_statements("--given", given or (), saved)
         changes = read_values("--do", do or (), saved)
@@ -290,6 +301,38 @@ def _kept(keep: Sequence[str] | None, frame: pd.DataFrame) -> pd.DataFrame:
         return frame.iloc[:, [positions[name] for name in dict.fromkeys(names)]]
     except GomeaBnError as error:
         fail(f"--keep: {error}", WRONG_USE)
+
+
+def _with_absent(network: DiscretizedBayesNet, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return the rows with columns of missing cells for the variables that they lack, and print these.
+
+    Exits if the rows have no column of the network.
+    """
+    import pandas as pd
+
+    from gomea_bn.errors import nearest
+    from gomea_bn.network.value_kinds import column_name, spellings
+
+    labels = list(map(str, frame.columns))
+    variables = spellings(network.names)
+    present = {variables[label] for label in labels if label in variables}
+    absent = [column_name(network, name) for name in names if name not in present]
+    if not absent:
+        return frame
+    others = [label for label in labels if label not in variables]
+    hints = "".join(f" For '{name}':{hint}" for name in absent if (hint := nearest(name, others)))
+    if len(absent) == len(names):
+        fail(
+            f"The table has none of the columns of the network: {listed(map(repr, absent), 10)}. It has "
+            f"{listed(map(repr, labels), 10)}.{hints}",
+            UNUSABLE_DATA,
+        )
+    say(
+        f"The table lacks {counted(len(absent), 'column')} of the network, whose cells count as missing: "
+        f"{listed(map(repr, absent))}.{hints}"
+    )
+    empty = pd.DataFrame(None, index=frame.index, columns=absent, dtype=object)
+    return pd.concat([frame, empty], axis=1)
 
 
 def _say_missing(frame: pd.DataFrame, names: Sequence[str], what: str) -> None:

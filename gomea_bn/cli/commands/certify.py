@@ -17,7 +17,7 @@ from gomea_bn.texts import shown_name
 __all__ = ["certify"]
 
 
-@reads_table
+@reads_table("network")
 def certify(
     network: Annotated[
         str,

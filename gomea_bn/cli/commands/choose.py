@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +23,7 @@ from gomea_bn.cli.named_networks import (
     named_network,
     network_text,
     of_run_folder,
+    reading_of,
     run_record_of,
 )
 from gomea_bn.cli.options import reads_table
@@ -51,7 +52,7 @@ __all__ = ["accept", "compare", "export", "review"]
 _TABLE_FORMATS = ("csv", "parquet")
 
 
-@reads_table
+@reads_table()
 def review(
     source: Annotated[
         str,
@@ -161,7 +162,7 @@ def _review_of_network(
     return lambda: network_report(network, table, target)
 
 
-@reads_table
+@reads_table()
 def export(
     source: Annotated[
         str,
@@ -262,7 +263,7 @@ def accept(
     say(chosen.summary(), to_error=False)
 
 
-@reads_table
+@reads_table()
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help=NETWORK_HELP)],
     b: Annotated[
@@ -296,7 +297,7 @@ def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None, ta
     path = _table_path(source, data)
     if path is not None:
         check_targets({"--out": [target]}, {"--data" if data is not None else "the table": [path]})
-    return _rows(path, record.get("parameters"), record.get("reading"))
+    return _rows(path, record)
 
 
 def _table_path(source: Any, data: Path | None) -> Path | None:
@@ -322,22 +323,20 @@ def _table_path(source: Any, data: Path | None) -> Path | None:
     return None
 
 
-def _rows(path: Path | None, parameters: Any, reading: Any) -> Table | None:
+def _rows(path: Path | None, record: Mapping[str, Any]) -> Table | None:
     """Return the table of a file, read with the parameters and the options for reading of a record."""
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import read_table
 
     if path is None:
         return None
-    parameters = parameters if isinstance(parameters, dict) else {}
+    recorded = record.get("parameters")
+    parameters = recorded if isinstance(recorded, dict) else {}
     options = {name: parameters[name] for name in ("kinds", "missing", "max_levels") if name in parameters}
     if "missing" in options:
         options["missing"] = treatment_in_reading(options["missing"])
-    reading = reading if isinstance(reading, dict) else {}
-    known = {field.name for field in fields(ReadingOptions)}
-    options |= {name: value for name, value in reading.items() if name in known}
     with printed_warnings():
-        return read_table(path, **options)
+        return read_table(path, **options, **reading_of(record))
 
 
 def _with_table(front: Front, table: Table | None) -> Front:

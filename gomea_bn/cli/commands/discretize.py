@@ -50,7 +50,7 @@ __all__ = ["discretize"]
 _WITH_OPTION = ("kinds", "missing", "max_levels", "max_seconds")
 
 
-@reads_table
+@reads_table("network")
 def discretize(
     data: Data,
     method: Annotated[

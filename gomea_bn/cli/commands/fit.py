@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 
-@reads_table
+@reads_table("graph")
 def fit(
     graph: Annotated[
         str,

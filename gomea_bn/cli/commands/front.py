@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 __all__ = ["front"]
 
 
-@reads_table
+@reads_table()
 def front(
     data: Data,
     out: Annotated[Path | None, typer.Option(help="Folder for the front; made if absent.")] = None,

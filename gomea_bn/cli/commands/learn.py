@@ -95,7 +95,7 @@ _DISCRETIZER_HELP = (
 )
 
 
-@reads_table
+@reads_table()
 def learn(
     data: Data,
     out: Annotated[

@@ -39,7 +39,7 @@ _METHOD_HELP = (
 _MIN_WIDTH = 1e-3
 
 
-@reads_table
+@reads_table("network")
 def refine(
     network: Annotated[
         str,

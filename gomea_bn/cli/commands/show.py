@@ -26,7 +26,7 @@ __all__ = ["show"]
 _Pair = tuple[str, str]
 
 
-@reads_table
+@reads_table("network")
 def show(
     network: Annotated[
         str,

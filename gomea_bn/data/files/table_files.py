@@ -21,7 +21,7 @@ from gomea_bn.runtime.files.text_files import check_is_file, check_unpacked, mos
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FILE_OPTIONS", "read_file", "read_frame"]
+__all__ = ["FILE_OPTIONS", "applicable_options", "read_file", "read_frame"]
 
 # the separator that an ending stands for
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
@@ -103,17 +103,15 @@ def read_file(
     if os.path.isdir(text):
         raise GomeaBnError(f"'{text}' is a folder; give a file that ends in {_ENDINGS}.")
     check_is_file(text)
-    endings = [ending.lower() for ending in Path(text).suffixes]
-    ending = next((e for e in reversed(endings) if e not in _COMPRESSED), "")
-    is_text = ending in _SEPARATORS or (
-        options.sep is not None and ending not in (*_PARQUET, *_ARROW, *SPREADSHEETS)
-    )
-    if not is_text and ending not in (*_PARQUET, *_ARROW, *SPREADSHEETS):
+    endings, ending = _endings(text)
+    applicable = applicable_options(text, options.sep)
+    if applicable is None:
         raise GomeaBnError(
             f"File '{text}' must end in {_ENDINGS}, got '{ending or 'no ending'}'.",
             ["rename it", Setting("sep", ",")],
         )
-    _check_applicable(text, options, _OF_TEXT if is_text else _OF_SHEETS if ending in SPREADSHEETS else ())
+    is_text = applicable == _OF_TEXT
+    _check_applicable(text, options, applicable)
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
     decimal = "."
@@ -132,6 +130,25 @@ def read_file(
     chosen = chosen_columns(frame, options.columns, options.drop)
     frame, found, uncertain = without_symbols(chosen, options.na_values, decimal)
     return frame, notes + found, doubts + uncertain
+
+
+def applicable_options(path: str | os.PathLike[str], sep: str | None = None) -> tuple[str, ...] | None:
+    """Return which of `FILE_OPTIONS` apply to a file, by the ending of its name, or None for an unknown ending.
+
+    With a separator every ending that is unknown otherwise is that of a text file.
+    """
+    _, ending = _endings(path)
+    if ending in SPREADSHEETS:
+        return _OF_SHEETS
+    if ending in (*_PARQUET, *_ARROW):
+        return ()
+    return _OF_TEXT if ending in _SEPARATORS or sep is not None else None
+
+
+def _endings(path: str | os.PathLike[str]) -> tuple[list[str], str]:
+    """Return the endings of a file name, and the one that decides the format, or an empty text."""
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    return endings, next((e for e in reversed(endings) if e not in _COMPRESSED), "")
 
 
 def _check_applicable(path: str, options: ReadingOptions, applicable: tuple[str, ...]) -> None:

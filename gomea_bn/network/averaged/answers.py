@@ -13,8 +13,8 @@ from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
-from gomea_bn.network.inference.engine import METHODS, Evidence
-from gomea_bn.network.inference.evidence import Reader, is_unknown, refuse_stated, weights_of_intervals
+from gomea_bn.network.inference.engine import METHODS
+from gomea_bn.network.inference.evidence import Reader, Statement, refuse_stated
 from gomea_bn.network.value_kinds import level_column
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.log_sums import log_sum_exp
@@ -57,22 +57,29 @@ def estimated_query(
     chosen = target_names(reader, targets)
     states = states_of(averaged.network, chosen)
     if isinstance(evidence, pd.DataFrame):
-        refuse_both(chosen, map(str, evidence.columns))
-        names = list(map(str, evidence.columns))
         stored = plain_frame(evidence)
-        cells = [stored.iloc[:, position].tolist() for position in range(len(names))]
-        answers = [
-            _estimate(averaged, reader, chosen, dict(zip(names, row, strict=True)), n_draws, generator)
-            for row in zip(*cells, strict=True)
-        ]
-        shape = (len(evidence), len(states))
-        tables = np.array([table for table, _ in answers]).reshape(shape)
+        columns = {
+            name: stored.iloc[:, position].tolist() for name, position in column_positions(stored).items()
+        }
+    else:
+        columns = {name: [value] for name, value in (evidence or {}).items()}
+    n_rows = len(evidence) if isinstance(evidence, pd.DataFrame) else 1
+    stated = reader.stated_rows(columns, n_rows)
+    refuse_both(chosen, stated.statements)
+    reader.warn_of_outside(stated.outside)
+    answers = []
+    for row in range(n_rows):
+        statements = {name: rows[row] for name, rows in stated.statements.items()}
+        estimate = _estimate(averaged, reader, chosen, statements, n_draws, generator)
+        if estimate is None:
+            refuse_stated({name: cells[row] for name, cells in columns.items()}, n_draws)
+        answers.append(estimate)
+    if isinstance(evidence, pd.DataFrame):
+        tables = np.array([table for table, _ in answers]).reshape(n_rows, len(states))
         result = pd.DataFrame(tables, index=evidence.index, columns=states)
         result.attrs["standard_error"] = [float(errors.max()) for _, errors in answers]
         return result
-    observed = dict(evidence or {})
-    refuse_both(chosen, observed)
-    table, errors = _estimate(averaged, reader, chosen, observed, n_draws, generator)
+    table, errors = answers[0]
     answer = pd.Series(table, index=states, name=f"P({', '.join(chosen)})")
     answer.attrs["standard_error"] = float(errors.max())
     return answer
@@ -82,55 +89,47 @@ def _estimate(
     averaged: AveragedBayesNet,
     reader: Reader,
     targets: Sequence[str],
-    observed: Mapping[str, object],
+    statements: Mapping[str, Statement],
     n_draws: int,
     generator: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the probabilities of the states of the targets, and their standard errors, each float64 (n_states,)."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the probabilities of the states of the targets, and their standard errors, each float64 (n_states,).
+
+    None if no draw agrees with the statements.
+    """
     network = averaged.network
-    stated = reader.stated(observed)
-    reader.warn_of_outside({name: np.array([value]) for name, value in stated.values.items()}, stacklevel=5)
-    given: dict[str, NDArray[Any]] = {name: np.full(n_draws, value) for name, value in stated.values.items()}
-    for name in observed:
-        code = int(stated.evidence.codes[0, network.names.index(name)])
-        if name in network.levels and code >= 0:
-            given[name] = np.full(n_draws, code, np.int32)
+    given: dict[str, NDArray[Any]] = {}
+    for name, statement in statements.items():
+        if statement.value is not None:
+            given[name] = np.full(n_draws, statement.value)
+        elif name in network.levels and statement.code >= 0:
+            given[name] = np.full(n_draws, statement.code, np.int32)
     drawn = averaged.drawn_values(n_draws, generator, given)
     logs = np.zeros(n_draws)
     for term in averaged.log_density_terms(_frame(network, drawn), given).values():
         logs += term
-    for name, value in observed.items():
-        if name not in given and not is_unknown(value):
-            with np.errstate(divide="ignore"):
-                logs += np.log(_weights(reader, name, value, stated.evidence, drawn[name]))
+    for name, statement in statements.items():
+        with np.errstate(divide="ignore"):
+            if statement.pieces is not None:
+                codes = reader.bins[name].codes(drawn[name])
+                logs += np.log(statement.pieces.of_numbers(drawn[name], codes))
+            elif statement.weights is not None:
+                logs += np.log(statement.weights[drawn[name]])
     if logs.max() == -np.inf:
-        refuse_stated(observed, n_draws)
+        return None
     weights = np.exp(logs - logs.max())
-    codes = [
+    states = [
         bin_codes(drawn[name], network.cut_points[name]) if name in network.cut_points else drawn[name]
         for name in targets
     ]
     cards = [network.cardinality(name) for name in targets]
-    cells = np.ravel_multi_index(codes, cards)
+    cells = np.ravel_multi_index(states, cards)
     n_cells, total = int(np.prod(cards)), float(weights.sum())
     table = np.bincount(cells, weights, n_cells) / total
     squares = np.bincount(cells, weights**2, n_cells)
     # the variance of a ratio of sums, to first order
     variances = (squares * (1 - 2 * table) + table**2 * squares.sum()) / total**2
     return table, np.sqrt(np.maximum(variances, 0.0))
-
-
-def _weights(
-    reader: Reader, name: str, value: object, evidence: Evidence, drawn: NDArray[Any]
-) -> NDArray[np.float64]:
-    """Return the weights of drawn values under an interval, a set or weights, float64 (n_draws,)."""
-    position = reader.names.index(name)
-    if name in reader.levels:
-        return np.asarray(evidence.weights[position][0][drawn])
-    if evidence.codes[0, position] >= 0:
-        # intervals outside the support count as the end bin
-        return np.asarray(reader.bins[name].codes(drawn) == evidence.codes[0, position], np.float64)
-    return weights_of_intervals(value, f"evidence['{name}']", drawn)
 
 
 def _frame(network: DiscretizedBayesNet, drawn: Mapping[str, NDArray[Any]]) -> pd.DataFrame:

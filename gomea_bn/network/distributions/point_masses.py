@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions, numeric_values
 from gomea_bn.errors import check_choice
 from gomea_bn.network.value_kinds import ValueKind
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.cuts.shape_fit import MOST_POINTS
+from gomea_bn.problems.cuts.shape import MOST_POINTS, Shape
 from gomea_bn.texts import listed, percent, shown_name
 
 if TYPE_CHECKING:

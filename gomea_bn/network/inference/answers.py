@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
+from gomea_bn.network.distributions.point_masses import log_widths_of_points
 from gomea_bn.network.inference.engine import (
     N_DRAWS,
     Engine,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
-    "chosen_columns",
     "log_density",
     "predict",
     "predict_interval",
@@ -65,8 +65,7 @@ def query(
     states = states_of(network, chosen)
     name = f"P({', '.join(chosen)})"
     if isinstance(evidence, pd.DataFrame):
-        refuse_both(chosen, map(str, evidence.columns))
-        rows = _rows_of_statements(reader, evidence)
+        rows = _rows_of_statements(reader, evidence, chosen)
         joint = engine.joint(rows, positions)
         refuse_impossible(joint.log_evidence == -np.inf)
         result = pd.DataFrame(joint.tables, index=evidence.index, columns=states)
@@ -74,9 +73,9 @@ def query(
             result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
         return result
     observed = dict(evidence or {})
-    refuse_both(chosen, observed)
     stated = reader.stated(observed)
-    reader.warn_of_outside({name: np.array([value]) for name, value in stated.values.items()})
+    refuse_both(chosen, stated.statements)
+    reader.warn_of_outside(stated.outside)
     joint = engine.joint(stated.evidence, positions)
     if joint.log_evidence[0] == -np.inf:
         refuse_stated(observed, None if method == "exact" else n_draws)
@@ -99,6 +98,7 @@ def predict_proba(
     import pandas as pd
 
     reader = Reader(network)
+    target = reader.variable(target, "target")
     joint = _of_target(reader, network, frame, target, engine_for(network, method, n_draws, random_state))
     result = pd.DataFrame(joint.tables, index=frame.index, columns=states_of(network, [target]))
     if joint.errors is not None:
@@ -121,7 +121,7 @@ def predict(
 
     check_choice("how", how, _POINTS, optional=True)
     reader = Reader(network)
-    reader.position(target, "target")
+    target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
         raise GomeaBnError(f"how must be 'mode' or None for '{target}', which is discrete, got {how!r}.")
     engine = engine_for(network, method, n_draws, random_state)
@@ -151,7 +151,7 @@ def predict_interval(
     for position, level in enumerate(levels):
         check_number(f"quantiles[{position}]", level, 0, 1)
     reader = Reader(network)
-    reader.position(target, "target")
+    target = reader.variable(target, "target")
     if target in reader.levels:
         raise GomeaBnError(
             f"'{target}' is discrete; intervals need a continuous target.", ["use predict_proba"]
@@ -173,18 +173,18 @@ def log_density(
     method: str = "exact",
     n_draws: int = N_DRAWS,
     random_state: Seed = None,
+    resolution: str = "points",
 ) -> NDArray[np.float64]:
     """Return ln p(observed cells of `of` | observed cells of `given`); see `DiscretizedBayesNet.log_density`."""
     reader = Reader(network)
-    conditions = [given] if isinstance(given, str) else list(given)
-    chosen = chosen_columns(network.names, of, conditions)
-    for option, names in (("of", chosen), ("given", conditions)):
-        for name in names:
-            reader.position(name, option)
+    conditions = reader.variables([given] if isinstance(given, str) else list(given), "given")
+    chosen = _chosen(reader, of, conditions)
     if both := [name for name in chosen if name in conditions]:
         raise GomeaBnError(f"'{both[0]}' is both in of and in given; remove it from one.")
     engine = engine_for(network, method, n_draws, random_state)
     read = reader.frame(frame, [*chosen, *conditions])
+    observed = {name: read.values[name] for name in conditions if name in read.values}
+    reader.warn_of_outside(reader.outside(observed))
     joint = engine.joint(read.evidence, ())
     total, variances = joint.log_evidence, _variances(joint)
     if conditions:
@@ -207,17 +207,14 @@ def log_density(
         for term in network.log_density_terms(plain_frame(frame).iloc[complete]).values():
             total[complete] += term
     _warn_of_errors(np.sqrt(variances))
-    return total
+    return total - log_widths_of_points(network, frame, resolution, chosen)
 
 
-def chosen_columns(
-    names: tuple[str, ...], of: str | Sequence[str] | None, given: str | Sequence[str]
-) -> list[str]:
-    """Return the columns whose density is wanted; without `of` all that are not given."""
+def _chosen(reader: Reader, of: str | Sequence[str] | None, conditions: Sequence[str]) -> list[str]:
+    """Return the columns whose density is wanted; without `of` all that are not conditions."""
     if of is None:
-        conditions = [given] if isinstance(given, str) else list(given)
-        return [name for name in names if name not in conditions]
-    return [of] if isinstance(of, str) else list(dict.fromkeys(of))
+        return [name for name in reader.names if name not in conditions]
+    return reader.variables([of] if isinstance(of, str) else dict.fromkeys(of), "of")
 
 
 def _variances(joint: Joint) -> NDArray[np.float64]:
@@ -229,9 +226,8 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
 
 def target_names(reader: Reader, targets: str | Sequence[str]) -> list[str]:
     """Return the names of the targets; raises for unknown and repeated ones, and for none."""
-    chosen = [targets] if isinstance(targets, str) else list(targets)
-    for name in chosen:
-        reader.position(name, "target")
+    names = [targets] if isinstance(targets, str) else targets
+    chosen = [reader.variable(name, "target") for name in names]
     if not chosen or len(set(chosen)) < len(chosen):
         raise GomeaBnError(f"targets must be one or more different variables, got {targets!r}.")
     return chosen
@@ -259,31 +255,29 @@ def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
             raise GomeaBnError(f"'{name}' is both target and evidence; remove it from one.")
 
 
-def _rows_of_statements(reader: Reader, frame: pd.DataFrame) -> Evidence:
+def _rows_of_statements(reader: Reader, frame: pd.DataFrame, targets: Sequence[str]) -> Evidence:
     """Return the evidence of a frame whose cells may be missing, values, intervals, sets or weights."""
     frame = plain_frame(frame)
-    names = list(column_positions(frame))
-    for name in names:
-        reader.position(name, "evidence")
-    stated = {
-        name: frame.iloc[:, position].tolist()
-        for position, name in enumerate(names)
-        if holds_statements(frame.iloc[:, position])
+    positions = column_positions(frame)
+    names = reader.variables(positions, "evidence")
+    refuse_both(targets, names)
+    columns = {
+        name: frame.iloc[:, position] for name, position in zip(names, positions.values(), strict=True)
     }
+    stated = {name: column.tolist() for name, column in columns.items() if holds_statements(column)}
     read = reader.frame(frame, [name for name in names if name not in stated])
-    reader.warn_of_outside(read.values)
     rich = reader.stated_rows(stated, len(frame))
-    return Evidence(np.maximum(read.evidence.codes, rich.codes), rich.weights)
+    reader.warn_of_outside({**reader.outside(read.values), **rich.outside}, stacklevel=5)
+    return Evidence(np.maximum(read.evidence.codes, rich.evidence.codes), rich.evidence.weights)
 
 
 def _of_target(
     reader: Reader, network: NetworkLike, frame: pd.DataFrame, target: str, engine: Engine
 ) -> Joint:
     """Return P(target | all other cells) for every row."""
-    position = reader.position(target, "target")
     read = reader.frame(frame, [name for name in network.names if name != target])
-    reader.warn_of_outside(read.values)
-    joint = engine.joint(read.evidence, [position])
+    reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
+    joint = engine.joint(read.evidence, [network.names.index(target)])
     refuse_impossible(joint.log_evidence == -np.inf)
     return joint
 

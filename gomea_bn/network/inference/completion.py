@@ -52,7 +52,7 @@ def impute(
     generator = random_generator(random_state)
     engine = engine_for(network, method, n_draws, generator)
     read = reader.frame(frame, network.names)
-    reader.warn_of_outside(read.values)
+    reader.warn_of_outside(reader.outside(read.values))
     is_missing = read.evidence.codes < 0
     incomplete = np.flatnonzero(is_missing.any(axis=1))
     codes, values = read.evidence.codes.copy(), {name: given.copy() for name, given in read.values.items()}
@@ -138,25 +138,26 @@ def sample_given(
     reader = Reader(network)
     generator = random_generator(random_state)
     stated = reader.stated(dict(evidence))
-    reader.warn_of_outside({name: np.array([value]) for name, value in stated.values.items()})
+    reader.warn_of_outside(stated.outside)
     engine = engine_for(network, method, n_draws, generator)
     codes = engine.draws(stated.evidence, n, generator)[0]
     if (codes < 0).any():
         refuse_stated(evidence, None if method == "exact" else n_draws)
+    stated_values, pieces = stated.values, stated.pieces
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
         label = column_name(network, name, values)
         if name in reader.levels:
             columns[label] = level_column(network, name, codes[:, v])
-        elif name in stated.values:
+        elif name in stated_values:
             # what a user states is not rounded
-            exact = np.full(n, stated.values[name])
-            is_whole = float(stated.values[name]).is_integer()
+            exact = np.full(n, stated_values[name])
+            is_whole = stated_values[name].is_integer()
             columns[label] = column_values(network, name, exact, values, is_mean=not is_whole)
         else:
             shares = generator.random(n)
-            if name in stated.pieces:
-                shares = _shares_in_pieces(stated.pieces[name], codes[:, v], shares, generator)
+            if name in pieces:
+                shares = _shares_in_pieces(pieces[name], codes[:, v], shares, generator)
             numbers = reader.bins[name].values(codes[:, v], shares)
             columns[label] = column_values(network, name, numbers, values)
     return pd.DataFrame(columns)
@@ -166,7 +167,7 @@ def _shares_in_pieces(
     pieces: Pieces, codes: NDArray[np.int32], shares: NDArray[np.float64], generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return shares of bins that lie in intervals, float64 (n,), from shares of these intervals."""
-    cumulated = np.cumsum((pieces.weights[:, None] * pieces.shares)[:, codes], axis=0)
+    cumulated = np.cumsum((pieces.weights * pieces.shares)[:, codes], axis=0)
     drawn = (generator.random(len(codes)) * cumulated[-1] >= cumulated).sum(axis=0)
     drawn = np.minimum(drawn, len(pieces.weights) - 1)
     return np.asarray(pieces.starts[drawn, codes] + shares * pieces.shares[drawn, codes], np.float64)

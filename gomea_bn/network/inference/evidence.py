@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import code_of_number, column_positions, encode_levels, numeric_values
+from gomea_bn.data.dates import number_of, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
 from gomea_bn.network.inference.bin_distributions import BinDistributions
 from gomea_bn.network.inference.engine import Evidence
+from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -28,35 +30,60 @@ __all__ = [
     "Pieces",
     "Reader",
     "StatedEvidence",
+    "Statement",
     "holds_statements",
     "is_unknown",
     "refuse_stated",
-    "weights_of_intervals",
 ]
+
+
+Interval: TypeAlias = tuple[float, float, str]
+"""Low end, high end, and which ends belong to an interval: "both", "left", "right" or "neither"."""
+
+Outside: TypeAlias = float | Interval
+"""A value or an interval outside the support of its variable."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """Intervals of a continuous variable as parts of its bins.
+    """Weighted intervals of a continuous variable as weighted parts of its bins.
+
+    An interval outside the support is the whole of the end bin on its side. A value that several intervals hold has the
+    largest of their weights.
 
     Attributes
     ----------
-    starts : ndarray of shape (n_intervals, n_bins), float64
-        Share of the probability of a bin that lies below the interval.
-    shares : ndarray of shape (n_intervals, n_bins), float64
-        P(interval | bin).
-    weights : ndarray of shape (n_intervals,), float64
-        Weight of every interval.
+    starts : ndarray of shape (n_pieces, n_bins), float64
+        Share of the probability of a bin that lies below the part.
+    shares : ndarray of shape (n_pieces, n_bins), float64
+        P(part | bin).
+    weights : ndarray of shape (n_pieces, n_bins), float64
+        Weight of the part; the weights of parts that overlap add up.
+    inside : list of (interval, weight)
+        Intervals that reach into the support.
+    of_whole_bins : ndarray of shape (n_bins,), float64
+        Weights of whole bins by intervals outside the support.
     """
 
     starts: NDArray[np.float64]
     shares: NDArray[np.float64]
     weights: NDArray[np.float64]
+    inside: list[tuple[Interval, float]]
+    of_whole_bins: NDArray[np.float64]
 
     @property
     def likelihood(self) -> NDArray[np.float64]:
         """Likelihood of the evidence by bin, float64 (n_bins,)."""
-        return self.weights @ self.shares
+        return np.asarray((self.weights * self.shares).sum(axis=0))
+
+    def of_numbers(self, numbers: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the weights of numbers in the bins `codes`, float64 (n,)."""
+        weights = np.zeros(len(numbers))
+        for (low, high, closed), weight in self.inside:
+            after = numbers >= low if closed in ("left", "both") else numbers > low
+            before = numbers <= high if closed in ("right", "both") else numbers < high
+            weights += weight * (after & before)
+        return np.maximum(weights, self.of_whole_bins[codes])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,22 +103,63 @@ class FrameEvidence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """What is known of one variable in one row.
+
+    Attributes
+    ----------
+    code : int
+        Bin or level, -1 if it is not known for certain.
+    weights : ndarray of shape (cardinality,), float64, or None
+        Likelihood of what was observed by bin or level, up to a factor.
+    value : float or None
+        Number that was given.
+    pieces : Pieces or None
+        Intervals that were given.
+    outside : tuple
+        Values and intervals outside the support.
+    """
+
+    code: int = -1
+    weights: NDArray[np.float64] | None = None
+    value: float | None = None
+    pieces: Pieces | None = None
+    outside: tuple[Outside, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StatedEvidence:
-    """Evidence of a single question.
+    """Evidence of rows that may hold intervals, sets and weights.
 
     Attributes
     ----------
     evidence : Evidence
-        One row.
-    values : dict of str to float
-        Values of continuous variables that were given as numbers.
-    pieces : dict of str to Pieces
-        Intervals of continuous variables.
+        Codes and weights of the rows.
+    statements : dict of str to list of Statement
+        One statement per row, by variable.
     """
 
     evidence: Evidence
-    values: dict[str, float]
-    pieces: dict[str, Pieces]
+    statements: dict[str, list[Statement]]
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Numbers that the first row gives, by continuous variable."""
+        first = {name: rows[0].value for name, rows in self.statements.items()}
+        return {name: value for name, value in first.items() if value is not None}
+
+    @property
+    def pieces(self) -> dict[str, Pieces]:
+        """Intervals that the first row gives, by continuous variable."""
+        first = {name: rows[0].pieces for name, rows in self.statements.items()}
+        return {name: pieces for name, pieces in first.items() if pieces is not None}
+
+    @property
+    def outside(self) -> dict[str, list[Outside]]:
+        """Values and intervals outside the support, by continuous variable."""
+        return {
+            name: [value for row in rows for value in row.outside] for name, rows in self.statements.items()
+        }
 
 
 class Reader:
@@ -108,6 +176,7 @@ class Reader:
         self.levels = network.levels
         self.support = network.support
         self._network = network
+        self._spellings = spellings(network.names)
 
     @cached_property
     def bins(self) -> dict[str, BinDistributions]:
@@ -119,11 +188,26 @@ class Reader:
         """Position, name and distributions inside the bins of the continuous variables."""
         return [(v, name, self.bins[name]) for v, name in enumerate(self.names) if name in self.support]
 
+    def variable(self, name: object, option: str) -> str:
+        """Return the variable that a name stands for; `option` is the option that names it, for the message.
+
+        A variable of dates, durations or times of day may be named as its column, without the unit.
+        """
+        if not isinstance(name, str) or name not in self._spellings:
+            raise GomeaBnError(f"{option}: unknown variable {name!r}.{nearest(str(name), self._spellings)}")
+        return self._spellings[name]
+
+    def variables(self, names: Iterable[object], option: str) -> list[str]:
+        """Return the variables that names stand for, each of them once; see `variable`."""
+        chosen = [self.variable(name, option) for name in names]
+        for name in chosen:
+            if chosen.count(name) > 1:
+                raise GomeaBnError(f"{option} names '{name}' twice; name it once.")
+        return chosen
+
     def position(self, name: object, option: str) -> int:
-        """Return the position of a variable; `option` is the option that names it, for the message."""
-        if not isinstance(name, str) or name not in self.names:
-            raise GomeaBnError(f"{option}: unknown variable {name!r}.{nearest(str(name), self.names)}")
-        return self.names.index(name)
+        """Return the position of the variable that a name stands for; see `variable`."""
+        return self.names.index(self.variable(name, option))
 
     def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
         """Return the values of some columns of a frame; missing cells are unknown.
@@ -152,54 +236,53 @@ class Reader:
 
     def stated(self, evidence: Mapping[str, object]) -> StatedEvidence:
         """Return the evidence of a single question, see `gomea_bn.network.inference.answers.query`."""
-        rows = self.stated_rows({name: [value] for name, value in evidence.items()}, 1)
-        pieces, values = {}, {}
-        for name, value in evidence.items():
-            if name not in self.support or is_unknown(value):
-                continue
-            if is_real(value):
-                values[name] = float(value)  # type: ignore[arg-type]
-            elif (parts := self._pieces(name, value, f"evidence['{name}']")).likelihood.any():
-                pieces[name] = parts
-        return StatedEvidence(rows, values, pieces)
+        return self.stated_rows({name: [value] for name, value in evidence.items()}, 1)
 
-    def stated_rows(self, columns: Mapping[str, Sequence[object]], n_rows: int) -> Evidence:
+    def stated_rows(self, columns: Mapping[str, Sequence[object]], n_rows: int) -> StatedEvidence:
         """Return evidence of several rows that may hold intervals, sets and weights, by variable."""
         codes = np.full((n_rows, len(self.names)), -1, np.int32)
         weights: dict[int, NDArray[np.float64]] = {}
-        for name, cells in columns.items():
-            position = self.position(name, "evidence")
-            for row, value in enumerate(cells):
-                label = f"evidence['{name}']" + (f" of row {row}" if n_rows > 1 else "")
-                known = self._cell(name, value, label)
-                if isinstance(known, int):
-                    codes[row, position] = known
-                else:
-                    weights.setdefault(position, np.ones((n_rows, len(known))))[row] = known
-        return Evidence(codes, weights)
+        statements = {}
+        for name, (given, cells) in zip(self.variables(columns, "evidence"), columns.items(), strict=True):
+            position = self.names.index(name)
+            labels = [
+                f"evidence['{given}']" + (f" of row {row}" if n_rows > 1 else "") for row in range(n_rows)
+            ]
+            rows = [self.statement(name, value, label) for value, label in zip(cells, labels, strict=True)]
+            codes[:, position] = [statement.code for statement in rows]
+            for row, statement in enumerate(rows):
+                if statement.weights is not None:
+                    ones = np.ones((n_rows, len(statement.weights)))
+                    weights.setdefault(position, ones)[row] = statement.weights
+            statements[name] = rows
+        return StatedEvidence(Evidence(codes, weights), statements)
 
-    def _cell(self, name: str, value: object, label: str) -> int | NDArray[np.float64]:
-        """Return the code of a value, -1 for a missing one, or weights of the bins or levels."""
+    def statement(self, name: str, value: object, label: str) -> Statement:
+        """Return what a value, an interval, a set or weights say of a variable; `label` names them in messages."""
         if is_unknown(value):
-            return -1
+            return Statement()
         if name in self.levels and _is_several(value):
-            return self._level_weights(name, value, label)
-        if name in self.levels:
-            return self.code(name, value, label)
-        if not _is_several(value) and not _is_interval(value):
-            return self.code(name, value, label)
-        likelihood = self._pieces(name, value, label).likelihood
-        if likelihood.any():
-            return likelihood
-        # all intervals lie outside the support, and so in an end bin
-        _, end, _ = _intervals(value, label)[0][0]
-        return int(self.bins[name].codes(np.array([end]))[0])
+            return Statement(weights=self._level_weights(name, value, label))
+        if name in self.levels or not (_is_several(value) or _is_interval(value)):
+            return self.value(name, value, label)
+        pieces, outside = self._pieces(name, value, label)
+        weights = pieces.likelihood
+        bins = np.flatnonzero(weights)
+        # evidence for a single bin is that bin, up to a factor
+        if len(bins) == 1:
+            return Statement(int(bins[0]), pieces=pieces, outside=outside)
+        return Statement(weights=weights, pieces=pieces, outside=outside)
 
-    def code(self, name: str, value: object, label: str) -> int:
-        """Return the bin or level of a single value; `label` names the value in messages."""
-        if name in self.support:
-            check_number(label, value)
-            return int(self.bins[name].codes(np.array([value], np.float64))[0])
+    def value(self, name: str, value: object, label: str) -> Statement:
+        """Return what a single number or level says of a variable; `label` names it in messages."""
+        if name in self.levels:
+            return Statement(self._level_code(name, value, label))
+        numbers = np.array([_number(name, value, label)])
+        outside = tuple(self.outside({name: numbers})[name].tolist())
+        return Statement(int(self.bins[name].codes(numbers)[0]), value=float(numbers[0]), outside=outside)
+
+    def _level_code(self, name: str, value: object, label: str) -> int:
+        """Return the code of a level; `label` names it in messages."""
         levels = self.levels[name]
         plain = value.item() if isinstance(value, np.generic) else value
         code = levels.index(plain) if isinstance(plain, (str, bool, int, float)) and plain in levels else -1
@@ -214,23 +297,40 @@ class Reader:
         """Return the weights of the levels for a set of levels, or for a mapping of levels to weights."""
         weights = np.zeros(len(self.levels[name]))
         for level, weight in _weighted(value, label):
-            weights[self.code(name, level, label)] += weight
+            weights[self._level_code(name, level, label)] += weight
         return weights
 
-    def _pieces(self, name: str, value: Any, label: str) -> Pieces:
-        """Return one interval, a set of intervals or a mapping of intervals to weights as parts of bins."""
-        parts = _intervals(value, label)
-        for ((_, end, _), _), ((start, _, _), _) in pairwise(sorted(parts)):
+    def _pieces(self, name: str, value: Any, label: str) -> tuple[Pieces, tuple[Outside, ...]]:
+        """Return an interval, a set of intervals or intervals with weights as parts of bins, and those outside."""
+        # the order of a set or of a mapping has no effect
+        parts = sorted(_intervals(name, value, label))
+        for ((_, end, _), _), ((start, _, _), _) in pairwise(parts):
             if start < end:
                 raise GomeaBnError(f"{label} must be intervals that do not overlap, got {value!r:.120}.")
-        minimum = self.support[name][0]
-        # the first bin contains the minimum, although its label in an IntervalIndex is open there
-        of_bins = [
-            self.bins[name].interval(-np.inf if low <= minimum else low, high, closed)
-            for (low, high, closed), _ in parts
-        ]
-        starts, shares = (np.array(values) for values in zip(*of_bins, strict=True))
-        return Pieces(starts, shares, np.array([weight for _, weight in parts]))
+        minimum, maximum = self.support[name]
+        bins = self.bins[name]
+        of_whole_bins = np.zeros(len(bins.edges) - 1)
+        inside, of_bins, outside = [], [], []
+        for (low, high, closed), weight in parts:
+            # the first bin contains the minimum, although its label in an IntervalIndex is open there
+            part = bins.interval(-np.inf if low <= minimum else low, high, closed)
+            if part[1].any():
+                inside.append(((low, high, closed), weight))
+                of_bins.append(part)
+                continue
+            if weight and (high <= minimum or low >= maximum):
+                outside.append((low, high, closed))
+            # an interval without probability, outside or too narrow for the numbers, counts as its last value
+            code = int(bins.codes(np.array([high]))[0])
+            of_whole_bins[code] = max(of_whole_bins[code], weight)
+        starts, shares = np.zeros((2, len(inside) + 1, len(of_whole_bins)))
+        shares[-1] = 1.0
+        weights = np.empty_like(shares)
+        weights[-1] = of_whole_bins
+        for k, (_, weight) in enumerate(inside):
+            starts[k], shares[k] = of_bins[k]
+            weights[k] = np.maximum(weight - of_whole_bins, 0.0)
+        return Pieces(starts, shares, weights, inside, of_whole_bins), tuple(outside)
 
     def point(self, name: str, tables: NDArray[np.float64], how: str) -> NDArray[np.float64]:
         """Return one value of a continuous variable per row of probabilities of its bins, float64 (n_rows,).
@@ -244,17 +344,27 @@ class Reader:
             return bins.quantiles(tables, 0.5)
         return bins.values(tables.argmax(axis=1).astype(np.int32), np.full(len(tables), 0.5))
 
-    def warn_of_outside(self, values: Mapping[str, NDArray[np.float64]], stacklevel: int = 4) -> None:
-        """Warn of values outside the support of their variables, which count as in an end bin."""
-        parts = []
-        for name, given in values.items():
-            low, high = self.support[name]
-            n_outside = int(np.count_nonzero((given < low) | (given > high)))
-            if n_outside:
-                parts.append(f"{counted(n_outside, 'value')} of '{name}' (support {low:g} to {high:g})")
+    def outside(self, values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """Return the values outside the support of their variables, by variable."""
+        return {
+            name: given[(given < self.support[name][0]) | (given > self.support[name][1])]
+            for name, given in values.items()
+        }
+
+    def warn_of_outside(
+        self, outside: Mapping[str, Sequence[Outside] | NDArray[np.float64]], stacklevel: int = 4
+    ) -> None:
+        """Warn of values and intervals outside the support of their variables, which count as in an end bin."""
+        parts, examples = [], []
+        for name, given in outside.items():
+            if len(given):
+                low, high = self.support[name]
+                parts.append(f"{counted(len(given), 'value')} of '{name}' (support {low:g} to {high:g})")
+                examples.append(_in_words(name, given[0]))
         if parts:
             warnings.warn(
-                f"Values outside the support count as in the nearest bin: {listed(parts, 5)}.",
+                f"Values outside the support count as in the nearest bin: {listed(parts, 5)}; for example "
+                f"{listed(examples, 5)}.",
                 GomeaBnWarning,
                 stacklevel=stacklevel,
             )
@@ -272,6 +382,8 @@ def is_unknown(value: object) -> bool:
     """Return whether a value is None, NaN, NA or NaT."""
     import pandas as pd
 
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return value is None or value is pd.NA or value is pd.NaT or (is_real(value) and value != value)
 
 
@@ -309,23 +421,13 @@ def _weighted(value: Any, label: str) -> list[tuple[Any, float]]:
     return [(member, float(weight)) for member, weight in items]
 
 
-def _intervals(value: Any, label: str) -> list[tuple[tuple[float, float, str], float]]:
-    """Return the intervals of a statement as ((low, high, closed), weight)."""
+def _intervals(name: str, value: Any, label: str) -> list[tuple[Interval, float]]:
+    """Return the intervals of a statement about a variable, and their weights."""
     parts = _weighted(value, label) if _is_several(value) else [(value, 1.0)]
-    return [(_interval(part, label), weight) for part, weight in parts]
+    return [(_interval(name, part, label), weight) for part, weight in parts]
 
 
-def weights_of_intervals(value: object, label: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights of numbers under an interval, a set of intervals or weights of them, float64 (n,)."""
-    weights = np.zeros(len(numbers))
-    for (low, high, closed), weight in _intervals(value, label):
-        after = numbers >= low if closed in ("left", "both") else numbers > low
-        before = numbers <= high if closed in ("right", "both") else numbers < high
-        weights += weight * (after & before)
-    return weights
-
-
-def _interval(value: Any, label: str) -> tuple[float, float, str]:
+def _interval(name: str, value: Any, label: str) -> Interval:
     """Return the ends of an interval, which may be infinite, and which of them belong to it."""
     import pandas as pd
 
@@ -335,10 +437,34 @@ def _interval(value: Any, label: str) -> tuple[float, float, str]:
         ends, closed = value, "both"
     if not isinstance(ends, tuple) or len(ends) != 2:
         raise GomeaBnError(f"{label} must be a pandas Interval or a pair (low, high), got {value!r:.80}.")
-    low = -np.inf if ends[0] is None else ends[0]
-    high = np.inf if ends[1] is None else ends[1]
-    if not (is_real(low) and is_real(high) and low < high):
+    numbers = []
+    for end, infinite in zip(ends, (-np.inf, np.inf), strict=True):
+        is_infinite = end is None or (is_real(end) and abs(end) == np.inf)
+        numbers.append(
+            (infinite if end is None else float(end)) if is_infinite else _number(name, end, label)
+        )
+    low, high = numbers
+    if not low < high:
         raise GomeaBnError(
             f"{label} must be an interval of two numbers, the smaller first, got {value!r:.80}."
         )
-    return float(low), float(high), closed
+    return low, high, closed
+
+
+def _number(name: str, value: object, label: str) -> float:
+    """Return a number of a continuous variable, which may be given as a date, a duration or a time of day."""
+    number = number_of(value, name)
+    if number is None and unit_of(name) is not None and not is_real(value):
+        raise GomeaBnError(f"{label} must be {value_in_words(name)}, got {value!r:.80}.")
+    if number is None:
+        check_number(label, value)
+        number = float(value)  # type: ignore[arg-type]
+    return number
+
+
+def _in_words(name: str, value: Outside) -> str:
+    """Return "x = 3" or "x in 2..5", the forms of statements of the command."""
+    if not isinstance(value, tuple):
+        return f"{name} = {value:.10g}"
+    low, high = ("" if abs(end) == np.inf else f"{end:.10g}" for end in value[:2])
+    return f"{name} in {low}..{high}"

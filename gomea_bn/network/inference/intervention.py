@@ -27,14 +27,18 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
     tables = dict(network.tables)
     recorded = network.metadata.get("do")
     labels = dict(recorded) if isinstance(recorded, dict) else {}
-    for name, value in values.items():
-        reader.position(name, "values")
-        code = reader.code(name, value, f"values['{name}']")
-        tables[name] = np.eye(network.cardinality(name))[code]
-        labels[name] = network.bin_labels(name)[code]
-    if not values:
+    names = reader.variables(values, "values")
+    stated = {
+        name: reader.value(name, value, f"values['{given}']")
+        for name, (given, value) in zip(names, values.items(), strict=True)
+    }
+    for name, statement in stated.items():
+        tables[name] = np.eye(network.cardinality(name))[statement.code]
+        labels[name] = network.bin_labels(name)[statement.code]
+    reader.warn_of_outside({name: statement.outside for name, statement in stated.items()})
+    if not stated:
         raise GomeaBnError("values must name at least one variable, got none.")
-    without_effect = [f"{parent} → {child}" for parent, child in network.curve_edges if parent in values]
+    without_effect = [f"{parent} → {child}" for parent, child in network.curve_edges if parent in stated]
     if without_effect:
         warnings.warn(
             GomeaBnWarning(
@@ -49,13 +53,13 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
         )
     return DiscretizedBayesNet(
         network.names,
-        [(parent, child) for parent, child in network.edges if child not in values],
+        [(parent, child) for parent, child in network.edges if child not in stated],
         cut_points=network.cut_points,
         support=network.support,
         levels=network.levels,
         tables=tables,
         shapes=network.shapes,
-        curve_edges=[(parent, child) for parent, child in network.curve_edges if child not in values],
+        curve_edges=[(parent, child) for parent, child in network.curve_edges if child not in stated],
         pseudo_count=network.pseudo_count,
         value_kinds=network.value_kinds,
         metadata={**network.metadata, "do": labels},

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import invoke, ok, refused
+from front_examples import example_front, small_frame
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.cli.statements import read_statements
+from gomea_bn.front.folder import write_front
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,24 @@ def test_the_target_need_not_be_in_the_data(files, network, gaps):
     gaps.drop(columns="c").to_csv("less.csv", index=False)
     printed = pd.read_csv(io.StringIO(ok("predict", "net.json", "less.csv", "--target", "c").stdout))
     assert printed["c predicted"].tolist() == outside(network.predict, gaps, "c").tolist()
+
+
+def test_columns_that_the_data_lack_count_as_missing(files, network, gaps):
+    less = gaps.drop(columns=["b", "d"]).assign(B=1.5)
+    less.to_csv("less.csv", index=False)
+    complete = gaps.assign(b=None, d=None)
+    result = ok("predict", "net.json", "less.csv", "--target", "c")
+    lacking = "The table lacks 2 columns of the network, whose cells count as missing: 'b', 'd'."
+    note = f"{lacking} For 'b': Did you mean 'B'?"
+    assert note in result.stderr
+    printed = pd.read_csv(io.StringIO(result.stdout))
+    assert printed["c predicted"].tolist() == outside(network.predict, complete, "c").tolist()
+    result = ok("impute", "net.json", "less.csv", "--seed", 2, "-o", "filled.csv")
+    assert note in result.stderr
+    filled, expected = pd.read_csv("filled.csv"), outside(network.impute, complete, random_state=2)
+    assert filled.columns.tolist() == ["id", "a", "c", "B", "b", "d"]
+    for name in "abcd":
+        assert filled[name].tolist() == expected[name].tolist()
 
 
 @pytest.mark.parametrize("how", ["draw", "mode", "mean"])
@@ -223,8 +243,9 @@ def test_wrong_use_is_refused_before_anything_is_written(files):
 
 
 def test_data_that_do_not_fit_are_named_by_column(files, gaps):
-    gaps.drop(columns="b").to_csv("less.csv", index=False)
-    assert "no column 'b'" in refused(3, "predict", "net.json", "less.csv", "--target", "c")
+    gaps[["id"]].assign(aa=1).to_csv("other.csv", index=False)
+    message = refused(3, "predict", "net.json", "other.csv", "--target", "c")
+    assert "none of the columns of the network: 'a', 'b', 'd'. It has 'id', 'aa'." in message
     gaps.assign(c="medium").to_csv("other.csv", index=False)
     message = invoke("impute", "net.json", "other.csv", "--how", "mode", "-o", "out.csv")
     assert message.exit_code == 3
@@ -249,6 +270,92 @@ def test_reading_options_apply(files, gaps):
     assert (
         ok(*arguments, "--na-values", "-999").stdout
         == ok("predict", "net.json", "gaps.csv", "--target", "c").stdout
+    )
+
+
+@pytest.fixture
+def run(files, gaps):
+    """Return the folder of a run whose table had semicolons, decimal commas and symbols of missing values."""
+    reading = {"sep": ";", "decimal": ",", "na_values": ["-999"], "drop": ["id"], "columns": ["a", "b"]}
+    (files / "run").mkdir()
+    (files / "net.json").rename(files / "run" / "network.json")
+    record = {"format": "gomea-bn run", "format_version": 1, "reading": reading}
+    (files / "run" / "run.json").write_text(json.dumps(record))
+    gaps.to_csv("like.csv", index=False, sep=";", decimal=",", na_rep="-999")
+    return files / "run"
+
+
+def test_a_table_is_read_like_that_of_the_run(run, network, gaps):
+    for command in (
+        ("predict", "run", "{}", "--target", "c", "--keep", "id"),
+        ("impute", "run", "{}", "--seed", 1),
+    ):
+        like = [str(word).format("like.csv") for word in command]
+        plain = [str(word).format("gaps.csv") for word in command]
+        result = ok(*like)
+        assert (
+            "'like.csv' is read like the table of 'run': --sep ';' --decimal , --na-values -999; options that you "
+            "give replace these." in result.stderr
+        )
+        again = ok(*plain, "--sep", ",", "--decimal", ".", "--na-values", "NA,")
+        assert "is read like" not in again.stderr
+        assert result.stdout.replace("-999", "") == again.stdout.replace("-999", "")
+    # options of text files do not apply
+    gaps.to_parquet("gaps.parquet")
+    result = ok("predict", "run", "gaps.parquet", "--target", "c")
+    assert "is read like the table of 'run': --na-values -999; options" in result.stderr
+
+
+def test_an_option_that_equals_the_default_replaces_that_of_the_run(run, gaps):
+    record = {"format": "gomea-bn run", "format_version": 1, "reading": {"header": "none", "sheet": 3}}
+    (run / "run.json").write_text(json.dumps(record))
+    assert "none of the columns" in refused_last(3, "impute", "run", "gaps.csv", "--how", "mode")
+    ok("impute", "run", "gaps.csv", "--how", "mode", "--header", "first-line")
+    (run / "run.json").write_text(json.dumps(record | {"reading": {"sep": "long"}}))
+    message = refused(3, "impute", "run", "gaps.csv")
+    assert "The record in 'run' has reading options that cannot be used: sep must be one character" in message
+
+
+def test_a_network_of_a_front_is_read_like_the_table_of_the_front(tmp_path):
+    front = example_front(4, expert=False, record={"seed": 1, "reading": {"sep": ";", "encoding": "cp1252"}})
+    write_front(tmp_path / "front", front, networks=1)
+    rows = small_frame().assign(note="weiß")
+    rows.to_csv(tmp_path / "rows.csv", index=False, sep=";", encoding="cp1252")
+    name = rows.columns[0]
+    result = ok(
+        "predict", f"{tmp_path / 'front'}#1", tmp_path / "rows.csv", "--target", name, "--keep", "note"
+    )
+    assert "--sep ';' --encoding cp1252;" in result.stderr
+    assert set(pd.read_csv(io.StringIO(result.stdout))["note"]) == {"weiß"}
+
+
+def refused_last(code, *arguments):
+    """Return the error of a command that prints notes before it."""
+    result = invoke(*arguments)
+    assert result.exit_code == code, result.stderr
+    return result.stderr.splitlines()[-1]
+
+
+def test_dates_name_their_column_in_every_command(files):
+    days = pd.Series(pd.date_range("2021-01-01", periods=60))
+    frame = pd.DataFrame({"day": days, "x": np.linspace(0, 1, 60)})
+    full = "day [days since 1970-01-01]"
+    DiscretizedBayesNet.from_table(read_table(frame), [(full, "x")], {full: [18640.0], "x": [0.5]}).to_json(
+        "dates.json"
+    )
+    frame.to_csv("dates.csv", index=False)
+    for command in (
+        ("predict", "dates.json", "dates.csv", "--target"),
+        ("query", "dates.json", "--given", "x=0.9", "--target"),
+    ):
+        assert ok(*command, "day").stdout == ok(*command, full).stdout
+    frame[["x"]].to_csv("dates.csv", index=False)
+    result = ok("impute", "dates.json", "dates.csv", "--how", "mode")
+    assert "whose cells count as missing: 'day'." in result.stderr
+    assert (
+        pd.to_datetime(pd.read_csv(io.StringIO(result.stdout))["day"])
+        .between("2021-01-01", "2021-03-01")
+        .all()
     )
 
 

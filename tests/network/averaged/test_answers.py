@@ -37,9 +37,11 @@ def of_tables() -> AveragedBayesNet:
         ("g", {"d": {0: 0.2, 2: 1.0}, "a": (0.5, None)}),
         ("p", {"b": {(5.0, 5.4), (6.5, 6.9)}}),
         ("a", {"b": (7.5, 8.0)}),
+        ("a", {"b": {(7.5, 8.0): 1.0, (2.0, 3.0): 4.0, (5.0, 5.2): 6.0}}),
         ("p", {"c": {pd.Interval(0.0, 0.3, closed="right"): 3.0, pd.Interval(0.6, 0.9): 1.0}}),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Values outside")
 def test_estimates_without_lines_agree_with_exact_answers(
     of_tables: AveragedBayesNet, targets: Any, evidence: Any
 ) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
+import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -112,10 +115,102 @@ def test_intervals_of_a_column_of_intervals(network):
     assert answer.loc["b"].tolist() == pytest.approx([0.4, 0.44, 0.16])
 
 
-def test_an_interval_outside_the_support_is_in_an_end_bin(network):
-    for interval, value in (((20, 30), 4.0), ((-7, -2), 0.0), ((4, 9), 4.0)):
-        answer = network.query("day", {"x": interval})
-        assert answer.tolist() == network.query("day", {"x": value}).tolist()
+@pytest.mark.parametrize(
+    ("evidence", "likelihood"),
+    [
+        ((20, 30), [0, 0, 1]),
+        ((-7, -2), [1, 0, 0]),
+        ((4, 9), [0, 0, 1]),
+        ((None, -1), [1, 0, 0]),
+        ({(20, 30), (-7, -2)}, [1, 0, 1]),
+        ({(-7, -2): 1, (20, 30): 3}, [1, 0, 3]),
+        ({(20, 30): 3, (0, 0.5): 1}, [0.5, 0, 3]),
+        ({(20, 30): 3, (40, 50): 1, (0, 1): 1}, [1, 0, 3]),
+        ({(20, 30), (3, 4), (0, 1)}, [1, 0, 1]),
+        ({(3, 4): 5, (20, 30): 3, (1.5, 2): 2}, [0, 1, 4]),
+        ({(1.5, 3): 2, (20, 30): 3}, [0, 1, 3]),
+        ({(3, 9): 1, (-5, 0.5): 1}, [0.5, 0, 0.5]),
+    ],
+)
+def test_intervals_outside_the_support_are_whole_end_bins(network, evidence, likelihood):
+    expected = expected_answer(network, {"x": np.array(likelihood, float)}, ["day"])
+    is_outside = not isinstance(evidence, dict) or (3, 9) not in evidence
+    with pytest.warns(GomeaBnWarning, match="of 'x'") if is_outside else nullcontext():
+        answer = network.query("day", {"x": evidence})
+    np.testing.assert_allclose(answer.to_numpy(), expected, atol=1e-12)
+
+
+def ends(low, high):
+    """Return disjoint intervals of ends that may lie outside the support, with weights."""
+    numbers = st.lists(st.integers(low, high), min_size=2, max_size=8, unique=True).map(sorted)
+    pairs = numbers.map(lambda chosen: list(zip(chosen[::2], chosen[1::2], strict=False)))
+    return pairs.flatmap(lambda of: st.tuples(*(st.tuples(st.just(p), st.integers(1, 5)) for p in of)))
+
+
+@given(parts=ends(-10, 14), data=st.data())
+@pytest.mark.filterwarnings("ignore:Values outside")
+def test_weighted_intervals_count_by_their_values_in_any_order(parts, data):
+    network = DiscretizedBayesNet(
+        ["x", "day"],
+        [("x", "day")],
+        cut_points={"x": [1.0, 2.0]},
+        support={"x": (0.0, 4.0)},
+        levels={"day": ["mon", "tue", "wed"]},
+        tables={"x": [0.5, 0.3, 0.2], "day": [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.1, 0.8, 0.1]]},
+    )
+    answer = network.query("day", {"x": dict(parts)})
+    again = network.query("day", {"x": dict(data.draw(st.permutations(parts)))})
+    assert answer.tolist() == again.tolist()
+    rows = network.query("day", pd.DataFrame({"x": pd.Series([dict(parts), 1.5], dtype=object)}))
+    np.testing.assert_allclose(rows.loc[0], answer, atol=1e-12)
+    # every half of a unit weighs as the largest of the intervals that hold it
+    likelihood = np.zeros(3)
+    for middle, code, share in ((0.5, 0, 1), (1.5, 1, 1), (2.5, 2, 0.5), (3.5, 2, 0.5)):
+        weights = [w for (low, high), w in parts if low < middle < high]
+        weights += [w for (low, high), w in parts if (code == 0 and high <= 0) or (code == 2 and low >= 4)]
+        likelihood[code] += share * max(weights, default=0)
+    expected = expected_answer(network, {"x": likelihood}, ["day"])
+    np.testing.assert_allclose(answer.to_numpy(), expected, atol=1e-12)
+
+
+def test_every_way_to_state_a_value_outside_the_support_warns(network):
+    mixed = pd.DataFrame({"x": pd.Series([(0, 1), 9.5, None, (20, 30)], dtype=object)})
+    rows = network.sample(2, 1)
+    for ask, words in (
+        (
+            lambda: network.query("y", {"x": 1e9}),
+            "1 value of 'x' (support 0 to 4); for example x = 1000000000.",
+        ),
+        (
+            lambda: network.query("y", {"x": (20, None)}),
+            "1 value of 'x' (support 0 to 4); for example x in 20...",
+        ),
+        (lambda: network.query("y", {"x": {(-3, -2), (5, 6)}}), "2 values of 'x' (support 0 to 4)"),
+        (lambda: network.query("y", mixed), "2 values of 'x' (support 0 to 4); for example x = 9.5."),
+        (lambda: network.do({"x": 1e9}), "1 value of 'x' (support 0 to 4); for example x = 1000000000."),
+        (lambda: network.sample(2, 1, evidence={"x": (5, 6)}), "for example x in 5..6."),
+        (lambda: network.log_density(rows.assign(x=9.0), of="y", given="x"), "2 values of 'x'"),
+    ):
+        with pytest.warns(GomeaBnWarning) as caught:
+            ask()
+        assert [words in str(warning.message) for warning in caught] == [True]
+        assert caught[0].filename == __file__
+
+
+def test_a_point_mass_at_the_end_is_inside_the_support():
+    network = DiscretizedBayesNet(
+        ["x"],
+        [],
+        cut_points={"x": [1.0, 2.0]},
+        support={"x": (0.0, 4.0)},
+        levels={},
+        tables={"x": [0.5, 0.25, 0.25]},
+        shapes={"x": Shape([0.0, 4.0], [0.5], [0.5], {4.0: 0.5})},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = network.sample(20, 1, evidence={"x": (4, 9)})
+    assert (rows["x"] == 4).all()
 
 
 def test_several_targets_have_a_joint_answer(network):
@@ -177,6 +272,99 @@ def test_impossible_rows_are_named(network):
     assert certain.log_density(rows).tolist()[1:] == [-math.inf] * 2
     with pytest.raises(GomeaBnError, match=r"None of 50 draws agrees .* day = 'tue'\. Raise n_draws"):
         certain.query("y", {"day": "tue"}, method="sampling", n_draws=50)
+
+
+# ---------------------------------------------------------------- dates, durations and times of day
+
+
+@pytest.fixture
+def of_times() -> DiscretizedBayesNet:
+    """Return a network whose variables are a date, a duration, a time of day and a level."""
+    names = ["visit [days since 1970-01-01]", "stay [seconds]", "hour [hours]", "sick"]
+    table = [[0.9, 0.1], [0.2, 0.8]]
+    return DiscretizedBayesNet(
+        names,
+        [(names[3], name) for name in names[:3]],
+        cut_points={names[0]: [19_358.0], names[1]: [3600.0], names[2]: [12.0]},
+        support={names[0]: (19_000.0, 20_000.0), names[1]: (0.0, 7200.0), names[2]: (0.0, 24.0)},
+        levels={"sick": ["no", "yes"]},
+        tables={names[0]: table, names[1]: table, names[2]: table, "sick": [0.5, 0.5]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "number"),
+    [
+        ("visit", "2023-01-02", 19_359),
+        ("visit", "01.01.2023", 19_358),
+        ("visit", "2023-01-01T12:00", 19_358.5),
+        ("visit", dt.date(2023, 1, 2), 19_359),
+        ("visit", dt.datetime(2023, 1, 1, 12), 19_358.5),
+        ("visit", pd.Timestamp("2023-01-02", tz="Europe/Rome"), 19_358 + 23 / 24),
+        ("visit", np.datetime64("2023-01-02"), 19_359),
+        ("stay", dt.timedelta(hours=1.5), 5400),
+        ("stay", pd.Timedelta("30min"), 1800),
+        ("stay", np.timedelta64(2, "h"), 7200),
+        ("hour", dt.time(13, 30), 13.5),
+        ("hour", "13:30", 13.5),
+        ("visit", (dt.date(2022, 1, 1), None), (18_993, None)),
+        ("visit", ("2022-01-01", dt.date(2023, 7, 1)), (18_993, 19_539)),
+        ("visit", {(dt.date(2022, 6, 1), dt.date(2022, 7, 1)): 2, (19_500, 19_600): 1},
+         {(19_144, 19_174): 2, (19_500, 19_600): 1}),
+        ("visit", pd.Interval(pd.Timestamp("2022-06-01"), pd.Timestamp("2023-07-01")), (19_144, 19_539)),
+        ("visit", np.datetime64("NaT"), None),
+    ],
+)  # fmt: skip
+def test_a_variable_of_dates_takes_what_its_column_holds(of_times, name, value, number):
+    long_name = next(full for full in of_times.names if full.startswith(name))
+    expected = of_times.query("sick", {long_name: number})
+    for given_name in (name, long_name):
+        assert of_times.query("sick", {given_name: value}).tolist() == expected.tolist()
+        cells = pd.DataFrame({given_name: pd.Series([value, None], dtype=object)})
+        rows = of_times.query("sick", cells)
+        np.testing.assert_allclose(rows.loc[0], expected, atol=1e-12)
+    if not isinstance(value, (tuple, dict, pd.Interval)) and number is not None:
+        assert of_times.do({name: value}) == of_times.do({long_name: number})
+
+
+def test_dates_may_stand_next_to_intervals_and_name_targets(of_times):
+    cells = pd.DataFrame(
+        {"visit": pd.Series([dt.date(2022, 6, 1), "2023-06-01", (None, 19_358)], dtype=object)}
+    )
+    rows = of_times.query("sick", cells)
+    assert rows["yes"].tolist() == pytest.approx([1 / 9.0 * 2 / (1 / 9.0 * 2 + 1), 8 / 9, 2 / 11])
+    assert of_times.query("visit").equals(of_times.query(of_times.names[0]))
+    frame = of_times.sample(3, 1)
+    assert of_times.predict(frame, "visit").equals(of_times.predict(frame, of_times.names[0]))
+    drawn = of_times.sample(3, 1, evidence={"visit": dt.date(2023, 1, 2)})
+    assert (drawn["visit"] == pd.Timestamp("2023-01-02")).all()
+
+
+def test_values_that_are_no_dates_are_named(of_times):
+    frame = of_times.sample(3, 1)
+    for ask, words in (
+        (
+            lambda: of_times.query("sick", {"visit": "May"}),
+            "evidence['visit'] must be a number, or a date",
+        ),
+        (lambda: of_times.query("sick", {"visit": "May"}), "or a date such as 2024-12-31, got 'May'"),
+        (
+            lambda: of_times.query("sick", {"visit": dt.timedelta(1)}),
+            "a date such as 2024-12-31, got datetime",
+        ),
+        (lambda: of_times.query("sick", {"stay": dt.date(2023, 1, 1)}), "or a duration such as"),
+        (lambda: of_times.query("sick", {"hour": dt.date(2023, 1, 1)}), "or a time of day such as 13:30"),
+        (lambda: of_times.query("sick", {"visit": 1, of_times.names[0]: 2}), "evidence names 'visit [days"),
+        (lambda: of_times.query("visit", {of_times.names[0]: 2}), "both target and evidence"),
+        (lambda: of_times.query("sick", {"vist": 1}), "unknown variable 'vist'. Did you mean 'visit'?"),
+        (
+            lambda: of_times.predict(frame.assign(visit=pd.Timedelta(days=1)), "sick"),
+            "must hold values in days since 1970-01-01, got values in seconds",
+        ),
+    ):
+        with pytest.raises(GomeaBnError) as caught:
+            ask()
+        assert words in str(caught.value)
 
 
 # ---------------------------------------------------------------- sampling

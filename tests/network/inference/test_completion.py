@@ -10,7 +10,7 @@ from network_examples import slow_code, small_network
 from scipy.stats import chisquare, kstest
 from shaped_examples import point_at_a_cut, random_network
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference import completion
 
@@ -153,6 +153,11 @@ def test_values_of_intervals_lie_inside_and_follow_the_density(network):
     assert (union <= 2.5).mean() == pytest.approx(0.6, abs=0.03)
     point = point_at_a_cut().sample(2000, 1, evidence={"x": (3.9, 4.1)})["x"]
     assert (point == 4.0).mean() > 0.5
+    with pytest.warns(GomeaBnWarning, match=r"for example x in 20\.\.30"):
+        end = network.sample(4000, 1, evidence={"x": {(20, 30): 1, (3, 4): 3}})["x"]
+    # the whole last bin, with three times the density in its upper half
+    assert end.between(2, 4).all()
+    assert (end > 3).mean() == pytest.approx(0.75, abs=0.03)
     sets = network.sample(500, 1, evidence={"day": {"mon"}, "n": {1: 1, 2: 0.5}})
     assert (sets["day"] == "mon").all()
     assert set(sets["n"]) == {1, 2}
