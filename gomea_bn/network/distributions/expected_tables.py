@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.row_order import row_order
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.inference.engine import Evidence, engine_for
@@ -74,6 +75,8 @@ def expected_tables(
     observed = np.column_stack(rows.codes)
     is_complete = (observed >= 0).all(axis=1)
     incomplete = observed[~is_complete]
+    # draws of a row must not depend on where it stands
+    incomplete = incomplete[row_order(list(incomplete.T))]
     weights = np.concatenate(
         (np.ones(int(is_complete.sum())), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS))
     )

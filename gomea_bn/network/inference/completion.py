@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column, Level, column_positions
 from gomea_bn.data.dates import source_name
+from gomea_bn.data.row_order import row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
@@ -100,12 +101,14 @@ def completed_table(network: NetworkLike, table: Table, generator: np.random.Gen
     """
     if not table.n_missing:
         return table
-    frame = table.to_frame()
+    # draws of a row must not depend on where it stands
+    frame = table.to_frame().iloc[row_order([column.values for column in table.columns])]
     try:
         filled = impute(network, frame, random_state=generator)
     except GomeaBnError:
         # the graph has too many paths for exact inference
         filled = impute(network, frame, random_state=generator, method="sampling")
+    filled = filled.sort_index()
     return replace(table, columns=tuple(_filled(column, filled[column.name]) for column in table.columns))
 
 

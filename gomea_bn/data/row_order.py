@@ -1,0 +1,70 @@
+"""An order of rows that their values alone decide, so that results do not depend on the order of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import ROWS_WORTH_THREADS
+from gomea_bn.data.table import Table
+from gomea_bn.runtime.threads import in_threads
+
+__all__ = ["in_row_order", "row_order"]
+
+# shifts and factors of Steele, Lea & Flood, "Fast splittable pseudorandom number generators", 2014
+_SHIFTS = (30, 27)
+_FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_LAST_SHIFT = 31
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+# a table keeps its ordered rows, since cuts and shapes are kept with these
+_ordered: WeakKeyDictionary[Table, Table] = WeakKeyDictionary()
+
+
+def row_order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the positions of rows in an order that does not depend on where the rows stand, int64 (n_rows,).
+
+    Rows are ordered by a hash of the ranks of their values, so that units of columns do not matter. Equal rows stay in
+    their order, since they are interchangeable. So do different rows of the same hash, of which n rows have a pair
+    with probability n**2 / 2**65.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n_rows,), float64 or integers
+        Values; all NaN are equal.
+
+    Notes
+    -----
+    A million rows of 20 columns take about three seconds of one core.
+    """
+    hashes = np.zeros(len(columns[0]), np.uint64)
+    n_threads = -1 if len(hashes) > ROWS_WORTH_THREADS else 1
+    for ranks in in_threads(_ranks, columns, n_threads=n_threads):
+        hashes *= _STEP
+        hashes += ranks
+        hashes += _STEP
+        for shift, factor in zip(_SHIFTS, _FACTORS, strict=True):
+            hashes ^= hashes >> np.uint64(shift)
+            hashes *= factor
+        hashes ^= hashes >> np.uint64(_LAST_SHIFT)
+    return np.argsort(hashes, kind="stable")
+
+
+def in_row_order(table: Table) -> Table:
+    """Return the rows of a table in their `row_order`; the table itself if they stand in it."""
+    if table not in _ordered:
+        order = row_order([column.values for column in table.columns])
+        if (np.diff(order) > 0).all():
+            return table
+        _ordered[table] = replace(table.take(order), dropped_rows=table.dropped_rows)
+    return _ordered[table]
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return the position of every value among the distinct ones, uint32 (n_rows,)."""
+    return np.unique(values, return_inverse=True)[1].astype(np.uint32)

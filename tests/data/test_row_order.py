@@ -1,0 +1,69 @@
+"""The order of rows by their values alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gomea_bn import read_table
+from gomea_bn.data.row_order import in_row_order, row_order
+
+NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, float("nan")])
+ROWS = st.lists(st.tuples(NUMBERS, st.integers(-1, 2), NUMBERS), min_size=1, max_size=12)
+
+
+def columns_of(rows):
+    first, second, third = zip(*rows, strict=True)
+    return [np.array(first), np.array(second, np.int32), np.array(third)]
+
+
+def table(n_rows=60):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": rng.normal(size=n_rows), "y": rng.integers(0, 3, n_rows).astype(str)})
+    return read_table(frame.mask(rng.random(frame.shape) < 0.1), missing="keep")
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_rows_in_order_are_the_same_from_every_permutation(rows, random):
+    permuted = random.sample(rows, len(rows))
+    for one_way, another_way in zip(columns_of(rows), columns_of(permuted), strict=True):
+        np.testing.assert_array_equal(
+            one_way[row_order(columns_of(rows))], another_way[row_order(columns_of(permuted))]
+        )
+
+
+def test_nan_of_other_bits_are_equal():
+    values = np.array([np.nan, 1.0, 2.0])
+    others = values.copy()
+    others[0] = np.uint64(0xFFF8000000000123).view(np.float64)
+    assert np.isnan(others[0])
+    np.testing.assert_array_equal(row_order([values]), row_order([others]))
+
+
+def test_equal_rows_stay_in_their_order():
+    assert row_order([np.zeros(5), np.ones(5, np.int32)]).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_rows_of_hash_order_have_no_pattern():
+    values = np.arange(10_000.0)
+    assert abs(np.corrcoef(values, row_order([values]))[0, 1]) < 0.05
+
+
+def test_a_table_keeps_its_ordered_rows_and_its_source():
+    given_table = replace(table(), dropped_rows=(3, 70))
+    ordered = in_row_order(given_table)
+    assert ordered is not given_table
+    assert in_row_order(given_table) is ordered
+    assert in_row_order(ordered) is ordered
+    assert ordered.dropped_rows == (3, 70)
+    rows, in_order = given_table.to_frame(), ordered.to_frame()
+    assert not rows.equals(in_order)
+    assert sorted(map(repr, rows.values.tolist())) == sorted(map(repr, in_order.values.tolist()))
+
+
+def test_units_do_not_change_the_order():
+    values = np.random.default_rng(0).normal(size=50).round(1)
+    others = np.arange(50.0)[::-1] % 7
+    assert row_order([values, others]).tolist() == row_order([1e-3 * values + 20, others**3]).tolist()
