@@ -272,7 +272,9 @@ class CutCycle:
         for v in self.session.movable:
             column = self.columns[v]
             n_bins = int(generator.integers(2, 6)) if self.free else len(cuts[v]) + 1
-            drawn = equal_frequency_cuts(generator.choice(column.values, 20 * n_bins), n_bins)
+            # drawn by rank, so that the order of the rows does not matter
+            sample = generator.choice(np.sort(column.values), 20 * n_bins)
+            drawn = equal_frequency_cuts(sample, n_bins)
             raw = column.cuts[column.gaps(drawn)]
             below = np.concatenate(([0], column.rows_below(raw), [column.n_rows])).astype(np.int64)
             if (
