@@ -24,6 +24,7 @@ from gomea_bn.learning.options import (
     limits_of,
     mean_density,
     row_densities,
+    rows_of_search,
     seed_of,
 )
 from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
@@ -184,7 +185,8 @@ class BayesNetEnsemble(Parameters):
         _check(options, table)
         of_learner = {name: value for name, value in options.items() if name not in _OF_ENSEMBLE}
         section, seed = learner_section(self, checkpoint, table, seed, learner=of_learner)
-        networks, seconds, stopped_by = self._learned(options, table, seed, section)
+        rows = rows_of_search(table, options["shape"])
+        networks, seconds, stopped_by = self._learned(options, rows, seed, section, table_digest(table))
         section.close()
         self.networks_ = networks
         # an earlier fit may have left some
@@ -201,7 +203,7 @@ class BayesNetEnsemble(Parameters):
         return self
 
     def _learned(
-        self, options: dict[str, Any], table: Table, seed: int, section: Section
+        self, options: dict[str, Any], table: Table, seed: int, section: Section, digest: str
     ) -> tuple[list[DiscretizedBayesNet], float, str]:
         """Return the networks, the seconds of their searches, and the name of what ended them."""
         networks: list[DiscretizedBayesNet] = []
@@ -221,7 +223,7 @@ class BayesNetEnsemble(Parameters):
                     options, table, self.resampling, np.random.default_rng(child), share, of_member
                 )
                 if learner.stopped_by_ != "interrupt" or not networks:
-                    metadata = {"member": member, "ensemble_seed": seed}
+                    metadata = {"member": member, "ensemble_seed": seed, "data_sha256": digest}
                     networks.append(_with_all_rows(learner, table, metadata))
                     seconds += learner.fit_seconds_
                 if learner.stopped_by_ != "interrupt":
@@ -397,7 +399,7 @@ def _fitted_member(
     """Return a learner that is fitted to a random part of the table."""
     points = {} if options["shape"] == "uniform" else _point_values(table)
     rows = _usable_rows(table, options["cut_points"] or {}, points, resampling, generator)
-    part = table.take(rows)
+    part = rows_of_search(table.take(rows), options["shape"])
     if points:
         share_point_masses(part, table)
     changes = {
@@ -412,12 +414,12 @@ def _fitted_member(
         return BayesNetLearner(**{**options, **changes}).fit(part, checkpoint=section)
 
 
-def _with_all_rows(learner: BayesNetLearner, table: Table, member: Mapping[str, int]) -> DiscretizedBayesNet:
+def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, Any]) -> DiscretizedBayesNet:
     """Return the network of a learner with support and tables from all rows."""
     metadata = learner.network_.metadata
     # the score is that of the subsample
     del metadata["score"]
-    metadata |= {**member, "data_sha256": table_digest(table)}
+    metadata |= record
     shapes = {name: table_shapes(table)[name].shape for name in learner.network_.shapes}
     return DiscretizedBayesNet.from_table(
         table,

@@ -31,6 +31,7 @@ from gomea_bn.learning.options import (
     mean_density,
     preparation_seconds,
     row_densities,
+    rows_of_search,
     seed_of,
     with_live_table,
 )
@@ -317,19 +318,20 @@ class BayesNetLearner(LearnerParameters):
         # the compiler is not on the clock
         began += compile_kernels(**size_of_table(table))
         end = began + preparation_seconds(limits)
-        given, options = options, options_of_run(options, table, end - perf_counter(), section)
-        problem = learning_problem(table, options, deadline=end)
-        is_cut_short = options != given or is_late(table, end)
+        rows = rows_of_search(table, options.shape)
+        given, options = options, options_of_run(options, rows, end - perf_counter(), section)
+        problem = learning_problem(rows, options, deadline=end)
+        is_cut_short = options != given or is_late(rows, end)
         limits = limits_after_preparation(limits, perf_counter() - began)
         constant_score = problem.scorer.constant_score
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as live_callback:
             callback = reporting(live_callback, constant_score)
             settings = SearchSettings(self.algorithm or GOMEA(), limits, seed, n_threads, callback, section)
-            problem, result, effort = first_search(problem, table, options, settings.part("search"))
+            problem, result, effort = first_search(problem, rows, options, settings.part("search"))
             # Ctrl-C must not lose what the search has found
             with delayed_interrupts():
-                result = with_completions(problem, table, options, result, settings.part("completions"))
+                result = with_completions(problem, rows, options, result, settings.part("completions"))
                 learned, result = with_tables(problem, result, effort, settings.part("tables"))
                 section.close()
                 self._keep(table, problem, learned, reported(result, constant_score), seed, digest.result())

@@ -16,7 +16,7 @@ _BYTES_OF_SLOTS = 2 * 8 * 2
 
 
 def planned_bytes(table: Table, options: LearningOptions, n_threads: int) -> int:
-    """Return about how many bytes the search for one network may take at most, the table included.
+    """Return about how many bytes the search for one network may take at most, the table and its ordered rows included.
 
     These are the codes of all policies, columns sorted for pricing, the cache of scores, and the work space of every
     thread. A search that is short takes less, since libraries fill up while it runs.
@@ -37,4 +37,6 @@ def planned_bytes(table: Table, options: LearningOptions, n_threads: int) -> int
         n_policies, of_sorted = options.max_bins, 0
     of_codes = table.n_rows * (n_free * n_policies + len(table.columns) - n_free)
     of_thread = table.n_rows * (_BYTES_OF_SLOTS + 4 * options.max_bins)
-    return of_table + of_codes + n_free * table.n_rows * of_sorted + n_threads * of_thread + _BYTES_OF_CACHE
+    return (
+        2 * of_table + of_codes + n_free * table.n_rows * of_sorted + n_threads * of_thread + _BYTES_OF_CACHE
+    )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import source_name
+from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.sources import AVAILABLE, source_frame
 from gomea_bn.data.table import column_digests
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number, is_integer
@@ -36,6 +37,7 @@ __all__ = [
     "mean_density",
     "preparation_seconds",
     "row_densities",
+    "rows_of_search",
     "section_of_data",
     "seed_of",
     "why_unrepeatable",
@@ -97,6 +99,15 @@ class LearnerParameters(Parameters):
         self.seed_ = seed
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)
+
+
+def rows_of_search(table: Table, shape: str) -> Table:
+    """Return the rows of a table in the order in which a learner with the option `shape` searches and draws them.
+
+    It is `in_row_order`, since sums over shapes and curves, draws for missing values and draws of rows depend on order.
+    """
+    # published settings draw rows by their position in the table; their scores are sums of counts
+    return table if shape == "uniform" and not table.n_missing else in_row_order(table)
 
 
 def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:

@@ -36,6 +36,7 @@ from gomea_bn.learning.hasty_preparation import options_of_run
 from gomea_bn.learning.options import (
     learner_section,
     preparation_seconds,
+    rows_of_search,
     seed_of,
     with_live_table,
 )
@@ -214,12 +215,13 @@ class ParetoBayesNetLearner(FrontParameters):
         # the compiler is not on the clock
         began += compile_front_kernels(**size_of_table(table))
         seconds = began + preparation_seconds(limits) - perf_counter()
-        options = options_of_run(given, table, seconds, section)
+        rows = rows_of_search(table, given.shape)
+        options = options_of_run(given, rows, seconds, section)
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
             searched = FrontSearch(
                 learner=self,
-                table=table,
+                table=rows,
                 options=options,
                 limits=limits,
                 began=began,

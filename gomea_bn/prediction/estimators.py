@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.files.headers import column_names
 from gomea_bn.data.frames import frame_of
+from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number
@@ -121,10 +122,11 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         self.target_ = target
         choice = Choice(self.structure, 1.0, {}, 0)
         if is_chosen:
-            folds = _folds(table, target, np.random.default_rng(seed))
+            rows = in_row_order(table)
+            folds = _folds(rows, target, np.random.default_rng(seed))
             choice = chosen_structure(
                 options,
-                table,
+                rows,
                 target,
                 self._candidates,
                 folds,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_weight
@@ -123,7 +124,8 @@ def average_families(
     check_integer("n_copies", n_copies, 1)
     check_choice("line", line, LINES)
     generator = np.random.default_rng(seed_of(random_state))
-    table = completed_table(network, table_for(network, data, allow_missing=True), generator)
+    table = in_row_order(table_for(network, data, allow_missing=True))
+    table = completed_table(network, table, generator)
     _check_ranges(network, table)
     averaging = _Averaging(network, table)
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, generator))
@@ -151,7 +153,7 @@ def average_of_blanket(
     """
     part = _of_blanket(network, target)
     columns = tuple(column for column in table.columns if column.name in part.names)
-    averaging = _Averaging(part, replace(table, columns=columns))
+    averaging = _Averaging(part, in_row_order(replace(table, columns=columns)))
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, np.random.default_rng(random_state)))
     lines, scales, units = averaging.lines(left_out) if line == "auto" else ({}, {}, {})
     return AveragedBayesNet(part, copies, lines=lines, scales=scales, units=units, n_rows=table.n_rows)

@@ -39,7 +39,9 @@ class FrontNetworks:
     def of(cls, learner: FrontParameters, searched: SearchedFront, digest: str) -> FrontNetworks:
         """Return the networks of a search over the rows of a table with a digest."""
         problem, result = searched.problem, searched.result
-        rows = learner.table_ if searched.single is None else searched.single.rows
+        single = searched.single
+        # counts of complete rows do not depend on their order
+        rows = single.rows if single is not None and learner.table_.n_missing else learner.table_
         structures = [
             (named_edges(problem, rows, x), learned_cut_points(problem, x), learned_shapes(problem, x))
             for x in result.X
