@@ -27,23 +27,33 @@ _ordered: WeakKeyDictionary[Table, Table] = WeakKeyDictionary()
 def row_order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """Return the positions of rows in an order that does not depend on where the rows stand, int64 (n_rows,).
 
-    Rows are ordered by a hash of their values. Equal rows stay in their order, since they are interchangeable. So do
-    different rows of the same hash, of which n rows have a pair with probability n**2 / 2**65.
+    Rows are ordered by a hash of the ranks of their values, so that units of columns do not matter. Only as many columns
+    count as tell all rows apart, those of real numbers first. Equal rows stay in their order, since they are
+    interchangeable. So do different rows of the same hash, of which n rows have a pair with probability n**2 / 2**65.
 
     Parameters
     ----------
     columns : sequence of ndarray of shape (n_rows,), float64 or integers
         Values; all NaN are equal.
     """
-    hashes = np.zeros(len(columns[0]), np.uint64)
-    for values in columns:
+    n_rows = len(columns[0])
+    hashes = np.zeros(n_rows, np.uint64)
+    n_possible = 1
+    for values in sorted(columns, key=lambda column: column.dtype.kind != "f"):
+        ranks, n_distinct = _ranks(values)
         hashes *= _STEP
-        hashes += _bits(values)
+        hashes += ranks
         hashes += _STEP
         for shift, factor in zip(_SHIFTS, _FACTORS, strict=True):
             hashes ^= hashes >> np.uint64(shift)
             hashes *= factor
         hashes ^= hashes >> np.uint64(_LAST_SHIFT)
+        n_possible *= n_distinct
+        if n_possible >= n_rows:
+            order = np.argsort(hashes, kind="stable")
+            ascending = hashes[order]
+            if bool((ascending[1:] != ascending[:-1]).all()):
+                return order
     return np.argsort(hashes, kind="stable")
 
 
@@ -57,11 +67,7 @@ def in_row_order(table: Table) -> Table:
     return _ordered[table]
 
 
-def _bits(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return values as 64 bits, which are equal for equal values, uint64 (n_rows,)."""
-    if values.dtype.kind != "f":
-        return values.astype(np.int64).view(np.uint64)
-    # zeros may have signs, and NaN signs and payloads
-    plain = np.asarray(values, np.float64) + 0.0
-    plain[np.isnan(plain)] = np.nan
-    return plain.view(np.uint64)
+def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
+    """Return the position of every value among the distinct ones, uint64 (n_rows,), and their number."""
+    distinct, ranks = np.unique(values, return_inverse=True)
+    return ranks.astype(np.uint64), len(distinct)
