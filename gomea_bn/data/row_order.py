@@ -27,8 +27,8 @@ _ordered: WeakKeyDictionary[Table, Table] = WeakKeyDictionary()
 def row_order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """Return the positions of rows in an order that does not depend on where the rows stand, int64 (n_rows,).
 
-    Rows are ordered by a hash of the ranks of their values, so that units of columns do not matter. Only as many columns
-    count as tell all rows apart, those of real numbers first. Equal rows stay in their order, since they are
+    Rows are ordered by a hash of the ranks of their values, so that units of columns do not matter. Only as many
+    columns count as tell all rows apart, those of real numbers first. Equal rows stay in their order, since they are
     interchangeable. So do different rows of the same hash, of which n rows have a pair with probability n**2 / 2**65.
 
     Parameters
@@ -68,6 +68,11 @@ def in_row_order(table: Table) -> Table:
 
 
 def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
-    """Return the position of every value among the distinct ones, uint64 (n_rows,), and their number."""
+    """Return the position of every value among the distinct ones, uint64 (n_rows,), and their number.
+
+    Codes of levels stand for themselves, and their largest number is the number that is possible.
+    """
+    if values.dtype.kind != "f":
+        return values.astype(np.int64).view(np.uint64), int(values.max()) + 2
     distinct, ranks = np.unique(values, return_inverse=True)
     return ranks.astype(np.uint64), len(distinct)
