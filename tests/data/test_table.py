@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,51 @@ def test_continuous_columns_keep_their_values(values):
     assert column.is_continuous
     assert column.values.dtype == np.float64
     assert column.values.tolist() == [float(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    "values", [[0.0, 1.0], [0.0, 1.0, 2.0, 3.0, 4.0], [-2.0, 7.0], [10.0 * k for k in range(10)]]
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "double[pyarrow]", object])
+def test_whole_numbers_are_integers_however_they_are_stored(values, dtype):
+    as_integers = column_of([int(value) for value in values] * 6)
+    assert not as_integers.is_continuous
+    column = column_of(pd.Series(values * 6).astype(dtype))
+    assert column.levels == as_integers.levels
+    assert all(type(level) is int for level in column.levels)
+    assert column.values.tolist() == as_integers.values.tolist()
+    assert column.reason == as_integers.reason
+
+
+def test_whole_numbers_with_a_gap_have_the_kind_of_those_without():
+    values = [0.0, 1.0, 1.0] * 5
+    complete = read_table(pd.DataFrame({"x": values, "y": np.arange(15) / 7}))
+    for missing in ("drop", "keep"):
+        gap = read_table(pd.DataFrame({"x": [np.nan, *values[1:]], "y": np.arange(15) / 7}), missing=missing)
+        assert gap.columns[0].levels == complete.columns[0].levels == (0, 1)
+
+
+def test_many_whole_numbers_are_continuous_integers():
+    column = column_of(np.arange(40.0))
+    assert column.is_continuous
+    assert column.is_integer
+    # beyond 2**53 every float is whole
+    assert not column_of(2.0**60 * np.arange(40)).is_integer
+    assert not column_of(np.arange(40) + 0.5).is_integer
+
+
+def test_continuous_columns_of_few_values_are_named_by_a_warning():
+    frame = pd.DataFrame({"dose": [0.5, 1.5, 2.5] * 8, "x": np.arange(24) / 7})
+    with pytest.warns(
+        UserWarning, match=r"1 continuous column has at most 10 values: 'dose' \(0.5, 1.5, 2.5\)"
+    ):
+        read_table(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(frame, kinds={"dose": "discrete"})
+        read_table(frame.assign(dose=np.arange(24) % 12 / 7))
+        # ten values in a table of ten rows do not repeat
+        read_table(frame.iloc[:10].assign(dose=np.arange(10) / 7))
 
 
 def test_kinds_override_the_rule():

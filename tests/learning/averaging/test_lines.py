@@ -143,6 +143,32 @@ def test_lines_of_columns_with_point_masses_give_probabilities_to_the_points() -
     assert np.isfinite(averaged.log_density(sampled)).all()
 
 
+def test_lines_of_counts_are_probabilities_that_sum_to_one() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=1_500)
+    frame = pd.DataFrame({"x": x, "visits": rng.poisson(np.exp(0.8 + 0.7 * x)).clip(max=25)})
+    train, fresh = frame[:700], frame[700:]
+    # each value of the fresh rows occurs
+    fresh = fresh[fresh["visits"].isin(train["visits"])]
+    network = network_of(train, [("x", "visits")], shaped=True)
+    assert network.shapes["visits"].has_few_values
+    lines, bins = (average_families(network, train, line=line) for line in ("auto", "none"))
+    assert lines.lines["visits"].weight > 0.3
+    gain = (lines.log_density(fresh) - bins.log_density(fresh)).mean()
+    assert gain > 0.03
+    points = network.shapes["visits"].point_values
+    for value in (-1.0, 0.0, 1.5):
+        density = lines.conditional_density("visits", {"x": value})
+        smooth = np.trapezoid(density.densities, density.values)
+        assert smooth + math.fsum(density.points.values()) == pytest.approx(1, abs=1e-3)
+        rows = pd.DataFrame({"x": value, "visits": points})
+        terms = np.exp(lines.log_density_terms(rows)["visits"])
+        assert terms == pytest.approx(list(density.points.values()), rel=1e-9)
+        drawn = lines.drawn_values(20_000, np.random.default_rng(7), {"x": np.full(20_000, value)})["visits"]
+        shares = [(drawn == point).mean() for point in points]
+        assert shares == pytest.approx(list(density.points.values()), abs=0.02)
+
+
 @pytest.mark.parametrize("levels", [2, 3, 5])
 def test_columns_of_few_values_gain_no_density_by_lines(levels: int) -> None:
     rng = np.random.default_rng(0)
