@@ -97,7 +97,7 @@ class LineRows:
 
     def some(self, rows: NDArray[np.int64]) -> LineRows:
         """Return some of the rows."""
-        ends = None if self.ends is None else PointEnds(*(part[rows] for part in self.ends))
+        ends = None if self.ends is None else self.ends.some(rows)
         return replace(self, z=self.z[rows], parents=self.parents[rows], groups=self.groups[rows], ends=ends)
 
 

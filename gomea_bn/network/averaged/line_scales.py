@@ -36,6 +36,10 @@ class PointEnds(NamedTuple):
     lows: NDArray[np.float64]
     highs: NDArray[np.float64]
 
+    def some(self, rows: NDArray[np.int64]) -> PointEnds:
+        """Return those of some of the values."""
+        return PointEnds(self.is_point[rows], self.lows[rows], self.highs[rows])
+
 
 class ProbabilityScale:
     """The scale z = Phi^-1(F(x)) of a column, on which the shape F of the column is standard normal.

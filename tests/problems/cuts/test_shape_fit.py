@@ -275,7 +275,7 @@ def test_point_masses_are_frequent_and_far_above_the_rest(counts: list[int], is_
 
 
 def test_rows_of_several_values_are_no_point_mass_of_a_column_of_few_values() -> None:
-    counts = np.array([40, 30, 5, 5])
+    counts = np.array([40, 20, 20, 5])
     assert repeated_values(counts, np.array([True, True, True, False])).tolist() == [False] * 4
     assert repeated_values(np.array([60, 60, 5]), np.array([True, True, False])).tolist() == [
         True,
@@ -490,9 +490,9 @@ def test_a_column_of_few_values_has_nothing_but_point_masses(n_rows: int) -> Non
     assert fitted.log_likelihood == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("n_rows", [1_000, 60_000])
+@pytest.mark.parametrize("n_rows", [1_000, 55_000])
 def test_rare_values_of_counts_have_a_density(n_rows: int) -> None:
-    values = np.random.default_rng(4).negative_binomial(1, 0.1, n_rows).astype(np.float64)
+    values = np.random.default_rng(4).negative_binomial(1, 0.15, n_rows).astype(np.float64)
     shape = fit_shape(values).shape
     distinct, counts = np.unique(values, return_counts=True)
     assert set(distinct[counts >= 50]) <= set(shape.points) <= set(distinct[counts >= 5])
