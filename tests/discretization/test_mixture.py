@@ -349,7 +349,7 @@ def test_classes_without_rows_are_left_out():
     assert all_gone.n_classes == 1  # the largest stays
 
 
-@pytest.mark.parametrize("factor", [1e-320, 1e-200, 1e-3, 1e200, 1e305])
+@pytest.mark.parametrize("factor", [1e-303, 1e-200, 1e-3, 1e200, 1e305])
 def test_far_and_very_small_or_large_values_keep_memberships_numbers(factor):
     x = np.concatenate((np.arange(40.0), [900.0])) * factor
     table = table_of({"x": x, "y": np.arange(41.0) % 7 + 0.5})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import mmap
+import re
 import warnings
 from collections.abc import Sequence
 from itertools import islice
@@ -29,6 +31,8 @@ _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # splits no line: the ASCII character that separates units
 _NO_SEPARATOR = "\x1f"
 _SYMBOLS = WORDS | MARKS
+# a zero and another digit where a field may begin
+_LEADING_ZERO = re.compile(rb"(?:\A|[^0-9A-Za-z.+-])0[0-9]")
 
 
 def read_separated(
@@ -87,7 +91,17 @@ def read_separated(
         raise GomeaBnError(
             f"File '{path}' is ragged: its rows have more fields than its {len(names) - 1} column names."
         )
-    doubtful = [position for position in range(len(names)) if _has_other_readings(frame.iloc[:, position])]
+    first_rows = _records(lines, separator)[options.header == "first-line" :]
+    may_have_codes = not plain or _has_leading_zeros(path, encoding)
+    doubtful = [
+        position
+        for position in range(len(names))
+        if _has_other_readings(
+            frame.iloc[:, position],
+            [row[position] for row in first_rows if len(row) > position],
+            may_have_codes=may_have_codes,
+        )
+    ]
     written = parsed(dtype=str, usecols=doubtful) if doubtful else frame.iloc[:, :0]
     if options.decimal is None:
         decimal, note = _decimal(frame, written)
@@ -288,16 +302,37 @@ def _parsed(path: str, names: Sequence[str], options: ReadingOptions, parts: dic
     return frame
 
 
-def _has_other_readings(series: pd.Series[Any]) -> bool:
-    """Return whether numbers, as pandas reads them with a point, may be codes such as 007 or groups such as 275.089."""
+def _has_leading_zeros(path: str, encoding: str) -> bool:
+    """Return whether some field of a file that is not compressed may begin with a zero and another digit."""
+    if encoding.lower().startswith(("utf-16", "utf_16", "utf-32", "utf_32")):
+        return True
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return _LEADING_ZERO.search(content) is not None
+
+
+def _has_other_readings(series: pd.Series[Any], first: Sequence[str], *, may_have_codes: bool) -> bool:
+    """Return whether numbers, as pandas reads them with a point, may be codes such as 007 or groups such as 275.089.
+
+    Parameters
+    ----------
+    series : Series
+        The column as read.
+    first : sequence of str
+        Its first fields, as they are in the file.
+    may_have_codes : bool
+        Whether any column may have codes.
+    """
     from pandas.api import types
 
     if types.is_integer_dtype(series.dtype):
-        return True
+        return may_have_codes
     if not types.is_float_dtype(series.dtype):
         return False
     values = series.dropna().to_numpy(np.float64)
-    return bool((values == np.floor(values)).any() or (values == np.round(values, 3)).all())
+    if may_have_codes and bool((values == np.floor(values)).any()):
+        return True
+    # one number that is none with groups is a proof
+    return bool(written_with([text for text in first if text and text not in _SYMBOLS], ","))
 
 
 def _decimal(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[str, Note | None]:

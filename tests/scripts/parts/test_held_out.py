@@ -98,7 +98,7 @@ def test_tables_prints_every_method(monkeypatch, capsys):
             self.learner.fit(frame)
             return self
 
-        def score(self, frame):
+        def score(self, frame, *, resolution):
             return 1.25
 
     monkeypatch.setattr(held_out, "BayesNetEnsemble", Ensemble)
@@ -156,7 +156,11 @@ def test_tables_without_copies_and_with_jitter_say_so_and_have_fewer_rows(capsys
 
 def test_jitter_changes_densities_and_not_the_number_of_test_rows():
     task = {"table": "iris", "fold": 0, "folds": 3, "fold seed": 0, "method": held_out.OURS, "seconds": 5.0}
-    task |= {"without copies": False, "options": {"discretizer": "equal-frequency", "max_evaluations": 300}}
+    task |= {
+        "without copies": False,
+        "resolution": "steps",
+        "options": {"discretizer": "equal-frequency", "max_evaluations": 300},
+    }
     plain, again, noisy = (
         held_out.one_fold({**task, "jitter": jitter})[0]["density 0.0"] for jitter in (False, False, True)
     )
@@ -177,7 +181,7 @@ def test_the_ensemble_draws_rows_as_asked(monkeypatch, capsys):
         def fit(self, frame):
             return self
 
-        def score(self, frame):
+        def score(self, frame, *, resolution):
             return 0.0
 
     monkeypatch.setattr(held_out, "BayesNetEnsemble", Ensemble)
