@@ -310,3 +310,26 @@ def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(browser, tmp_path
         top = float(page.locator("#histogram line.stem").get_attribute("y1"))
         (mass,) = marginal_density(network, "x").curve.points.values()
         assert (tall - top) / (tall - 6) == pytest.approx(mass, abs=1e-3)
+
+
+@needs_browser
+def test_stems_of_a_column_of_few_values_fill_the_drawing(browser, tmp_path):
+    counts = np.repeat(np.arange(8.0), [40, 60, 50, 30, 20, 10, 6, 6])
+    shape = fit_shape(counts).shape
+    assert shape.has_few_values
+    table = read_table(pd.DataFrame({"x": counts}), kinds={"x": "continuous"})
+    network = DiscretizedBayesNet.from_table(table, [], {"x": [1.5, 3.5]}, shapes={"x": shape})
+    network_report(network, table, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator(".node[data-variable='0']").focus()
+        page.keyboard.press("Enter")
+        tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
+        stems = page.locator("#histogram line.stem")
+        masses = marginal_density(network, "x").curve.points
+        assert stems.count() == len(masses)
+        heights = [
+            (tall - float(stems.nth(k).get_attribute("y1"))) / (tall - 6) for k in range(stems.count())
+        ]
+        assert heights == pytest.approx([mass / (60 / 222) for mass in masses.values()], abs=2e-3)
+        line = page.locator("#histogram polyline.density").get_attribute("points")
+        assert {float(point.split(",")[1]) for point in line.split()} == {tall}
