@@ -1,5 +1,7 @@
 """Results do not depend on the order of the rows of a table; what is returned by row is in the order of the caller."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,7 @@ from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.prediction import BayesNetClassifier
 
-WITHOUT_CLOCK = {"max_seconds": None, "random_state": 1}
+WITHOUT_CLOCK: dict[str, Any] = {"max_seconds": None, "random_state": 1}
 
 
 def permuted(frame, seed=0):
@@ -72,7 +74,7 @@ def test_learner(rows, options, seed):
     scores = [learner.score_ for learner in learners]
     assert scores[0] == pytest.approx(scores[1], rel=1e-9)
     densities = [learner.score_samples(frame) for learner in learners]
-    np.testing.assert_allclose(*densities, rtol=1e-9)
+    np.testing.assert_allclose(densities[0], densities[1], rtol=1e-9)
 
 
 def test_table_and_digest_of_a_learner_are_those_of_the_given_rows():
@@ -131,7 +133,7 @@ def test_front(rows):
     for position in (0, len(fronts[0]) // 2, len(fronts[0]) - 1):
         assert_same(fronts[0].network(position), fronts[1].network(position))
     misfits = [averaged_misfits(front, test=frame.dropna(), ids=[0], n_copies=2) for front in fronts]
-    np.testing.assert_allclose(*misfits, rtol=1e-9)
+    np.testing.assert_allclose(misfits[0], misfits[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("rows", [complete_rows, incomplete_rows])
@@ -146,7 +148,7 @@ def test_averaged_families(rows):
     densities = [
         average_families(network, given, n_copies=3).log_density(probe) for given in (frame, permuted(frame))
     ]
-    np.testing.assert_allclose(*densities, rtol=1e-9)
+    np.testing.assert_allclose(densities[0], densities[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("rows", [complete_rows, incomplete_rows])
@@ -193,4 +195,4 @@ def test_structure_of_a_classifier():
         for given in (frame, permuted(frame))
     ]
     losses = [list(classifier.losses_.values()) for classifier in classifiers]
-    np.testing.assert_allclose(*losses, rtol=1e-9)
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-9)

@@ -158,10 +158,12 @@ def test_weighted_intervals_count_by_their_values_in_any_order(parts, data):
         levels={"day": ["mon", "tue", "wed"]},
         tables={"x": [0.5, 0.3, 0.2], "day": [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.1, 0.8, 0.1]]},
     )
-    answer = network.query("day", {"x": dict(parts)})
-    again = network.query("day", {"x": dict(data.draw(st.permutations(parts)))})
+    answer = np.asarray(network.query("day", {"x": dict(parts)}))
+    again = np.asarray(network.query("day", {"x": dict(data.draw(st.permutations(parts)))}))
     assert answer.tolist() == again.tolist()
-    rows = network.query("day", pd.DataFrame({"x": pd.Series([dict(parts), 1.5], dtype=object)}))
+    rows = pd.DataFrame(
+        network.query("day", pd.DataFrame({"x": pd.Series([dict(parts), 1.5], dtype=object)}))
+    )
     np.testing.assert_allclose(rows.loc[0], answer, atol=1e-12)
     # every half of a unit weighs as the largest of the intervals that hold it
     likelihood = np.zeros(3)
