@@ -172,7 +172,7 @@ def test_weighted_intervals_count_by_their_values_in_any_order(parts, data):
         weights += [w for (low, high), w in parts if (code == 0 and high <= 0) or (code == 2 and low >= 4)]
         likelihood[code] += share * max(weights, default=0)
     expected = expected_answer(network, {"x": likelihood}, ["day"])
-    np.testing.assert_allclose(answer.to_numpy(), expected, atol=1e-12)
+    np.testing.assert_allclose(answer, expected, atol=1e-12)
 
 
 def test_every_way_to_state_a_value_outside_the_support_warns(network):
