@@ -22,7 +22,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
-from gomea_bn.problems.cuts.shape_mixture import LEAST_UNIFORM, PARAMETER_PRICE, mixture
+from gomea_bn.problems.cuts.shape_mixture import PARAMETER_PRICE, least_uniform, mixture
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 __all__ = ["fit_shape", "fit_shape_of_cells", "repeated_values", "resolution"]
@@ -310,7 +310,8 @@ def _joined_shares(
     below = np.interp(knots, scaled, np.cumsum(counts) - counts / 2)
     below[0], below[-1] = 0.0, n_rows
     widths = np.diff(knots)
-    masses = (1 - LEAST_UNIFORM) * np.diff(below) / n_rows + LEAST_UNIFORM * widths
+    least = least_uniform(int(n_rows))
+    masses = (1 - least) * np.diff(below) / n_rows + least * widths
     steps = masses / widths
     # at a knot, the line between the middles of its pieces
     inner = (steps[:-1] * widths[1:] + steps[1:] * widths[:-1]) / (widths[:-1] + widths[1:])

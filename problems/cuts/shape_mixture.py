@@ -12,13 +12,15 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_UNIFORM", "PARAMETER_PRICE", "mixture"]
+__all__ = ["PARAMETER_PRICE", "least_uniform", "mixture"]
 
 PARAMETER_PRICE = 1.5
 """Nats that an effective parameter of a shape costs."""
-LEAST_UNIFORM = 0.01
-"""Smallest weight of the uniform density."""
 
+# smallest weight of the uniform density: a share, and a number of rows, since a share of many rows would reach far into
+# the tails of a column
+_LEAST_UNIFORM = 0.01
+_UNIFORM_ROWS = 10
 # smallest quartile range, as a share of the range, by which values are divided without overflow
 _LEAST_SPREAD = 1e-150
 _N_ITERATIONS = 100
@@ -52,6 +54,11 @@ class _Component:
     at_knots: NDArray[np.float64]
     masses: NDArray[np.float64]
     cost: float = 0.0
+
+
+def least_uniform(n_rows: int) -> float:
+    """Return the smallest weight of the uniform density: 1/100, or less where that is more than ten rows."""
+    return min(_LEAST_UNIFORM, _UNIFORM_ROWS / n_rows)
 
 
 def mixture(
@@ -95,7 +102,7 @@ def _mixed(
     counts: NDArray[np.int64],
     takes_part: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], float, float]:
-    """Return the weights of greatest left-out likelihood, the first at least 1/100, and two numbers of nats.
+    """Return the weights of greatest left-out likelihood, the first at least `least_uniform`, and two numbers of nats.
 
     A component that does not take part has the weight 0.
 
@@ -116,8 +123,9 @@ def _mixed(
         shares /= shares.sum(axis=0)
         weights = shares @ rows / rows.sum()
     is_used = weights > _LEAST_WEIGHT
-    weights *= 1 - LEAST_UNIFORM
-    weights[0] += LEAST_UNIFORM
+    least = least_uniform(int(n_rows))
+    weights *= 1 - least
+    weights[0] += least
     in_sample = float((counts * np.log(weights @ np.array([c.in_sample for c in components]))).sum())
     left_out = float((counts * np.log(weights @ densities)).sum())
     n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
@@ -194,7 +202,7 @@ def _kernel(
         both = np.stack((sums / n_rows, np.maximum(sums - of_value, 0.0) / (n_rows - 1)))
         both /= bandwidth * np.sqrt(2 * np.pi)
         # a little uniform density, as in the mixture
-        mixed = (1 - LEAST_UNIFORM) * both[1] * slope[judged] + LEAST_UNIFORM
+        mixed = (1 - _LEAST_UNIFORM) * both[1] * slope[judged] + _LEAST_UNIFORM
         likelihood = float((judged_rows * np.log(mixed)).sum())
         if likelihood > best_likelihood:
             best_likelihood, best_bandwidth, best = likelihood, bandwidth, both

@@ -25,20 +25,21 @@ def with_codes(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[pd.DataFrame
     written : DataFrame
         What the file holds, as text, in columns of numbers.
     """
-    codes = {}
+    codes, examples = {}, []
     for name in map(str, written.columns):
-        texts = written[name]
-        is_code = texts.str.strip().str.fullmatch(CODE, na=False)
+        texts = written[name].str.strip()
+        is_code = texts.str.fullmatch(CODE, na=False)
         if is_code.any():
-            codes[name] = str(texts[is_code].iloc[0])
+            codes[name] = texts.astype("string")
+            examples.append(f"'{name}' (such as {str(texts[is_code].iloc[0])!r})")
     if not codes:
         return frame, []
-    columns = listed([f"'{name}' (such as {code!r})" for name, code in codes.items()], 5)
+    columns = listed(examples, 5)
     note = Note(
         f"Leading zeros make {counted(len(codes), 'column')} text: {columns}. To read numbers:",
         [Setting("kinds", "continuous", next(iter(codes)))],
     )
-    return frame.assign(**{name: written[name].astype("string") for name in codes}), [note]
+    return frame.assign(**codes), [note]
 
 
 def without_last_empty_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:

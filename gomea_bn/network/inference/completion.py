@@ -202,15 +202,26 @@ def _with_numbers(
 def _with_levels(
     column: pd.Series[Any], levels: tuple[Level, ...], codes: NDArray[np.int32], is_missing: NDArray[np.bool_]
 ) -> pd.Series[Any]:
-    """Return a discrete column with levels in its missing cells, stored as before where that is possible."""
+    """Return a discrete column with levels in its missing cells, stored as before where that is possible.
+
+    Where a column holds numbers or bools and the levels are their texts or other values, all cells hold levels.
+    """
     import pandas as pd
 
     values = column.astype(object).to_numpy(copy=True)
-    values[is_missing] = np.array(levels, dtype=object)[codes[is_missing]]
+    of_codes = np.array(levels, dtype=object)[codes]
+    values[is_missing] = of_codes[is_missing]
     filled = pd.Series(values, index=column.index, name=column.name, dtype=object)
+    as_levels = pd.Series(of_codes, index=column.index, name=column.name, dtype=object)
+    is_text = any(isinstance(level, str) for level in levels)
+    if is_text and not all(isinstance(value, str) for value in values):
+        return as_levels
     if isinstance(column.dtype, pd.CategoricalDtype):
         categories = column.cat.categories
         new = [level for level in levels if level not in categories]
         wider = pd.CategoricalDtype([*categories, *new], ordered=bool(column.cat.ordered))
         return filled.astype(wider)
-    return filled.astype(column.dtype)
+    try:
+        return filled.astype(column.dtype)
+    except (TypeError, ValueError):
+        return as_levels

@@ -378,6 +378,12 @@ def test_whole_numbers_next_to_symbols_need_no_decimal_mark(tmp_path: Path) -> N
     assert read_frame(tmp_path / "a.csv")["a"].fillna(-1).tolist() == [7, 8, -1] * 3
 
 
+def test_blanks_are_no_part_of_codes(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("y,zip\n" + "".join(f"{k % 7}.5, 0{k % 3}\n" for k in range(30)))
+    assert read_table(path).columns[1].levels == ("00", "01", "02")
+
+
 CODES = ["02163", None, "10001", "00501", "94110"]
 
 

@@ -200,3 +200,34 @@ def test_an_intervention_cuts_what_leads_to_a_variable(network):
         network.do({"x": (1, 2)})
     with pytest.raises(GomeaBnError, match="at least one variable"):
         network.do({})
+
+
+@pytest.mark.filterwarnings("ignore:.*matched by their values")
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "Int64", "int64[pyarrow]", object, "category"])
+def test_filled_codes_keep_their_zeros_where_the_column_holds_numbers(dtype):
+    levels = ["02163", "10001"]
+    network = DiscretizedBayesNet(
+        ["zip", "k"],
+        [("zip", "k")],
+        cut_points={},
+        support={},
+        levels={"zip": levels, "k": ["a", "b"]},
+        tables={"zip": [0.5, 0.5], "k": [[1.0, 0.0], [0.0, 1.0]]},
+    )
+    numbers = pd.Series([10001, None, None, 10001], dtype="Int64").astype(dtype)
+    rows = pd.DataFrame({"zip": numbers, "k": list("babb")})
+    filled = network.impute(rows, how="mode")
+    assert filled["zip"].tolist() == ["10001", "02163", "10001", "10001"]
+
+
+def test_levels_that_a_column_of_bools_cannot_hold_are_written_as_levels():
+    network = DiscretizedBayesNet(
+        ["n", "k"],
+        [("k", "n")],
+        cut_points={},
+        support={},
+        levels={"n": [1, 2], "k": ["a", "b"]},
+        tables={"k": [0.5, 0.5], "n": [[1.0, 0.0], [0.0, 1.0]]},
+    )
+    rows = pd.DataFrame({"n": pd.Series([True, None], dtype="boolean"), "k": ["a", "b"]})
+    assert network.impute(rows, how="mode")["n"].tolist() == [1, 2]

@@ -490,6 +490,28 @@ def test_a_column_of_few_values_has_nothing_but_point_masses(n_rows: int) -> Non
     assert fitted.log_likelihood == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("n_rows", [2_000, 20_000, 60_000])
+@pytest.mark.parametrize("law", ["lognormal", "zeros", "long counts", "few degrees of freedom"])
+def test_many_rows_of_long_tails_keep_their_mean_and_quantiles(law: str, n_rows: int) -> None:
+    """The uniform density, which spans the whole range, has no fixed share of many rows."""
+    rng = np.random.default_rng(1)
+    values = {
+        "lognormal": lambda: rng.lognormal(size=n_rows),
+        "zeros": lambda: np.where(rng.random(n_rows) < 0.6, 0.0, rng.lognormal(size=n_rows)),
+        "long counts": lambda: rng.negative_binomial(0.5, 0.02, n_rows).astype(np.float64),
+        "few degrees of freedom": lambda: rng.standard_t(3, n_rows),
+    }[law]()
+    drawn = fit_shape(values).shape.quantile(np.random.default_rng(2).random(100_000))
+    assert drawn.mean() == pytest.approx(values.mean(), abs=4 * values.std() * (1 / n_rows + 1e-5) ** 0.5)
+    # the smallest of long counts, which repeat, are spread over the next ones
+    for level in (0.5, 0.95, 0.995) if law == "long counts" else (0.005, 0.05, 0.5, 0.95, 0.995):
+        error = (level * (1 - level) * (1 / n_rows + 1e-5)) ** 0.5
+        at = np.quantile(values, level)
+        # values that repeat have the level inside their probability
+        below, up_to = (drawn < at).mean(), (drawn <= at).mean()
+        assert below - 4 * error - 10 / n_rows <= level <= up_to + 4 * error + 10 / n_rows
+
+
 @pytest.mark.parametrize("n_rows", [1_000, 55_000])
 def test_rare_values_of_counts_have_a_density(n_rows: int) -> None:
     values = np.random.default_rng(4).negative_binomial(1, 0.15, n_rows).astype(np.float64)
