@@ -69,7 +69,7 @@ def _fitted(frame: pd.DataFrame, density: str) -> BayesNetLearner:
 
 
 @pytest.mark.parametrize("density", ["bins", "averaged"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_draws_have_the_means_variances_and_quantiles_of_the_rows(seed: int, density: str) -> None:
     rng = np.random.default_rng(seed)
     names = [*rng.permutation(list(KINDS))[:6].tolist(), *rng.permutation(list(HEAVY_TAILS))[:1].tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column, Level, column_positions
 from gomea_bn.data.dates import source_name
+from gomea_bn.data.files.numerals import CODE
 from gomea_bn.data.plain import plain
 from gomea_bn.data.row_order import row_order
 from gomea_bn.data.table import Table
@@ -204,7 +206,7 @@ def _with_levels(
 ) -> pd.Series[Any]:
     """Return a discrete column with levels in its missing cells, stored as before where that is possible.
 
-    Where a column holds numbers or bools and the levels are their texts or other values, all cells hold levels.
+    All cells hold levels where the column's storage cannot hold them, or would lose the zeros of codes such as 02163.
     """
     import pandas as pd
 
@@ -213,8 +215,8 @@ def _with_levels(
     values[is_missing] = of_codes[is_missing]
     filled = pd.Series(values, index=column.index, name=column.name, dtype=object)
     as_levels = pd.Series(of_codes, index=column.index, name=column.name, dtype=object)
-    is_text = any(isinstance(level, str) for level in levels)
-    if is_text and not all(isinstance(value, str) for value in values):
+    has_codes = any(isinstance(level, str) and re.fullmatch(CODE, level) for level in levels)
+    if has_codes and not all(isinstance(value, str) for value in values):
         return as_levels
     if isinstance(column.dtype, pd.CategoricalDtype):
         categories = column.cat.categories
