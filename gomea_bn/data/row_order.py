@@ -73,6 +73,6 @@ def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
     Codes of levels stand for themselves, and their largest number is the number that is possible.
     """
     if values.dtype.kind != "f":
-        return values.astype(np.int64).view(np.uint64), int(values.max()) + 2
+        return values.astype(np.int64).view(np.uint64), int(values.max(initial=-1)) + 2
     distinct, ranks = np.unique(values, return_inverse=True)
     return ranks.astype(np.uint64), len(distinct)

@@ -19,6 +19,7 @@ from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, mos
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.averaged.checks import around_cuts
 from gomea_bn.network.averaged.family_line import FamilyLine, joint_groups, log_mixture
 from gomea_bn.network.averaged.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
@@ -31,7 +32,7 @@ from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.log_sums import log_sum_exp
 
@@ -344,13 +345,11 @@ class _Averaging:
             Of the columns in lines in own units.
         """
         network = self.network
-        # where bins are uniform all rows have a density, so that a line must not have probabilities
         shapes = {
             name: line_scale(
-                self._values(name),
-                network.shapes[name] if name in network.shapes else fit_shape(self._values(name), ()).shape,
+                self._values(name), network.shapes.get(name) or self._without_points(name, shape)
             )
-            for name in network.cut_points
+            for name, shape in table_shapes(self.table).items()
         }
         columns = LineColumns(self.table.to_frame(), network.support)
         on_shapes = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}
@@ -411,6 +410,10 @@ class _Averaging:
         ends = scale.ends_of_points(values)
         line = best_line(LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale), ends))
         return line, line.left_out + scale.log_slope(values, z)
+
+    def _without_points(self, name: str, shape: ColumnShape) -> Shape:
+        """Return a shape of a column with uniform bins: all rows have a density, and a line no probabilities."""
+        return fit_shape(self._values(name), ()).shape if shape.shape.points else shape.shape
 
     def _values(self, name: str) -> NDArray[np.float64]:
         return self.table.columns[self.network.names.index(name)].values

@@ -110,10 +110,7 @@ def points_text(points: Mapping[float, float]) -> str:
     return listed(f"{value:.6g} in {percent(mass)} of rows" for value, mass in points.items())
 
 
-def points_measure(network: NetworkLike, resolution: str = "points") -> str:
-    """Return how a density counts the point masses of a network, for a report; "" for a network without any."""
+def points_measure(network: NetworkLike) -> str:
+    """Return that point masses of a network count with their probability, for a report; "" without any."""
     names = [shown_name(name) for name, shape in network.shapes.items() if shape.points]
-    if not names:
-        return ""
-    counted = "with their probability" if resolution == "points" else "as bins of one measuring step"
-    return f"point masses of {listed(names, 5)} count {counted}"
+    return f"point masses of {listed(names, 5)} count with their probability" if names else ""
