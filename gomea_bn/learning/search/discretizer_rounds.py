@@ -152,8 +152,8 @@ class DiscretizerSearch:
         return {
             **self._cuts_state(),
             "rounds": self.rounds.state(),
-            "best": [float(self.best.objective), self.best.edges, [*map(list, self.best.cuts.items())]],
-            "too_many": [*map(list, self.too_many.items())],
+            "best": [float(self.best.objective), self.best.edges, [[*pair] for pair in self.best.cuts.items()]],
+            "too_many": [[*pair] for pair in self.too_many.items()],
             "last_network": None if last is None else last.to_json(),
             "discretizer_seconds": self.discretizer_seconds,
             "next_run_at": self.next_run_at,
