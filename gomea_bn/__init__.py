@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 __version__ = "0.2.0"
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from gomea_bn.linkage.marginal_product import MarginalProduct
     from gomea_bn.linkage.models import Custom, LinkageTree, Univariate
     from gomea_bn.metrics.comparison import compare
-    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.prediction.estimators import BayesNetClassifier, BayesNetRegressor
     from gomea_bn.problems.base import KernelProblem, register_problem
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from gomea_bn.simulation.random_experts import simulated_expert
 
 _HOMES = {
-    "AveragedBayesNet": "gomea_bn.network.averaged.network",
     "BayesNetClassifier": "gomea_bn.prediction.estimators",
     "BayesNetEnsemble": "gomea_bn.learning.ensemble",
     "BayesNetLearner": "gomea_bn.learning.learner",
@@ -95,7 +94,6 @@ __all__ = [
     "GOMEA",
     "MOGOMEA",
     "RVGOMEA",
-    "AveragedBayesNet",
     "BayesNetClassifier",
     "BayesNetEnsemble",
     "BayesNetLearner",
@@ -141,6 +139,14 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used, so that importing the package stays quick."""
+    if name == "AveragedBayesNet":
+        warn(
+            "AveragedBayesNet is now DiscretizedBayesNet: networks have their conditionals. The next version drops "
+            "this name.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        name = "DiscretizedBayesNet"
     if name not in _HOMES:
         raise AttributeError(f"module 'gomea_bn' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -10,6 +10,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_edges
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.recorded_columns import counted_parents
 from gomea_bn.problems.cuts.blanket import ParentSets
 
 __all__ = ["Graph", "Network"]
@@ -51,8 +52,13 @@ class Graph(ParentSets):
                         f"The network has the variable '{name}', but the table has no such column."
                         f"{nearest(name, names)}"
                     )
-            # bins matter to tables alone
-            return cls(names, check_edges(network.without_curve_edges().edges, names))
+            # rows are counted by the parents that tables need
+            edges = [
+                (parent, child)
+                for child, parents in zip(network.names, counted_parents(network), strict=True)
+                for parent in parents
+            ]
+            return cls(names, check_edges(edges, names))
         if isinstance(network, str) or not isinstance(network, Iterable):
             raise GomeaBnError(
                 "network must be a DiscretizedBayesNet or a list of (parent, child) names, got "

@@ -104,7 +104,7 @@ def _with_given_tables(
             parts["levels"][name] = column.levels
     position_of = {name: position for position, name in enumerate(table.names)}
     for name in network.names:
-        parents = network.table_parents(name)
+        parents = network.parents(name)
         order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
         probabilities = network.tables[name].transpose([*order, len(parents)])
         for axis, variable in enumerate([*(parents[position] for position in order), name]):
@@ -126,7 +126,8 @@ def _with_given_tables(
     return DiscretizedBayesNet(
         table.names,
         network.edges,
-        curve_edges=network.curve_edges,
+        conditionals=None,
+        curve_edges=(),
         pseudo_count=network.pseudo_count if same_smoothing else None,
         metadata={**network.metadata, "expert_fit": record},
         **parts,

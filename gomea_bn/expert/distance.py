@@ -16,7 +16,6 @@ from gomea_bn.network.graph import layers
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.recorded_columns import columns_of_expert_fit
 from gomea_bn.network.tables import family_index
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.front_problem import ExpertSample
 
@@ -73,9 +72,7 @@ def draw_expert_sample(
     values: list[NDArray[np.float64] | NDArray[np.int32]] = list(codes)
     counted = np.array([mentioned is None or name in mentioned for name in names])
     total = np.zeros(len(points))
-    parent_positions = [
-        tuple(position_of[parent] for parent in network.table_parents(name)) for name in names
-    ]
+    parent_positions = [tuple(position_of[parent] for parent in network.parents(name)) for name in names]
     for i in chain.from_iterable(layers(parent_positions, names)):
         rows = family_index(codes, parent_positions[i], i, cards) // cards[i]
         table = network.tables[names[i]].reshape(-1, cards[i])[rows]
@@ -131,7 +128,6 @@ def check_point_masses(expert: NetworkLike, shapes: Mapping[str, Shape]) -> None
         )
 
 
-@renamed_options(seed="random_state")
 def expert_distance(
     expert: DiscretizedBayesNet,
     network: DiscretizedBayesNet,

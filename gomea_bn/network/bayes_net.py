@@ -1,4 +1,4 @@
-"""The class of discretized Bayesian networks: a graph, bins of the continuous variables, and probability tables."""
+"""The class of discretized Bayesian networks: a graph, a conditional density per variable, and bins that show them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import Level
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network import checks
+from gomea_bn.network.conditionals.checks import around_cuts
+from gomea_bn.network.conditionals.conditionals import Conditionals, families_of, row_values
+from gomea_bn.network.conditionals.family import Columns, Family
 from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.exports import Exports
 from gomea_bn.network.immutable import Immutable
 from gomea_bn.network.questions import Questions
-from gomea_bn.network.row_densities import RowDensities, mean_log_density
+from gomea_bn.network.row_densities import mean_log_density
 from gomea_bn.network.tables import bin_texts
 from gomea_bn.network.value_kinds import ValueKind
 
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.data.table import Table
+    from gomea_bn.network.curves import Curve
+    from gomea_bn.network.inference.cells import CellGrids
     from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["DiscretizedBayesNet"]
@@ -33,12 +39,17 @@ Net = TypeVar("Net", bound="DiscretizedBayesNet")
 
 
 class DiscretizedBayesNet(Immutable, Questions, Exports):
-    """An immutable Bayesian network whose continuous variables are cut into bins.
+    """An immutable Bayesian network: a graph with one conditional density per variable, which bins show.
 
     Bins are (a, b]: a value equal to a cut point belongs to the lower bin; the first bin also holds the minimum.
     Values outside the support belong to the end bins. The density of a row is the product over the variables of
-    P(bin or level | parents), multiplied by the density inside the bin for each continuous variable: 1 / width of the
-    bin if the variable is uniform inside its bins, otherwise the shape's density / the shape's probability of the bin.
+    p(variable | parents).
+
+    A learned network has `conditionals`: averages of tables over several sets of cuts, and lines or curves of the
+    continuous parents. Densities, draws and answers come from them, and `tables` over the shown bins are computed from
+    them. A network without conditionals is its tables: p is P(bin or level | parents), multiplied by the density inside
+    the bin for each continuous variable. That is 1 / width of the bin if the variable is uniform inside its bins,
+    otherwise the shape's density / the shape's probability of the bin.
 
     Parameters
     ----------
@@ -54,14 +65,14 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
     levels : mapping of str to sequence
         Values of every discrete variable: text, numbers or bools.
     tables : mapping of str to array-like of shape (card(parent_1), ..., card(parent_p), card(name))
-        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6. Parents of curve edges
-        have no axis.
+        P(name | parents), with parents in column order. The last axis sums to 1 within 1e-6.
     shapes : mapping of str to Shape, optional
         Distributions of continuous variables inside their bins, each on the support of its variable: given its bin, a
         variable is distributed as the shape is inside that bin. A variable without an entry is uniform inside its bins.
+    conditionals : Conditionals, optional
+        Conditional densities; without them the tables are the network.
     curve_edges : iterable of (parent, child), optional
-        Edges of the graph that the tables leave out: the child follows a curve of the parent, and given the other
-        parents, its bins do not show the dependence. See `without_curve_edges`.
+        Deprecated: edges whose parents have no axis in the tables.
     pseudo_count : float or "auto", optional
         Smoothing with which the tables were counted, see `from_table`. It is only recorded; equal networks have equal
         ones.
@@ -79,8 +90,10 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
     __slots__ = (
         "_cards",
+        "_conditionals",
         "_cuts",
-        "_densities",
+        "_families",
+        "_grids",
         "_levels",
         "_metadata",
         "_names",
@@ -89,14 +102,15 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         "_pseudo_count",
         "_shapes",
         "_support",
-        "_table_parents",
         "_tables",
         "_value_kinds",
     )
 
     _cards: tuple[int, ...]
+    _conditionals: Conditionals | None
     _cuts: dict[str, NDArray[np.float64]]
-    _densities: RowDensities
+    _families: dict[str, Family]
+    _grids: CellGrids | None
     _levels: dict[str, tuple[Level, ...]]
     _metadata: str
     _names: tuple[str, ...]
@@ -105,7 +119,6 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
     _pseudo_count: PseudoCount | None
     _shapes: dict[str, Shape]
     _support: dict[str, tuple[float, float]]
-    _table_parents: tuple[tuple[int, ...], ...]
     _tables: dict[str, NDArray[np.float64]]
     _value_kinds: dict[str, ValueKind]
 
@@ -119,11 +132,16 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         levels: Mapping[str, Sequence[Level]],
         tables: Mapping[str, ArrayLike],
         shapes: Mapping[str, Shape] | None = None,
+        conditionals: Conditionals | None = None,
         curve_edges: Iterable[tuple[str, str]] = (),
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
         value_kinds: Mapping[str, ValueKind] | None = None,
     ) -> None:
+        edges = list(edges)
+        if curve_edges := list(curve_edges):
+            warn_of_curve_edges("tables have an axis for every parent; the given ones are repeated along it")
+            tables = with_axes(names, edges, curve_edges, cut_points, levels, tables)
         parts = checks.checked_parts(
             names,
             edges,
@@ -132,14 +150,15 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
             levels=levels,
             tables=tables,
             shapes=shapes,
-            curve_edges=curve_edges,
             pseudo_count=pseudo_count,
             metadata=metadata,
             value_kinds=value_kinds,
         )
         self._set_parts({f"_{part}": value for part, value in parts.items()})
-        of_rows = ("cuts", "support", "levels", "shapes", "tables", "table_parents")
-        self._set_parts({"_densities": RowDensities(**{part: parts[part] for part in of_rows})})
+        self._set_parts({"_conditionals": None})
+        if conditionals is not None:
+            self._set_parts({"_conditionals": conditionals.checked(self)})
+        self._set_parts({"_families": families_of(self), "_grids": None})
 
     @classmethod
     def from_table(
@@ -150,7 +169,6 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         *,
         pseudo_count: PseudoCount = 1.0,
         shapes: Mapping[str, Shape] | None = None,
-        curve_edges: Iterable[tuple[str, str]] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the network of a graph and bins, with probability tables counted from rows of data.
@@ -176,8 +194,6 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         shapes : mapping of str to Shape, optional
             Distributions of continuous columns inside their bins, for example from `fit_shape`; their ranges must be
             those of the columns.
-        curve_edges : iterable of (parent, child), optional
-            Edges that the tables leave out.
         metadata : mapping, optional
             Further values that JSON can hold.
 
@@ -195,7 +211,6 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
             cut_points,
             pseudo_count=pseudo_count,
             shapes=shapes,
-            curve_edges=curve_edges,
             metadata=metadata,
         )
 
@@ -215,13 +230,9 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
     @property
     def curve_edges(self) -> list[tuple[str, str]]:
-        """Edges that the tables leave out, in the order of `edges`."""
-        return [
-            (self._names[parent], child)
-            for child, parents, of_table in zip(self._names, self._parents, self._table_parents)
-            for parent in parents
-            if parent not in of_table
-        ]
+        """An empty list, with a warning: the tables have all edges."""
+        warn_of_curve_edges("every edge is in a table")
+        return []
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -250,8 +261,28 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
     @property
     def tables(self) -> dict[str, NDArray[np.float64]]:
-        """P(name | `table_parents`) by variable, float64 (card(parent_1), ..., card(name)), read-only."""
+        """P(name | parents) by variable over the shown bins, float64 (card(parent_1), ..., card(name)), read-only."""
         return dict(self._tables)
+
+    @property
+    def conditionals(self) -> Conditionals | None:
+        """Conditional densities that the tables are computed from; None if the network is its tables."""
+        return self._conditionals
+
+    @property
+    def families(self) -> Mapping[str, Family]:
+        """The density of every variable given its parents, on arrays of values."""
+        return self._families
+
+    @property
+    def cell_grids(self) -> CellGrids:
+        """Cells of the columns of a network with conditionals, and its tables over them, which are kept."""
+        from gomea_bn.network.inference.cells import CellGrids
+
+        if self._grids is None:
+            self._set_parts({"_grids": CellGrids(self)})
+        assert self._grids is not None
+        return self._grids
 
     @property
     def value_kinds(self) -> dict[str, ValueKind]:
@@ -286,18 +317,22 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         return tuple(self._names[parent] for parent in self._parents[self._position(name)])
 
     def table_parents(self, name: str) -> tuple[str, ...]:
-        """Return the parents in the table of a variable, in column order: all but those of curve edges."""
-        return tuple(self._names[parent] for parent in self._table_parents[self._position(name)])
+        """Return the parents of a variable, with a warning: the tables have all of them."""
+        warn_of_curve_edges("every parent is in the table")
+        return self.parents(name)
 
     def without_curve_edges(self) -> Self:
-        """Return the network whose graph is that of its tables; the network itself without curve edges.
+        """Return the network, with a warning: its tables have all edges."""
+        warn_of_curve_edges("every edge is in a table")
+        return self
 
-        Densities, samples and answers of both are the same. Files of other programs hold this network.
-        """
-        if self._table_parents == self._parents:
-            return self
-        edges = [edge for edge in self.edges if edge not in set(self.curve_edges)]
-        return _rebuild(type(self), self._names, edges, {**self._content(), "curve_edges": ()})
+    def of_tables(self) -> Self:
+        """Return the network whose densities are those of the tables over the shown bins, without conditionals."""
+        return self if self._conditionals is None else self.changed(conditionals=None)
+
+    def changed(self, **parts: Any) -> Self:
+        """Return a network with other values of some keywords of the constructor, and the names and edges of this."""
+        return _rebuild(type(self), self._names, self.edges, {**self._content(), **parts})
 
     def with_metadata(self, **entries: Any) -> Self:
         """Return the network with further entries in its metadata, which replace those of the same name.
@@ -307,10 +342,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         GomeaBnError
             For values that JSON cannot hold.
         """
-        content = self._content()
-        return _rebuild(
-            type(self), self._names, self.edges, {**content, "metadata": {**content["metadata"], **entries}}
-        )
+        return self.changed(metadata={**self.metadata, **entries})
 
     def cardinality(self, name: str) -> int:
         """Return the number of bins or levels of a variable."""
@@ -327,7 +359,11 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         """Return bin or level codes, int32 (n_rows, n_variables), with the frame's index."""
         import pandas as pd
 
-        return pd.DataFrame(dict(zip(self._names, self._densities.codes(frame))), index=frame.index)
+        if not isinstance(frame, pd.DataFrame):
+            raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
+        columns = Columns(row_values(self, frame, self._names))
+        codes = {name: columns.codes(name, self._cuts.get(name)).astype(np.int32) for name in self._names}
+        return pd.DataFrame(codes, index=frame.index)
 
     def log_density_terms(
         self, frame: pd.DataFrame, of: Collection[str] | None = None
@@ -337,7 +373,89 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         With `of` these are the terms of some variables. `frame` then needs only their columns and those of their
         parents.
         """
-        return self._densities.log_terms(frame, of)
+        import pandas as pd
+
+        if not isinstance(frame, pd.DataFrame):
+            raise GomeaBnError(f"frame must be a pandas DataFrame, got {type(frame).__name__}.")
+        chosen = [v for v, name in enumerate(self._names) if of is None or name in of]
+        needed = {self._names[member] for v in chosen for member in (v, *self._parents[v])}
+        columns = Columns(row_values(self, frame, needed))
+        return {
+            name: np.broadcast_to(self._families[name].log_density(columns), len(frame))
+            for name in (self._names[v] for v in chosen)
+        }
+
+    def conditional_density(self, variable: str, given: Mapping[str, object]) -> Curve:
+        """Return the density of a continuous variable given all of its parents.
+
+        See `gomea_bn.network.distributions.conditionals.conditional_density`.
+        """
+        from gomea_bn.network.distributions.conditionals import conditional_density
+
+        return conditional_density(self, variable, given)
+
+    def conditional_probabilities(self, variable: str, given: Mapping[str, object]) -> NDArray[np.float64]:
+        """Return the probabilities of a discrete variable's levels given all of its parents.
+
+        See `gomea_bn.network.distributions.conditionals.conditional_probabilities`.
+        """
+        from gomea_bn.network.distributions.conditionals import conditional_probabilities
+
+        return conditional_probabilities(self, variable, given)
+
+    def cut_probabilities(self, variable: str) -> pd.DataFrame:
+        """Return how sure every shown cut is, one row per cut.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a continuous variable.
+
+        Returns
+        -------
+        DataFrame
+            Columns `cut`, `low`, `high` and `probability`: the posterior probability that at least one cut lies between
+            `low` and `high`, which are half-way to the neighbouring cuts, or at the ends of the range. The graph and
+            the bins of all other variables are given.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown or discrete variable, and if the probabilities are unknown.
+        """
+        import pandas as pd
+
+        probabilities = self._known_of_cuts(variable, "cut_probabilities")
+        lows, highs = around_cuts(self._cuts[variable], self._support[variable])
+        return pd.DataFrame(
+            {"cut": self._cuts[variable], "low": lows, "high": highs, "probability": probabilities}
+        )
+
+    def cut_intervals(self, variable: str) -> pd.DataFrame:
+        """Return where every shown cut lies, one row per cut.
+
+        Parameters
+        ----------
+        variable : str
+            Name of a continuous variable.
+
+        Returns
+        -------
+        DataFrame
+            Columns `cut`, `low` and `high`: the central 90 % interval of the i-th cut under the posterior distribution
+            of the cuts of the variable, given their number, the graph and the bins of all other variables, in the units
+            of the variable. The ends are half-way between neighbouring candidates. A cut that a user has fixed has an
+            interval of width 0.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown or discrete variable, and if the intervals are unknown.
+        """
+        import pandas as pd
+
+        intervals = self._known_of_cuts(variable, "cut_intervals")
+        return pd.DataFrame({"cut": self._cuts[variable], "low": intervals[:, 0], "high": intervals[:, 1]})
 
     def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
@@ -421,6 +539,25 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
         return network_from_file(path, format)
 
+    def _known_of_cuts(self, variable: str, what: str) -> NDArray[np.float64]:
+        """Return what is known of the shown cuts of a continuous variable."""
+        self._position(variable)
+        if variable not in self._cuts:
+            raise GomeaBnError(f"'{variable}' is discrete; only continuous variables have cuts.")
+        known = {} if self._conditionals is None else getattr(self._conditionals, what)
+        if variable not in known:
+            words = what.replace("cut_", "")
+            raise GomeaBnError(f"This network has no {words} of cuts; average_families computes them.")
+        return np.asarray(known[variable], np.float64)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # a slot without a value is asked for while a copy is made
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return averaged_member(self, name)
+
     def _position(self, name: str) -> int:
         if name not in self._names:
             raise GomeaBnError(f"Unknown variable {name!r}.{nearest(str(name), self._names)}")
@@ -432,11 +569,11 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         return (
             self._names == other._names
             and self._parents == other._parents
-            and self._table_parents == other._table_parents
             and self._support == other._support
             and self._levels == other._levels
             and self._shapes == other._shapes
             and self._pseudo_count == other._pseudo_count
+            and self._conditionals == other._conditionals
             and all(np.array_equal(cuts, other._cuts[name]) for name, cuts in self._cuts.items())
             and all(np.array_equal(table, other._tables[name]) for name, table in self._tables.items())
         )
@@ -458,7 +595,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
             "levels": self._levels,
             "tables": self._tables,
             "shapes": self._shapes,
-            "curve_edges": self.curve_edges,
+            "conditionals": self._conditionals,
             "pseudo_count": self._pseudo_count,
             "metadata": self.metadata,
             "value_kinds": self._value_kinds,

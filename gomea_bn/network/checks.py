@@ -62,7 +62,6 @@ def checked_parts(
     levels: Mapping[str, Sequence[Level]],
     tables: Mapping[str, ArrayLike],
     shapes: Mapping[str, Shape] | None,
-    curve_edges: Iterable[tuple[str, str]],
     pseudo_count: PseudoCount | None,
     metadata: Mapping[str, Any] | None,
     value_kinds: Mapping[str, ValueKind] | None,
@@ -85,17 +84,15 @@ def checked_parts(
         inner.flags.writeable = False
     checked_levels = {name: check_levels(levels[name], name) for name in names if name not in cuts}
     parents = check_edges(edges, names)
-    table_parents = check_curve_edges(curve_edges, parents, names)
     check_keys(tables, names, names, "tables")
     cards = tuple(len(cuts[name]) + 1 if name in cuts else len(checked_levels[name]) for name in names)
     checked_tables = {}
     for position, name in enumerate(names):
-        shape = tuple(cards[member] for member in (*table_parents[position], position))
+        shape = tuple(cards[member] for member in (*parents[position], position))
         checked_tables[name] = check_table(tables[name], name, shape)
     return {
         "names": names,
         "parents": parents,
-        "table_parents": table_parents,
         "order": topological_order(parents, names),
         "cards": cards,
         "cuts": cuts,
@@ -254,29 +251,6 @@ def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tup
     sorted_parents = tuple(tuple(sorted(positions)) for positions in parents)
     topological_order(sorted_parents, names)
     return sorted_parents
-
-
-def check_curve_edges(
-    curve_edges: Iterable[tuple[str, str]], parents: Sequence[tuple[int, ...]], names: tuple[str, ...]
-) -> tuple[tuple[int, ...], ...]:
-    """Return the parents in the table of every variable: all but those of curve edges.
-
-    Raises
-    ------
-    GomeaBnError
-        For edges as of `check_edges`, and for one that is not an edge of the graph.
-    """
-    left_out = check_edges(curve_edges, names)
-    for child, of_child in enumerate(left_out):
-        for parent in of_child:
-            if parent not in parents[child]:
-                raise GomeaBnError(
-                    f"curve_edges: '{names[parent]}' → '{names[child]}' is not an edge of the network."
-                )
-    return tuple(
-        tuple(parent for parent in all_parents if parent not in of_child)
-        for all_parents, of_child in zip(parents, left_out, strict=True)
-    )
 
 
 def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -34,7 +34,6 @@ def counted_network(
     *,
     pseudo_count: PseudoCount,
     shapes: Mapping[str, Shape] | None,
-    curve_edges: Iterable[tuple[str, str]],
     metadata: Mapping[str, Any] | None,
 ) -> Net:
     """Return a network of class `kind` for `DiscretizedBayesNet.from_table`, which describes the parameters."""
@@ -46,7 +45,6 @@ def counted_network(
         cut_points,
         pseudo_count=pseudo_count,
         shapes=shapes,
-        curve_edges=curve_edges,
         metadata=metadata,
     )
     columns = {column.name: column for column in table.columns}
@@ -80,10 +78,9 @@ def parts_without_tables(
     *,
     pseudo_count: PseudoCount,
     shapes: Mapping[str, Shape] | None = None,
-    curve_edges: Iterable[tuple[str, str]] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> tuple[list[tuple[int, ...]], dict[str, Any]]:
-    """Return the parents in the table of every variable, and the keywords of a network apart from its tables.
+    """Return the parents of every variable, and the keywords of a network apart from its tables.
 
     The parameters are those of `DiscretizedBayesNet.from_table`.
     """
@@ -98,14 +95,11 @@ def parts_without_tables(
     }
     cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
     levels = {column.name: column.levels for column in table.columns if column.levels is not None}
-    curve_edges = list(curve_edges)
-    parents = checks.check_curve_edges(curve_edges, checks.check_edges(edges, names), names)
-    return list(parents), {
+    return list(checks.check_edges(edges, names)), {
         "cut_points": cuts,
         "support": support,
         "levels": levels,
         "shapes": shapes,
-        "curve_edges": curve_edges,
         "pseudo_count": weight,
         "metadata": metadata,
         "value_kinds": value_kinds_of(columns),

@@ -46,10 +46,18 @@ def curve_inside(network: NetworkLike, name: str) -> Curve:
     return Curve(values, densities, shape.points)
 
 
-def bin_ratios(network: NetworkLike, name: str, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities of the bins divided by those under `curve_inside`, float64 (n_bins,)."""
-    shape = network.shapes.get(name)
-    cuts, support = network.cut_points[name], network.support[name]
+def bin_ratios(
+    network: NetworkLike,
+    name: str,
+    probabilities: NDArray[np.float64],
+    cuts: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the probabilities of bins divided by those under `curve_inside`, float64 (n_bins,).
+
+    The bins are those between some cuts, by default the shown ones.
+    """
+    shape, support = network.shapes.get(name), network.support[name]
+    cuts = network.cut_points[name] if cuts is None else cuts
     if shape is not None:
         return np.asarray(probabilities / shape.bin_masses(cuts), np.float64)
     # widths first, since the quotient of a narrow bin and a huge range may underflow

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gomea_bn.data.columns import Level
+    from gomea_bn.network.conditionals.conditionals import Conditionals
+    from gomea_bn.network.conditionals.family import Family
     from gomea_bn.network.distributions.smoothing import PseudoCount
+    from gomea_bn.network.inference.cells import CellGrids
     from gomea_bn.network.value_kinds import ValueKind
     from gomea_bn.problems.cuts.shape import Shape
 
@@ -51,7 +54,7 @@ class NetworkLike(WithEdges, Protocol):
 
     @property
     def tables(self) -> Mapping[str, NDArray[np.float64]]:
-        """P(name | table_parents) by variable."""
+        """P(name | parents) by variable."""
 
     @property
     def value_kinds(self) -> Mapping[str, ValueKind]:
@@ -77,14 +80,16 @@ class NetworkLike(WithEdges, Protocol):
         """Return the parents of a variable in column order."""
 
     @property
-    def curve_edges(self) -> list[tuple[str, str]]:
-        """Edges that the tables leave out."""
+    def conditionals(self) -> Conditionals | None:
+        """Conditional densities that the tables are computed from; None if the network is its tables."""
 
-    def table_parents(self, name: str) -> tuple[str, ...]:
-        """Return the parents in the table of a variable in column order."""
+    @property
+    def families(self) -> Mapping[str, Family]:
+        """The density of every variable given its parents, on arrays of values."""
 
-    def without_curve_edges(self) -> NetworkLike:
-        """Return the network whose graph is that of its tables."""
+    @property
+    def cell_grids(self) -> CellGrids:
+        """Cells of the columns of a network with conditionals, and its tables over them."""
 
     def cardinality(self, name: str) -> int:
         """Return the number of bins or levels of a variable."""

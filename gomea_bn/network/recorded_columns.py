@@ -8,12 +8,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["columns_of_expert_fit", "fixed_columns"]
+__all__ = ["columns_of_expert_fit", "counted_parents", "fixed_columns"]
 
 
 def fixed_columns(network: NetworkLike) -> frozenset[str]:
     """Return the names of the columns whose cuts a user has fixed."""
     return _names(network.metadata.get("fixed_cut_points"))
+
+
+def counted_parents(network: NetworkLike) -> list[tuple[str, ...]]:
+    """Return the parents by which rows of every variable are counted into tables, in column order.
+
+    These are all parents of most variables. Of a variable that follows curves the search has recorded those that its
+    table needs, since counts over all of them would be sparse.
+    """
+    record = network.metadata.get("curves")
+    chosen = []
+    for name in network.names:
+        parents = network.parents(name)
+        of_name = record.get(name) if isinstance(record, Mapping) else None
+        if isinstance(of_name, Mapping) and isinstance(of_name.get("table_parents"), list):
+            parents = tuple(parent for parent in parents if parent in of_name["table_parents"])
+        chosen.append(parents)
+    return chosen
 
 
 def columns_of_expert_fit(expert: NetworkLike, entry: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Rows drawn from a network without evidence."""
+"""Rows drawn from a network, parents before children."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import check_choice, check_integer
 from gomea_bn.network.checks import random_generator
-from gomea_bn.network.tables import draw_codes, draw_in_bins, family_index
+from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.graph import topological_order
 from gomea_bn.network.value_kinds import VALUES, column_name, column_values, level_column
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["frame_of_draws", "sampled_rows", "values_in_bins"]
+__all__ = ["drawn_values", "frame_of_draws", "sampled_rows"]
 
 
 def sampled_rows(
-    network: DiscretizedBayesNet,
+    network: NetworkLike,
     n: int,
     random_state: int | np.random.SeedSequence | np.random.Generator | None,
     values: str,
@@ -31,35 +31,44 @@ def sampled_rows(
     """Return `n` rows for `DiscretizedBayesNet.sample`, which describes the parameters."""
     check_integer("n", n, 0)
     check_choice("values", values, VALUES)
-    generator = random_generator(random_state)
-    names = network.names
-    position_of = {name: position for position, name in enumerate(names)}
-    cards = [network.cardinality(name) for name in names]
-    tables, cut_points = network.tables, network.cut_points
-    codes = [np.zeros(n, dtype=np.int32) for _ in names]
+    return frame_of_draws(network, drawn_values(network, n, random_generator(random_state)), values)
+
+
+def drawn_values(
+    network: NetworkLike,
+    n: int,
+    generator: np.random.Generator,
+    given: Mapping[str, NDArray[Any]] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return draws of all variables: numbers, or codes of levels, each of shape (n,), by name.
+
+    Parameters
+    ----------
+    network : NetworkLike
+    n : int
+    generator : Generator
+    given : mapping of str to ndarray of shape (n,), optional
+        Numbers or codes of variables that are not drawn; NaN, or a code below 0, for a value that is. Values are
+        drawn given their parents alone, so that a draw has a weight: the density of the given values given their
+        parents.
+    """
     drawn: dict[str, NDArray[Any]] = {}
-    for name in network.order:
-        position = position_of[name]
-        card = cards[position]
-        parents = [position_of[parent] for parent in network.table_parents(name)]
-        rows = family_index(codes, parents, position, cards) // card
-        codes[position] = draw_codes(tables[name].reshape(-1, card), rows, generator)
-        drawn[name] = (
-            values_in_bins(network, name, codes[position], generator)
-            if name in cut_points
-            else codes[position]
+    columns = Columns(drawn)
+    position = {name: v for v, name in enumerate(network.names)}
+    parents = [[position[parent] for parent in network.parents(name)] for name in network.names]
+    for v in topological_order(parents, network.names):
+        name = network.names[v]
+        known = given[name] if given and name in given else None
+        is_unknown = (
+            None if known is None else np.isnan(known) | (known < 0 if name in network.levels else False)
         )
-    return frame_of_draws(network, drawn, values)
-
-
-def values_in_bins(
-    network: NetworkLike, name: str, codes: NDArray[np.int32], generator: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return one drawn value of a continuous variable for each of some bins, float64 (n,)."""
-    cuts = network.cut_points[name]
-    if name in network.shapes:
-        return network.shapes[name].inside(codes, cuts, generator.random(len(codes)))
-    return draw_in_bins(codes, cuts, network.support[name], generator)
+        if known is None or is_unknown is None:
+            drawn[name] = network.families[name].draw(columns, n, generator)
+        elif is_unknown.any():
+            drawn[name] = np.where(is_unknown, network.families[name].draw(columns, n, generator), known)
+        else:
+            drawn[name] = known
+    return drawn
 
 
 def frame_of_draws(network: NetworkLike, drawn: Mapping[str, NDArray[Any]], values: str) -> pd.DataFrame:

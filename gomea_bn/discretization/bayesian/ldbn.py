@@ -22,7 +22,6 @@ from gomea_bn.discretization.structure_search.k2 import (
     k2_scorer,
     named_edges,
     orders_to_try,
-    total_k2_score,
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -205,7 +204,7 @@ class LDBN(Discretizer):
                 scorer = bins.scorer(cuts)
             if task.expired:
                 break
-        return _Learned(parents, cuts, total_k2_score(scorer, parents))
+        return _Learned(parents, cuts, scorer.graph_score(parents))
 
 
 @dataclass(frozen=True, slots=True)

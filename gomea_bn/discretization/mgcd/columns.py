@@ -24,11 +24,11 @@ from gomea_bn.discretization.structure_search.tabu import Parents
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
-__all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels", "density_score"]
+__all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +171,6 @@ class MGCDColumns:
         cuts = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
         wide = with_wide_bins(cuts, (column.low, column.high), options.min_width)
         return with_full_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
-
-
-def density_score(scorer: FamilyScorer, parents: Parents) -> float:
-    """Return the "density-bic" of a graph, in nats."""
-    return float(scorer.score(graph_families(parents)).sum())
 
 
 def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:

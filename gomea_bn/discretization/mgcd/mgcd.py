@@ -17,7 +17,6 @@ from gomea_bn.discretization.mgcd.columns import (
     MGCDOptions,
     MGCDState,
     compile_mgcd_kernels,
-    density_score,
 )
 from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture, SharedMixtureOptions
 from gomea_bn.discretization.neighbourhood import Graph, Network
@@ -30,7 +29,6 @@ from gomea_bn.discretization.structure_search.tabu import (
 )
 from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 
@@ -150,7 +148,6 @@ class MGCDiscretizer(Discretizer):
     score_: float
     round_scores_: list[float]
 
-    @renamed_options(width_floor="min_width")
     def __init__(
         self,
         *,
@@ -304,7 +301,7 @@ class MGCDiscretizer(Discretizer):
         parents = permitted_start(task.graph, rules, self.knowledge, sizes)
         state = replace(start, graph=Graph(table.names, parents))
         scorer = columns.scorer(state.cuts)
-        best, best_score = state, density_score(scorer, parents)
+        best, best_score = state, scorer.graph_score(parents)
         self.round_scores_ = []
         visited = {state.key()}
         self.stopped_by_ = "max_rounds"
@@ -326,7 +323,7 @@ class MGCDiscretizer(Discretizer):
                 break
             before, state = state.key(), moved
             scorer = columns.scorer(state.cuts)
-            score = density_score(scorer, state.graph.parents)
+            score = scorer.graph_score(state.graph.parents)
             if not self.round_scores_ or score > best_score or self.keep == "last":
                 best, best_score = state, score
             self.round_scores_.append(score)
@@ -352,7 +349,7 @@ class MGCDiscretizer(Discretizer):
         """Return the best of a scored state and of others, with its score."""
         best, best_score = scored
         for state in states:
-            score = density_score(columns.scorer(state.cuts), state.graph.parents)
+            score = columns.scorer(state.cuts).graph_score(state.graph.parents)
             if score > best_score:
                 best, best_score = state, score
         return best, best_score

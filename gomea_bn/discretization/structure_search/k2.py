@@ -19,7 +19,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, graph_families
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
@@ -38,7 +38,6 @@ __all__ = [
     "k2_scorer",
     "named_edges",
     "orders_to_try",
-    "total_k2_score",
 ]
 
 Parents = list[tuple[int, ...]]
@@ -140,7 +139,7 @@ class K2(Parameters):
             for order in orders:
                 parents = k2_parents(scorer, order, self.max_indegree, stop)
                 tried += 1
-                score = total_k2_score(scorer, parents)
+                score = scorer.graph_score(parents)
                 if score > best_score:
                     best, best_score, best_order = parents, score, order
                 if stop.reason:
@@ -177,11 +176,6 @@ def k2_scorer(names: Sequence[str], coded: Sequence[CodedColumn]) -> FamilyScore
     method = scoring_method("k2")
     variables = [ScoredVariable(name, column.codes, column.cardinality) for name, column in zip(names, coded)]
     return FamilyScorer(variables, method, score_rule(method, len(coded[0].codes)))
-
-
-def total_k2_score(scorer: FamilyScorer, parents: Sequence[tuple[int, ...]]) -> float:
-    """Return the log of the K2 score of a graph, in nats."""
-    return float(scorer.score(graph_families(parents)).sum())
 
 
 def best_parent(
@@ -294,4 +288,4 @@ def compile_k2_kernels() -> None:
     coded = CodedColumn(np.array([0, 1, 1, 0], np.int32), 2)
     scorer = k2_scorer(("a", "b"), (coded, coded))
     scorer.reserve(1 << 12)  # a cache that grows needs a kernel too
-    total_k2_score(scorer, [(), (0,)])
+    scorer.graph_score([(), (0,)])

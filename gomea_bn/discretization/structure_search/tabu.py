@@ -20,7 +20,7 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_num
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, graph_families
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import is_gain, rounding, score_rule, scoring_method
 from gomea_bn.runtime.threads import StopFlag
@@ -251,7 +251,7 @@ class TabuSearch:
     ) -> SearchResult:
         """Return the best graph that the search visits from `start`, the parents of every column."""
         parents = [set(columns) for columns in start]
-        best = total = float(self.scorer.score(graph_families(map(sorted, parents))).sum())
+        best = total = self.scorer.graph_score(map(sorted, parents))
         best_parents = _frozen(parents)
         due = list(range(len(parents)))
         n_steps = idle = 0

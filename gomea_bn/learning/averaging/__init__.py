@@ -1,1 +1,1 @@
-"""Averaged networks: sets of cuts drawn from their posterior, and lines of continuous parents."""
+"""Conditional densities of learned networks: sets of cuts drawn from their posterior, and lines of parents."""

@@ -83,11 +83,13 @@ def averaged_misfits(
     ):
         network = front.network(number)
         table = table_for(network, rows, allow_missing=True)
-        # averages cannot sum missing cells out
+        # misfits before and after are those of the same complete rows
         table = completed_table(network, table, np.random.default_rng(seed_of(random_state)))
         averaged = average_families(network, table, n_copies=n_copies, line=line, random_state=random_state)
         scored = table.to_frame() if test is None else test
-        records.append((-network.score(scored), -averaged.score(scored), averaged.mean_line_weight))
+        known = averaged.conditionals
+        weight = 0.0 if known is None else known.mean_line_weight(averaged)
+        records.append((-network.score(scored), -averaged.score(scored), weight))
     columns = ["misfit", "averaged_misfit", "line_weight"]
     index = pd.Index(np.array(numbers, np.int64) % len(front), name="id")
     return pd.DataFrame(records, columns=columns, index=index)

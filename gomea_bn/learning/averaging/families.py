@@ -1,4 +1,4 @@
-"""Averaged networks: several sets of cuts drawn from their posterior, and lines where they predict better."""
+"""Conditional densities: averages over sets of cuts drawn from their posterior, and lines that predict better."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
-from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_weight
+from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_gain, mixture_weight
 from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
 from gomea_bn.learning.table_shapes import table_shapes
-from gomea_bn.network.averaged.checks import around_cuts
-from gomea_bn.network.averaged.family_line import FamilyLine, joint_groups, log_mixture
-from gomea_bn.network.averaged.line_scales import LineColumns, LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.averaged.network import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.checks import around_cuts
+from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals
+from gomea_bn.network.conditionals.family import Columns, TableSet
+from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups
+from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
+from gomea_bn.network.conditionals.shown_tables import table_over_rows
 from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.network.recorded_columns import counted_parents
 from gomea_bn.network.rows import table_for
-from gomea_bn.network.tables import bin_widths, table_and_left_out
+from gomea_bn.network.tables import bin_codes, bin_widths, smoothed_table, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -42,22 +46,28 @@ if TYPE_CHECKING:
 __all__ = [
     "DENSITIES",
     "LINES",
+    "ROWS_OF_LINES",
     "average_families",
     "average_of_blanket",
     "check_density",
     "interrupted_averaging",
+    "with_lines",
 ]
 
 N_COPIES = 20
 DENSITIES = ("bins", "averaged")
-"""Densities of a learner: that of its network, or of its averaged network."""
+"""Conditional densities of learned networks: their tables over the shown bins alone, or averages with lines."""
 LINES = ("auto", "none")
-"""Whether an averaged network may use lines."""
+"""Whether conditional densities may use lines."""
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
 _POWER = 0.25
 # cost of a cut of shaped bins, as a multiple of ln(distinct values - 1)
 _CUT_COST = 0.25
 _MOST_BINS = 15
+# fillings of missing values by draws
+_N_COMPLETIONS = 3
+ROWS_OF_LINES = 20_000
+"""Rows of a longer table that lines and shown tables are learned from."""
 # most cells of a drawn table per row of data, unless the network's own table has more
 _CELLS_PER_ROW = 8
 # gain of a line that counts, in nats of all rows
@@ -71,18 +81,19 @@ def average_families(
     n_copies: int = N_COPIES,
     line: str = "auto",
     random_state: Any = 0,
-) -> AveragedBayesNet:
-    """Return the averaged network of a network and its rows: the same graph, with a smoother and better density.
+) -> DiscretizedBayesNet:
+    """Return a network with conditional densities learned from its rows: the same graph and shown bins.
 
     Parameters
     ----------
     network : DiscretizedBayesNet
-        A learned network; it stays the one that is shown.
+        A learned network. Its tables are replaced by those that are computed from the conditionals.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
-        Rows that the network was learned from. Missing values are drawn once from the network, given the observed
-        values of their rows.
+        Rows that the network was learned from. Missing values are drawn from the network given the observed values of
+        their rows, and then twice from the network with the conditionals so far.
     n_copies : int
-        Number of sets of cuts, at least 1.
+        Number of sets of cuts, at least 1. Beyond 20,000 rows there are fewer, since the cuts become sure, and lines
+        are learned from 20,000 random rows; beyond 50,000 rows there is one set, the shown one.
     line : {"auto", "none"}
         Whether a column with continuous parents may also follow a line. "auto": with the weight under which left-out
         rows are most likely, 0 if the line does not help.
@@ -91,7 +102,8 @@ def average_families(
 
     Returns
     -------
-    AveragedBayesNet
+    DiscretizedBayesNet
+        The network with `conditionals`.
 
     Raises
     ------
@@ -106,8 +118,7 @@ def average_families(
     tables of every copy are counted and smoothed as those of the network.
 
     The weight of a line maximises the likelihood of the rows under the mixture of bins and line. Every row is left out
-    of the tables and of the line that predict it, but the cuts come from all rows. A column with point masses has no
-    line.
+    of the tables and of the line that predict it, but the cuts come from all rows.
 
     Examples
     --------
@@ -117,7 +128,7 @@ def average_families(
     >>> frame = pd.DataFrame({"x": x, "y": x + np.random.default_rng(1).normal(scale=0.1, size=300)})
     >>> network = BayesNetLearner(max_evaluations=500, random_state=1).fit(frame).network_
     >>> averaged = average_families(network, frame)
-    >>> averaged.score(frame) > network.score(frame)
+    >>> averaged.score(frame) >= network.of_tables().score(frame)
     True
     """
     if not isinstance(network, DiscretizedBayesNet):
@@ -125,29 +136,81 @@ def average_families(
     check_integer("n_copies", n_copies, 1)
     check_choice("line", line, LINES)
     generator = np.random.default_rng(seed_of(random_state))
-    table = in_row_order(table_for(network, data, allow_missing=True))
-    table = completed_table(network, table, generator)
-    _check_ranges(network, table)
+    rows = in_row_order(table_for(network, data, allow_missing=True))
+    of_tables, averaged = network.of_tables(), network
+    # tables fill gaps without the lines, so conditionals fill them again
+    for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
+        table = completed_table(averaged, rows, generator)
+        _check_ranges(network, table)
+        averaged = _averaged(of_tables, table, n_copies, line, generator)
+    return averaged
+
+
+def with_lines(
+    network: DiscretizedBayesNet, tables: TableSet, rows: Table, *, line: str = "auto"
+) -> DiscretizedBayesNet:
+    """Return a network of many rows with conditionals: given tables, and lines that are learned from some of the rows.
+
+    Parameters
+    ----------
+    network : DiscretizedBayesNet
+        Graph and shown bins.
+    tables : TableSet
+        Tables over the shown bins that are counted from all rows, which are so many that one row more or less does not
+        matter.
+    rows : Table
+        Complete rows, of which lines, their weights and the tables over the shown bins are learned.
+    line : {"auto", "none"}
+        As of `average_families`.
+    """
+    by_tables = network.changed(conditionals=Conditionals([tables], n_rows=rows.n_rows))
+    left_out = by_tables.log_density_terms(rows.to_frame())
+    return _Averaging(network, rows).network_of([tables], left_out, line)
+
+
+def _averaged(
+    network: DiscretizedBayesNet, table: Table, n_copies: int, line: str, generator: np.random.Generator
+) -> DiscretizedBayesNet:
+    """Return the network of `average_families` for complete rows."""
+    n_rows = table.n_rows
+    some = np.sort(generator.permutation(n_rows)[:ROWS_OF_LINES]) if n_rows > ROWS_OF_LINES else None
+    if some is not None and n_rows > TALL_TABLE:
+        return with_lines(network, _counted_tables(network, table), table.take(some), line=line)
     averaging = _Averaging(network, table)
-    copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, generator))
-    lines, scales, units = averaging.lines(left_out) if line == "auto" else ({}, {}, {})
+    # the more rows, the surer the cuts
+    n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
+    copies, left_out = averaging.copies(averaging.drawn_cuts(n_sets, generator))
     probabilities, intervals = averaging.sureness_of_cuts()
-    return AveragedBayesNet(
-        network,
-        copies,
-        lines=lines,
-        scales=scales,
-        units=units,
-        n_rows=table.n_rows,
-        cut_probabilities=probabilities,
-        cut_intervals=intervals,
+    if some is not None:
+        averaging = _Averaging(network, table.take(some))
+        left_out = {name: of_name[some] for name, of_name in left_out.items()}
+    return averaging.network_of(
+        copies, left_out, line, cut_probabilities=probabilities, cut_intervals=intervals
     )
+
+
+def _counted_tables(network: DiscretizedBayesNet, table: Table) -> TableSet:
+    """Return tables over the shown bins that are counted from rows, by the parents that tables need."""
+    names, cuts = network.names, network.cut_points
+    position = {name: v for v, name in enumerate(names)}
+    parents = dict(zip(names, counted_parents(network), strict=True))
+    codes = [
+        bin_codes(column.values, cuts[column.name]) if column.is_continuous else column.values
+        for column in table.columns
+    ]
+    cards = [network.cardinality(name) for name in names]
+    smoothing = "auto" if network.pseudo_count is None else network.pseudo_count
+    tables = {
+        name: smoothed_table(codes, [position[p] for p in parents[name]], v, cards, smoothing, name)
+        for v, name in enumerate(names)
+    }
+    return TableSet(dict(cuts), parents, tables)
 
 
 def average_of_blanket(
     network: DiscretizedBayesNet, table: Table, target: str, *, n_copies: int, line: str, random_state: int
-) -> AveragedBayesNet:
-    """Return an averaged network of a variable and its Markov blanket, for predictions of the variable alone.
+) -> DiscretizedBayesNet:
+    """Return the network of a variable and its Markov blanket with conditionals, for predictions of it alone.
 
     Only the families of the variable and of its children are those of the network, since no other ones say anything
     about it. Nothing is computed of how sure the cuts are. Parameters are those of `average_families`.
@@ -156,8 +219,7 @@ def average_of_blanket(
     columns = tuple(column for column in table.columns if column.name in part.names)
     averaging = _Averaging(part, in_row_order(replace(table, columns=columns)))
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, np.random.default_rng(random_state)))
-    lines, scales, units = averaging.lines(left_out) if line == "auto" else ({}, {}, {})
-    return AveragedBayesNet(part, copies, lines=lines, scales=scales, units=units, n_rows=table.n_rows)
+    return averaging.network_of(copies, left_out, line)
 
 
 def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNet:
@@ -178,7 +240,6 @@ def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNe
             for name in names
         },
         shapes={name: shape for name, shape in network.shapes.items() if name in names},
-        curve_edges=[edge for edge in network.curve_edges if edge[1] in families],
         pseudo_count=network.pseudo_count,
         metadata=network.metadata,
     )
@@ -193,7 +254,7 @@ def check_density(density: object, line: object) -> None:
 def interrupted_averaging(attribute: str) -> GomeaBnWarning:
     """Return the warning that Ctrl-C ended the averaging of what a fitted attribute holds."""
     return GomeaBnWarning(
-        f"The averaging of families was interrupted. {attribute} is complete, but the averaged density is missing.",
+        f"The averaging of families was interrupted. {attribute} has tables alone, counted from the rows.",
         ["call average_families with a network and table_", "fit again"],
     )
 
@@ -213,6 +274,31 @@ class _Averaging:
         self.columns = {v: SortedColumn(table.columns[v].values) for v in self.session.network_cuts}
         self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count
         self._priced: dict[int, PricedIntervals] = {}
+
+    def network_of(
+        self, copies: list[TableSet], left_out: dict[str, NDArray[np.float64]], line: str, **of_cuts: Any
+    ) -> DiscretizedBayesNet:
+        """Return the network with conditionals, and with tables over the shown bins that are computed from them.
+
+        Parameters
+        ----------
+        copies : list of TableSet
+        left_out : dict of str to ndarray of shape (n_rows,), float64
+            Log density of every row under the tables by variable, as of `copies`.
+        line : {"auto", "none"}
+        **of_cuts
+            Probabilities and intervals of the shown cuts.
+        """
+        lines, scales, units = self.lines(left_out) if line == "auto" else ({}, {}, {})
+        conditionals = Conditionals(
+            copies, lines=lines, scales=scales, units=units, n_rows=self.table.n_rows, **of_cuts
+        )
+        network = self.network.changed(conditionals=conditionals)
+        rows = {column.name: column.values for column in self.table.columns}
+        cuts = network.cut_points
+        return network.changed(
+            tables={name: table_over_rows(network, name, cuts, rows) for name in network.names}
+        )
 
     def drawn_cuts(self, n: int, generator: np.random.Generator) -> list[dict[int, NDArray[np.float64]]]:
         """Return `n` sets of cuts of all continuous variables."""
@@ -270,8 +356,8 @@ class _Averaging:
 
     def copies(
         self, sets: list[dict[int, NDArray[np.float64]]]
-    ) -> tuple[list[DiscretizedBayesNet], dict[str, NDArray[np.float64]]]:
-        """Return one network per set of cuts, and the log density of every row by variable under their average.
+    ) -> tuple[list[TableSet], dict[str, NDArray[np.float64]]]:
+        """Return the tables over every set of cuts, and the log density of every row by variable under their average.
 
         Every row is left out of the tables for its own density.
         """
@@ -294,19 +380,8 @@ class _Averaging:
                 )
                 with np.errstate(divide="ignore"):
                     left_out[name].append(np.log(predicted) + inside[v] - self._log_sizes(v, cuts, coded))
-            copies.append(
-                DiscretizedBayesNet(
-                    names,
-                    network.edges,
-                    cut_points={names[v]: of_v for v, of_v in cuts.items()},
-                    support=network.support,
-                    levels=network.levels,
-                    tables=tables,
-                    shapes=network.shapes,
-                    curve_edges=network.curve_edges,
-                    pseudo_count=self.pseudo_count,
-                )
-            )
+            of_names = {names[v]: tuple(names[p] for p in of_v) for v, of_v in enumerate(parents)}
+            copies.append(TableSet({names[v]: of_v for v, of_v in cuts.items()}, of_names, tables))
         return copies, {
             name: log_sum_exp(np.array(terms)) - np.log(len(terms)) for name, terms in left_out.items()
         }
@@ -351,7 +426,7 @@ class _Averaging:
             )
             for name, shape in table_shapes(self.table).items()
         }
-        columns = LineColumns(self.table.to_frame(), network.support)
+        columns = Columns({column.name: column.values for column in self.table.columns})
         on_shapes = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}
         in_own = {name: self._unit_scale(name) for name in shapes}
         lines: dict[str, FamilyLine] = {}
@@ -363,19 +438,20 @@ class _Averaging:
                 continue
             # a probability has no units, and at most 1 for any line
             has_points = bool(shapes[name].points)
-            candidates = [
-                self._line(name, parents, discrete, scales, columns)
+            found = [
+                self._line(name, parents, discrete, scales, columns, left_out[name])
                 for scales in ((on_shapes,) if has_points else (on_shapes, in_own))
             ]
-            most = 0.0 if has_points else most_log_density(columns.values(name))
+            candidates = [candidate for candidate in found if candidate is not None]
+            most = 0.0 if has_points else most_log_density(columns[name])
             means = [float(of_line.mean()) for _, of_line in candidates]
             possible = [mean for mean in means if mean <= most]
             if not possible:
                 continue
-            in_units = means[-1] == max(possible) and not has_points
-            line, of_line = candidates[in_units]
+            line, of_line = best = candidates[means.index(max(possible))]
+            in_units = best is found[-1] and not has_points
             weight = mixture_weight(left_out[name], of_line)
-            if _gain(left_out[name], of_line, weight) > _LEAST_GAIN:
+            if mixture_gain(left_out[name], of_line, weight) > _LEAST_GAIN:
                 lines[name] = FamilyLine(
                     weight,
                     parents,
@@ -400,16 +476,22 @@ class _Averaging:
         parents: tuple[str, ...],
         discrete: tuple[str, ...],
         scales: Mapping[str, LineScale],
-        columns: LineColumns,
-    ) -> tuple[FittedLine, NDArray[np.float64]]:
-        """Return the best line of a column on some scales, and the log density of left-out rows in its units."""
+        columns: Columns,
+        left_out: NDArray[np.float64],
+    ) -> tuple[FittedLine, NDArray[np.float64]] | None:
+        """Return the best line of a column on some scales, and the log density of left-out rows in its units.
+
+        None if the line adds nothing to the tables, whose log densities of the left-out rows are given.
+        """
         groups, n_groups = self._groups(discrete)
-        scale, values = scales[name], columns.values(name)
+        scale, values = scales[name], columns[name]
         z = columns.positions(name, scale)
         positions = np.column_stack([columns.positions(parent, scales[parent]) for parent in parents])
         ends = scale.ends_of_points(values)
-        line = best_line(LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale), ends))
-        return line, line.left_out + scale.log_slope(values, z)
+        slope = scale.log_slope(values, z)
+        rows = LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale), ends)
+        line = best_line(rows, left_out - slope)
+        return None if line is None else (line, line.left_out + slope)
 
     def _without_points(self, name: str, shape: ColumnShape) -> Shape:
         """Return a shape of a column with uniform bins: all rows have a density, and a line no probabilities."""
@@ -461,10 +543,3 @@ def _intervals_of_cuts(
     first = (cumulated >= tail).argmax(axis=1)
     last = (cumulated >= 1 - tail).argmax(axis=1)
     return np.column_stack([lows[first], highs[last]])
-
-
-def _gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:
-    """Return what the mixture of two densities gains over the first one in nats; 0 for a weight of 0."""
-    if not 0 < weight < 1:
-        return 0.0
-    return float(np.sum(log_mixture(first, second, weight) - first))

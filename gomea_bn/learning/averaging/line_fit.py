@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.averaged.family_line import LineTerms, log_line_density, log_student
-from gomea_bn.network.averaged.line_scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density, log_mixture, log_student
+from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
 
 __all__ = [
     "HEAVY_TAILS",
@@ -19,6 +19,7 @@ __all__ = [
     "best_line",
     "fitted_line",
     "left_out_residuals",
+    "mixture_gain",
     "mixture_weight",
     "possible_terms",
 ]
@@ -42,6 +43,8 @@ _TAIL_STEPS = 15
 _LEAST_VARIANCE = 1e-12
 # gain of further terms that counts, in nats of all rows
 _LEAST_GAIN = 2.0
+# gain of a line on the rows of the choice below which a longer table has none, in nats
+_LEAST_GAIN_OF_FEW = 0.1
 _MOST_STEPS = 500
 _STEP_TOLERANCE = 1e-7
 
@@ -155,17 +158,32 @@ def fitted_line(
     return separate if separate.left_out.sum() > shared.left_out.sum() else shared
 
 
-def best_line(rows: LineRows) -> FittedLine:
-    """Return the line whose terms predict left-out rows best; they are chosen on at most 4,000 rows."""
+def best_line(rows: LineRows, others: NDArray[np.float64] | None = None) -> FittedLine | None:
+    """Return the line whose terms predict left-out rows best; they are chosen on at most 4,000 rows.
+
+    Parameters
+    ----------
+    rows : LineRows
+    others : ndarray of shape (n_rows,), float64, optional
+        Log density of every left-out row on the scale of the column under another model. There is no line, None, if it
+        adds nothing to that model on the 4,000 rows of a longer table.
+    """
     n_rows = len(rows.z)
-    few = rows
+    few, chosen = rows, np.arange(n_rows)
     if n_rows > _MOST_ROWS_OF_CHOICE:
-        few = rows.some(np.random.default_rng(_SEED).permutation(n_rows)[:_MOST_ROWS_OF_CHOICE])
-    best, *others = (fitted_line(few, terms) for terms in possible_terms(few.parents))
-    for line in others:
+        chosen = np.random.default_rng(_SEED).permutation(n_rows)[:_MOST_ROWS_OF_CHOICE]
+        few = rows.some(chosen)
+    best, *further = (fitted_line(few, terms) for terms in possible_terms(few.parents))
+    for line in further:
         if line.left_out.sum() > best.left_out.sum() + _LEAST_GAIN:
             best = line
-    return best if few is rows else fitted_line(rows, best.terms)
+    if few is rows:
+        return best
+    if others is not None:
+        weight = mixture_weight(others[chosen], best.left_out)
+        if mixture_gain(others[chosen], best.left_out, weight) <= _LEAST_GAIN_OF_FEW:
+            return None
+    return fitted_line(rows, best.terms)
 
 
 def left_out_residuals(
@@ -311,3 +329,8 @@ def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
         if abs(weight - before) < _STEP_TOLERANCE:
             break
     return min(weight, 1 - 1 / (len(first) + 1))
+
+
+def mixture_gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:
+    """Return what the mixture of two densities gains over the first one, in nats of all rows; 0 for a weight of 0."""
+    return float(np.sum(log_mixture(first, second, weight) - first)) if weight > 0 else 0.0

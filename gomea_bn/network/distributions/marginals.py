@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.curves import Curve, bin_ratios, curve_inside, scaled_by_bin
 from gomea_bn.network.distributions.conditionals import mean_density, mean_probabilities, sampled_marginal
 
@@ -39,7 +38,7 @@ MAX_CELLS = 2**22
 N_ROWS = 100_000
 """Number of rows of the sample that replaces larger tables."""
 
-# rows of parents that the density of an averaged network is the mean over
+# rows of parents that the density of a network with conditionals is the mean over
 _N_DRAWN = 4_000
 
 
@@ -88,28 +87,30 @@ def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> 
     Notes
     -----
     The exact computation is variable elimination over the ancestors, always of the variable whose product of tables is
-    smallest.
+    smallest. A network with conditionals answers as `query` does.
     """
     network.cardinality(name)  # raises for an unknown name
-    exact = exact_marginal(network, name, max_cells=max_cells)
+    if network.conditionals is not None:
+        exact = _of_conditionals(network, name)
+    else:
+        exact = exact_marginal(network, name, max_cells=max_cells)
     if exact is not None:
         return Marginal(exact, True)
     codes = network.discretize(network.sample(N_ROWS, random_state=0))
     return Marginal(sampled_marginal(network, name, codes), False)
 
 
-def marginal_density(network: NetworkLike | AveragedBayesNet, name: str) -> MarginalDensity:
+def marginal_density(network: NetworkLike, name: str) -> MarginalDensity:
     """Return the marginal density of a continuous variable.
 
-    In a bin it is the marginal probability of the bin times the density inside the bin. So the integral of the curve
-    and the probabilities of its points sum to 1.
+    In a bin of a network of tables it is the marginal probability of the bin times the density inside the bin. The
+    integral of the curve and the probabilities of its points sum to 1.
 
     Parameters
     ----------
-    network : NetworkLike or AveragedBayesNet
-        The network. The density of an averaged network is the mean of the densities given the parents in 4,000 rows
-        that are drawn with a fixed seed; without parents it is exact. Lines are drawn at points that follow their
-        bends.
+    network : NetworkLike
+        The network. With conditionals the density is the mean of the densities given the parents in 4,000 rows that
+        are drawn with a fixed seed; without parents it is exact. Lines are drawn at points that follow their bends.
     name : str
         Name of a continuous variable.
 
@@ -118,27 +119,37 @@ def marginal_density(network: NetworkLike | AveragedBayesNet, name: str) -> Marg
     GomeaBnError
         For an unknown name and for a discrete variable.
     """
-    if isinstance(network, AveragedBayesNet):
-        return MarginalDensity(
-            mean_density(network, name, _drawn(network)), not network.network.parents(name)
-        )
     network.cardinality(name)  # raises for an unknown name
     if name not in network.cut_points:
         raise GomeaBnError(f"A density needs a continuous variable, but '{name}' is discrete.")
+    if network.conditionals is not None:
+        return MarginalDensity(mean_density(network, name, _drawn(network)), not network.parents(name))
     distribution = marginal(network, name)
     ratios = bin_ratios(network, name, distribution.probabilities)
     curve = scaled_by_bin(curve_inside(network, name), network.cut_points[name], ratios)
     return MarginalDensity(curve, distribution.is_exact)
 
 
-def level_probabilities(network: NetworkLike | AveragedBayesNet, name: str) -> Marginal:
-    """Return the marginal distribution of a discrete variable; of an averaged network as in `marginal_density`."""
-    if isinstance(network, AveragedBayesNet):
-        return Marginal(mean_probabilities(network, name, _drawn(network)), not network.network.parents(name))
+def level_probabilities(network: NetworkLike, name: str) -> Marginal:
+    """Return the marginal distribution of a discrete variable, as in `marginal_density`."""
+    if network.conditionals is not None:
+        return Marginal(mean_probabilities(network, name, _drawn(network)), not network.parents(name))
     return marginal(network, name)
 
 
-def _drawn(network: AveragedBayesNet) -> pd.DataFrame:
+def _of_conditionals(network: NetworkLike, name: str) -> NDArray[np.float64] | None:
+    """Return the distribution of a variable over cells, added up to bins, or None if it would be too large."""
+    from gomea_bn.network.inference.engine import Evidence, engine_for
+
+    unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
+    try:
+        answer = engine_for(network, is_single=True).joint(unknown, [network.names.index(name)], in_bins=True)
+    except GomeaBnError:
+        return None
+    return np.asarray(answer.tables[0])
+
+
+def _drawn(network: NetworkLike) -> pd.DataFrame:
     """Return the rows whose parents stand for their distribution."""
     return network.sample(_N_DRAWN, 0, values="numbers")
 
@@ -185,7 +196,7 @@ def _ancestry(network: NetworkLike, name: str) -> list[str]:
     """Return the variable and its ancestors in column order; other variables do not affect its distribution."""
     relevant, waiting = {name}, [name]
     while waiting:
-        new = [other for other in network.table_parents(waiting.pop()) if other not in relevant]
+        new = [other for other in network.parents(waiting.pop()) if other not in relevant]
         relevant.update(new)
         waiting += new
     return [other for other in network.names if other in relevant]
@@ -193,7 +204,7 @@ def _ancestry(network: NetworkLike, name: str) -> list[str]:
 
 def _factor(network: NetworkLike, name: str, cards: dict[str, int]) -> _Factor:
     """Return a variable's table without the axes of variables with a single value."""
-    varying = tuple(other for other in (*network.table_parents(name), name) if cards[other] > 1)
+    varying = tuple(other for other in (*network.parents(name), name) if cards[other] > 1)
     return _Factor(varying, network.tables[name].reshape([cards[other] for other in varying]))
 
 

@@ -45,9 +45,6 @@ class EdgeReasons:
     gain : float or None
         Log probability of the child in these rows with the edge minus that without it, in nats for all of them. Each
         row is left out of the counts for its own probability, so an edge that only fits noise gains less than 0.
-    only_curves : bool
-        Whether the tables leave the edge out. Then the figures of tables are 0 and None: the child follows a curve of
-        the parent inside the bins.
     """
 
     edge: tuple[str, str]
@@ -56,15 +53,9 @@ class EdgeReasons:
     n_parameters: int
     n_rows: int | None = None
     gain: float | None = None
-    only_curves: bool = False
 
     def __str__(self) -> str:
         parent, child = map(shown_name, self.edge)
-        if self.only_curves:
-            return (
-                f"{parent} → {child}: {self.mutual_information:.3g} nats of mutual information.\n"
-                f"The table of {child} leaves {parent} out: {child} follows a curve of {parent} inside the bins."
-            )
         lines = [
             f"{parent} → {child}: {self.mutual_information:.3g} nats of mutual information.",
             f"Removing it costs {self.removal_cost:.3g} nats per row and saves "
@@ -89,9 +80,7 @@ def why(
             f"edge must be an edge (parent, child) of the network, got {edge!r:.120}.{reverse}"
         )
     parent, child = edge
-    parents = network.table_parents(child)
-    if parent not in parents:
-        return _of_curve_edge(network, parent, child)
+    parents = network.parents(child)
     positions = [network.names.index(name) for name in parents]
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
     of_parents = ExactEngine(network).joint(unknown, positions).tables[0]
@@ -113,21 +102,6 @@ def why(
         // network.cardinality(child),
         n_rows=n_rows,
         gain=gain,
-    )
-
-
-def _of_curve_edge(network: NetworkLike, parent: str, child: str) -> EdgeReasons:
-    """Return the reasons of an edge that the tables leave out: its removal changes no probability of a bin."""
-    positions = [network.names.index(name) for name in (parent, child)]
-    unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
-    pair = ExactEngine(network).joint(unknown, positions).tables[0]
-    pair = pair.reshape(network.cardinality(parent), network.cardinality(child))
-    return EdgeReasons(
-        edge=(parent, child),
-        mutual_information=_conditional_information(pair, 0),
-        removal_cost=0.0,
-        n_parameters=0,
-        only_curves=True,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gomea_bn.errors import is_real
+from gomea_bn.network.recorded_columns import counted_parents
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
@@ -30,10 +31,14 @@ def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], E
     pairs = _pairs(network.metadata.get(EDGE_PROBABILITIES))
     if pairs is None:
         return {}
-    of_curves = set(network.curve_edges)
+    counted = {
+        (parent, child)
+        for child, parents in zip(network.names, counted_parents(network), strict=True)
+        for parent in parents
+    }
     probabilities = {}
     for parent, child in network.edges:
-        if (parent, child) not in of_curves:
+        if (parent, child) in counted:
             arc, reverse = pairs.get((parent, child), 0.0), pairs.get((child, parent), 0.0)
             probabilities[parent, child] = EdgeProbability(arc, min(arc + reverse, 1.0))
     return probabilities

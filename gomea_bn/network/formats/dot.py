@@ -20,7 +20,7 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, 
     """Return the graph as DOT text, and write it to `path` if given.
 
     Nodes are n0, n1, ... in column order. Labels hold the name and the number of bins (ellipses) or levels (boxes).
-    With `cpdag` an edge that is reversible has no arrowhead. An edge that only curves need is dashed.
+    With `cpdag` an edge that is reversible has no arrowhead.
     Where the network has probabilities of edges, thickness and label are that of an edge in either direction.
     """
     index = {name: position for position, name in enumerate(network.names)}
@@ -31,11 +31,9 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, 
         label = f"{_escaped(name)}\\n{states}"
         lines.append(f'  n{position} [label="{label}", shape={"ellipse" if continuous else "box"}];')
     reversible = equivalence_class(network).reversible if cpdag else ()
-    of_curves = set(network.curve_edges)
     probabilities = recorded_edge_probabilities(network)
     for edge in network.edges:
         attributes = ["dir=none"] if edge in reversible else []
-        attributes += ["style=dashed"] if edge in of_curves else []
         if edge in probabilities:
             adjacent = probabilities[edge].adjacent
             attributes += [f"penwidth={0.5 + 2.5 * adjacent:.2f}", f'label="{adjacent:.2f}"']

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from typing import NoReturn
 
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import one_line
+from gomea_bn.network.formats.token_reader import TokenReader
 from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
 
 __all__ = ["read_dot_graph"]
@@ -52,35 +51,14 @@ def read_dot_graph(path: str | os.PathLike[str]) -> tuple[list[str], list[tuple[
     return list(names.values()), edges
 
 
-class _Reader:
+class _Reader(TokenReader):
     """The tokens of a text, and the nodes, edges and labels read so far."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = [
-            (match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup != "skip"
-        ]
-        self.position = 0
+        super().__init__(text, _TOKEN)
         self.nodes: dict[str, None] = {}
         self.edges: dict[tuple[str, str], None] = {}
         self.labels: dict[str, str] = {}
-
-    def fail(self, message: str) -> NoReturn:
-        """Raise `GomeaBnError` with the line of the last token taken."""
-        start = self.tokens[min(self.position, len(self.tokens)) - 1][1] if self.tokens else 0
-        raise GomeaBnError(f"line {self.text.count(chr(10), 0, start) + 1}: {message}.")
-
-    def peek(self) -> str:
-        """Return the next token, or an empty text at the end."""
-        return self.tokens[self.position][0] if self.position < len(self.tokens) else ""
-
-    def take(self) -> str:
-        """Return the next token and step over it; raise at the end of the text."""
-        token = self.peek()
-        self.position += 1
-        if not token:
-            self.fail("wanted more, got the end of the text")
-        return token
 
     def read(self) -> None:
         """Read the graph."""

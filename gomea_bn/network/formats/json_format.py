@@ -8,6 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.conditionals.family import TableSet
+from gomea_bn.network.conditionals.family_line import FamilyLine
+from gomea_bn.network.earlier_versions import with_axes
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files.atomic_files import write_text
@@ -19,9 +23,11 @@ if TYPE_CHECKING:
 
     Net = TypeVar("Net", bound=NetworkLike)
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "from_json", "network_from_content", "to_json"]
+__all__ = ["AVERAGED_FORMAT", "FORMAT", "FORMAT_VERSION", "from_json", "network_from_content", "to_json"]
 
 FORMAT = "gomea-bn network"
+AVERAGED_FORMAT = "gomea-bn averaged network"
+"""Format of the files of averaged networks of earlier versions, which are read."""
 FORMAT_VERSION = 1
 
 
@@ -29,9 +35,9 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
     """Return a network as JSON text, and write it to `path` if given.
 
     The text has one entry per variable in column order: name, kind, support and cut_points or levels, values if their
-    kind is known (integer, step, ordered), parents, table_parents if the table leaves some out, table (nested lists:
-    one level per parent in order, then the variable), and shape if the variable has one. Numbers are written so that
-    reading them gives the same float64.
+    kind is known (integer, step, ordered), parents, table (nested lists: one level per parent in order, then the
+    variable), and shape if the variable has one. The field "conditionals" follows if the network has some: every set of
+    cuts has its cut points, parents and tables. Numbers are written so that reading them gives the same float64.
     """
     cuts, support, levels, tables = network.cut_points, network.support, network.levels, network.tables
     shapes = network.shapes
@@ -50,9 +56,6 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
         if name in network.value_kinds:
             entry["values"] = network.value_kinds[name].to_content()
         entry["parents"] = list(network.parents(name))
-        # most networks have none, and earlier versions can read those
-        if len(of_table := network.table_parents(name)) < len(network.parents(name)):
-            entry["table_parents"] = list(of_table)
         entry["table"] = tables[name].tolist()
         variables.append(entry)
     lines = [f"    {json.dumps(entry, allow_nan=False)}" for entry in variables]
@@ -64,6 +67,14 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
     }
     fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
     fields.append('  "variables": [\n' + ",\n".join(lines) + "\n  ]")
+    if network.conditionals is not None:
+        content = network.conditionals.to_content()
+        copies = [f"      {json.dumps(copy, allow_nan=False)}" for copy in content.pop("copies")]
+        parts = [
+            f"    {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()
+        ]
+        parts.append('    "copies": [\n' + ",\n".join(copies) + "\n    ]")
+        fields.append('  "conditionals": {\n' + ",\n".join(parts) + "\n  }")
     text = "{\n" + ",\n".join(fields) + "\n}\n"
     if path is not None:
         write_text(path, text)
@@ -86,8 +97,10 @@ def from_json(source: str | os.PathLike[str], kind: Callable[..., Net]) -> Net:
         For a file that cannot be read, is not such JSON or has another format version, and for a description that is
         not a valid network.
     """
-    content, where = read_json(source, "a network", FORMAT, FORMAT_VERSION)
+    content, where = read_json(source, "a network", (FORMAT, AVERAGED_FORMAT), FORMAT_VERSION)
     with prefixed_errors(where):
+        if content["format"] == AVERAGED_FORMAT:
+            return _network_of(_of_averaged(content), kind)
         return _network_of(content, kind)
 
 
@@ -143,15 +156,60 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         parts["tables"][name] = field_of(entry, "table", list, where)
     pseudo_count = content.get("pseudo_count")
     metadata = field_of(content, "metadata", dict, "the network")
+    if curve_edges:
+        parts["tables"] = with_axes(
+            names, edges, curve_edges, parts["cut_points"], parts["levels"], parts["tables"]
+        )
+    conditionals = None
+    if "conditionals" in content:
+        conditionals = _conditionals_of(field_of(content, "conditionals", dict, "the network"))
     network = kind(
-        names, edges, curve_edges=curve_edges, pseudo_count=pseudo_count, metadata=metadata, **parts
+        names, edges, conditionals=conditionals, pseudo_count=pseudo_count, metadata=metadata, **parts
     )
     for entry in variables:
         if list(network.parents(entry["name"])) != entry["parents"]:
             raise GomeaBnError(f"variable '{entry['name']}': parents must be in the order of the variables.")
-        of_table = entry.get("table_parents", entry["parents"])
-        if list(network.table_parents(entry["name"])) != of_table:
-            raise GomeaBnError(
-                f"variable '{entry['name']}': table_parents must be in the order of the variables."
-            )
     return network
+
+
+def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
+    """Return the conditionals that a JSON object describes."""
+    where = "the conditionals"
+    copies = []
+    for k, copy in enumerate(field_of(content, "copies", list, where)):
+        if not isinstance(copy, dict):
+            raise GomeaBnError(f"copies[{k}] must be an object, got {type(copy).__name__}.")
+        cuts, parents, tables = (
+            field_of(copy, part, dict, f"copies[{k}]") for part in ("cut_points", "parents", "tables")
+        )
+        if not all(isinstance(of_name, list) for of_name in parents.values()):
+            raise GomeaBnError(f"copies[{k}]: parents must be lists of names.")
+        copies.append(TableSet(cuts, {name: tuple(of_name) for name, of_name in parents.items()}, tables))
+    lines, scales = (field_of(content, part, dict, where) for part in ("lines", "scales"))
+    # files of earlier versions lack the other parts
+    others = {"units": {}, "cut_intervals": {}, "set_values": {}, **content}
+    return Conditionals(
+        copies,
+        lines={name: FamilyLine.from_content(line) for name, line in lines.items()},
+        scales={name: Shape.from_content(shape) for name, shape in scales.items()},
+        n_rows=field_of(content, "n_rows", int, where),
+        cut_probabilities=field_of(content, "cut_probabilities", dict, where),
+        **{part: field_of(others, part, dict, where) for part in ("units", "cut_intervals", "set_values")},
+    )
+
+
+def _of_averaged(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a network from that of an averaged network, as earlier versions wrote it."""
+    network = dict(field_of(content, "network", dict, "the averaged network"))
+    check_format(network, "network", "a network", FORMAT, FORMAT_VERSION)
+    variables = field_of(network, "variables", list, "the network")
+    parents = {
+        entry.get("name"): entry.get("table_parents", entry.get("parents"))
+        for entry in variables
+        if isinstance(entry, dict)
+    }
+    copies = [
+        {"parents": parents, **copy} if isinstance(copy, dict) else copy
+        for copy in field_of(content, "copies", list, "the averaged network")
+    ]
+    return {**network, "conditionals": {**content, "copies": copies}}

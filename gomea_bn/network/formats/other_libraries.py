@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.of_tables import for_export
 
 if TYPE_CHECKING:
     import networkx
@@ -35,7 +34,7 @@ def to_networkx(network: NetworkLike) -> networkx.DiGraph:
     """Return the graph as a networkx DiGraph.
 
     Nodes have the attributes `kind` ("continuous" or "discrete") and `cardinality`, and either `cut_points` and
-    `support` or `levels`. Edges that only curves need have the attribute `curve`, which is True.
+    `support` or `levels`.
     """
     graph = require("networkx").DiGraph()
     for name in network.names:
@@ -48,14 +47,11 @@ def to_networkx(network: NetworkLike) -> networkx.DiGraph:
         else:
             graph.add_node(name, kind="discrete", cardinality=card, levels=network.levels[name])
     graph.add_edges_from(network.edges)
-    graph.add_edges_from(network.curve_edges, curve=True)
     return graph
 
 
 def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     """Return the network as a pyAgrum BayesNet with the same names and probabilities.
-
-    Edges that only curves need are left out, with a warning.
 
     Discrete variables become `LabelizedVariable`, continuous ones an empirical `DiscretizedVariable`, in which a value
     outside the support belongs to an end bin.
@@ -76,7 +72,6 @@ def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     - NET files with such labels cannot be read by pyAgrum itself.
     """
     gum = require("pyagrum")
-    network = for_export(network, "pyAgrum")
     model: pyagrum.BayesNet = gum.BayesNet()
     for name in network.names:
         if name in network.cut_points:
@@ -122,11 +117,9 @@ def distinct_texts(levels: Sequence[Level]) -> tuple[str, ...]:
 def to_pgmpy(network: NetworkLike) -> pgmpy.models.DiscreteBayesianNetwork:
     """Return the network as a pgmpy DiscreteBayesianNetwork with the same names and probabilities.
 
-    State names are the bins as text, `bin_labels(name)`, or the levels. Edges that only curves need are left out, with
-    a warning.
+    State names are the bins as text, `bin_labels(name)`, or the levels.
     """
     model = require("pgmpy.models").DiscreteBayesianNetwork()
-    network = for_export(network, "pgmpy")
     table_of = require("pgmpy.factors.discrete").TabularCPD
     states: dict[str, list[Level]] = {
         name: list(network.bin_labels(name) if name in network.cut_points else network.levels[name])

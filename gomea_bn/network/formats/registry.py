@@ -26,8 +26,6 @@ class FileFormat:
     ----------
     endings : tuple of str
         Endings of its files without the dot, the usual one first.
-    programs : str
-        What reads such files, in words.
     reader : str
         Module and function of `gomea_bn.network.formats` that return the variables of a file, "module.function"; ""
         for JSON, which has a reader of its own, and for formats that are only written.
@@ -36,21 +34,18 @@ class FileFormat:
     """
 
     endings: tuple[str, ...]
-    programs: str
     reader: str = ""
     is_xml: bool = False
 
 
 FORMATS = {
-    "json": FileFormat(("json",), "gomea-bn, exact"),
-    "bif": FileFormat(("bif",), "pyAgrum, pgmpy, bnlearn, WEKA", "discrete.bif_reader.bif_variables"),
-    "dot": FileFormat(("dot",), "Graphviz, the graph only"),
-    "xdsl": FileFormat(("xdsl",), "GeNIe, SMILE", "discrete.xdsl.xdsl_variables", is_xml=True),
-    "net": FileFormat(("net",), "HUGIN", "discrete.net.net_variables"),
-    "xmlbif": FileFormat(
-        ("xmlbif", "bifxml", "xml"), "SamIam, JavaBayes", "discrete.xmlbif.xmlbif_variables", is_xml=True
-    ),
-    "uai": FileFormat(("uai",), "solvers of the UAI competitions", "discrete.uai.uai_variables"),
+    "json": FileFormat(("json",)),
+    "bif": FileFormat(("bif",), "discrete.bif_reader.bif_variables"),
+    "dot": FileFormat(("dot",)),
+    "xdsl": FileFormat(("xdsl",), "discrete.xdsl.xdsl_variables", is_xml=True),
+    "net": FileFormat(("net",), "discrete.net.net_variables"),
+    "xmlbif": FileFormat(("xmlbif", "bifxml", "xml"), "discrete.xmlbif.xmlbif_variables", is_xml=True),
+    "uai": FileFormat(("uai",), "discrete.uai.uai_variables"),
 }
 """Formats by name; the method `to_...` of networks with this name writes each."""
 

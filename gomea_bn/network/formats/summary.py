@@ -9,7 +9,7 @@ import numpy as np
 
 from gomea_bn.data.dates import DAYS, from_numbers
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.network.averaged.network import CUT_INTERVAL
+from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
 from gomea_bn.network.distributions.point_masses import points_text
 from gomea_bn.network.edges.equivalence import equivalence_class
 from gomea_bn.network.tables import edge_texts
@@ -18,7 +18,7 @@ from gomea_bn.texts import counted, listed, percent, shown_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gomea_bn.network.averaged.network import AveragedBayesNet
+    from gomea_bn.network.conditionals.conditionals import Conditionals
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["counts_text", "to_text"]
@@ -39,7 +39,6 @@ def counts_text(network: NetworkLike) -> str:
 def to_text(
     network: NetworkLike,
     cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
-    averaged: AveragedBayesNet | None = None,
 ) -> str:
     """Return a text with counts, then one paragraph per variable, then the edges and which of them are reversible.
 
@@ -52,9 +51,6 @@ def to_text(
         The network.
     cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
         Nats that every cut gains, by continuous variable.
-    averaged : AveragedBayesNet, optional
-        The averaged network that shows this network; the text then says how sure its cuts are and where they lie, and
-        the weight of lines.
 
     Raises
     ------
@@ -73,11 +69,11 @@ def to_text(
         details = [_dates(network, name), _inside(network, name)] if name in network.cut_points else []
         if cut_gains is not None and name in cut_gains:
             details.append(_gains(network, name, cut_gains[name]))
-        if averaged is not None and name in network.cut_points:
+        if network.conditionals is not None and name in network.cut_points:
             details += [
-                _certainty(network, name, averaged),
-                _intervals(network, name, averaged),
-                _line_share(averaged, name),
+                _certainty(network, name, network.conditionals),
+                _intervals(network, name, network.conditionals),
+                _line_share(network.conditionals, name),
             ]
         if parents := [shown_names[parent] for parent in network.parents(name)]:
             details += [f"given {listed(parents)}", _curves(network, name)]
@@ -118,11 +114,11 @@ def _cut_texts(network: NetworkLike, name: str) -> list[str]:
     return edge_texts([low, *network.cut_points[name].tolist(), high])[1:-1]
 
 
-def _certainty(network: NetworkLike, name: str, averaged: AveragedBayesNet) -> str:
+def _certainty(network: NetworkLike, name: str, conditionals: Conditionals) -> str:
     """Return how sure the cuts of a variable are, "" without cuts."""
-    if not averaged.has_cut_probabilities or not len(network.cut_points[name]):
+    if name not in conditionals.cut_probabilities or not len(network.cut_points[name]):
         return ""
-    shares = averaged.cut_probabilities(name)["probability"].tolist()
+    shares = conditionals.cut_probabilities[name].tolist()
     parts = [
         f"{percent(share)} at {text}" for share, text in zip(shares, _cut_texts(network, name), strict=True)
     ]
@@ -130,11 +126,11 @@ def _certainty(network: NetworkLike, name: str, averaged: AveragedBayesNet) -> s
     return f"probability of a cut: {listed(parts[:_SHOWN_BINS])}{more}"
 
 
-def _intervals(network: NetworkLike, name: str, averaged: AveragedBayesNet) -> str:
+def _intervals(network: NetworkLike, name: str, conditionals: Conditionals) -> str:
     """Return the intervals of the cuts of a variable, "" without cuts."""
-    if not averaged.has_cut_intervals or not len(network.cut_points[name]):
+    if name not in conditionals.cut_intervals or not len(network.cut_points[name]):
         return ""
-    ends = averaged.cut_intervals(name)[["low", "high"]].to_numpy().tolist()
+    ends = conditionals.cut_intervals[name].tolist()
     parts = []
     for text, (low, high) in zip(_cut_texts(network, name), ends, strict=True):
         between = " and ".join(edge_texts([low, high]))
@@ -143,11 +139,11 @@ def _intervals(network: NetworkLike, name: str, averaged: AveragedBayesNet) -> s
     return f"{'; '.join(parts[:_SHOWN_BINS])}{more}"
 
 
-def _line_share(averaged: AveragedBayesNet, name: str) -> str:
+def _line_share(conditionals: Conditionals, name: str) -> str:
     """Return the shares of a line and of bins in the density of a variable, "" without a line."""
-    if name not in averaged.lines:
+    if name not in conditionals.lines:
         return ""
-    line = averaged.lines[name]
+    line = conditionals.lines[name]
     return f"{percent(line.weight)} {line.terms.words}, {percent(1 - line.weight)} bins"
 
 
@@ -157,10 +153,7 @@ def _curves(network: NetworkLike, name: str) -> str:
     of_variable = record.get(name) if isinstance(record, Mapping) else None
     if not isinstance(of_variable, Mapping) or not is_real(of_variable.get("nats")):
         return ""
-    text = f"smooth curves of these are {of_variable['nats']:.1f} nats better than the table"
-    in_table = network.table_parents(name)
-    names = [shown_name(parent) for parent in network.parents(name) if parent not in in_table]
-    return f"{text}, which leaves out {listed(names)}" if names else text
+    return f"smooth curves of these are {of_variable['nats']:.1f} nats better than a table of counts"
 
 
 def _gains(network: NetworkLike, name: str, gains: NDArray[np.float64]) -> str:

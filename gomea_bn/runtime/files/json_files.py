@@ -35,7 +35,7 @@ _KINDS = {
 def read_json(
     source: str | os.PathLike[str],
     description: str,
-    form: str,
+    form: str | tuple[str, ...],
     version: int,
     *,
     max_bytes: int | None = None,
@@ -49,8 +49,8 @@ def read_json(
         A file, or text that begins with a brace.
     description : str
         What the source should be, for example "a network".
-    form, version : str, int
-        Required values of the keys "format" and "format_version".
+    form, version : str or tuple of str, int
+        Required values of the keys "format", of which there may be several, and "format_version".
     max_bytes : int, optional
         Largest source that is read; by default files have the limit `text_files.most_bytes()`, and text has none.
     advice : str
@@ -82,7 +82,7 @@ def source_text(
 
 
 def parse_json(
-    text: str, where: str, description: str, form: str, version: int, *, advice: str = ""
+    text: str, where: str, description: str, form: str | tuple[str, ...], version: int, *, advice: str = ""
 ) -> dict[str, Any]:
     """Return the object that JSON text holds, its format and version checked; see `read_json`."""
     return check_format(load_json(text, where), where, description, form, version, advice=advice)
@@ -113,13 +113,14 @@ def has_format(path: str | os.PathLike[str], form: str) -> bool:
 
 
 def check_format(
-    content: Any, where: str, description: str, form: str, version: int, *, advice: str = ""
+    content: Any, where: str, description: str, form: str | tuple[str, ...], version: int, *, advice: str = ""
 ) -> dict[str, Any]:
     """Return a JSON value if it is an object of a format and version; see `read_json`."""
-    if not isinstance(content, dict) or content.get("format") != form:
+    forms = (form,) if isinstance(form, str) else form
+    if not isinstance(content, dict) or content.get("format") not in forms:
         got = repr(content.get("format")) if isinstance(content, dict) else type(content).__name__
         raise GomeaBnError(
-            f'{where} is not {description}: wanted "format": {form!r}, got {got:.80}.{advice and " " + advice}'
+            f'{where} is not {description}: wanted "format": {forms[0]!r}, got {got:.80}.{advice and " " + advice}'
         )
     got_version = content.get("format_version")
     if got_version != version or isinstance(got_version, bool):

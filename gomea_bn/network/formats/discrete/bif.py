@@ -16,7 +16,6 @@ from gomea_bn.network.formats.discrete.file_variables import (
     distinct_names,
     file_variables,
 )
-from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ def to_bif(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
     percent-encoded; an empty level is "%".
 
     pyAgrum needs two states per variable: a variable of one bin or level gets a second state "never" of probability 0.
-    pyAgrum reads numbers of BIF files in single precision. Edges that only curves need are left out, with a warning.
+    pyAgrum reads numbers of BIF files in single precision.
     """
-    network = for_export(network, "BIF")
     names = safe_names(network.names, fold_case=True)
     variables = file_variables(network, names, _bin_labels, partial(_cleaned, digits=True))
     changed = [

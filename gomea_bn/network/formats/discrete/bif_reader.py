@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable
 from math import prod
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.discrete.file_variables import FileVariable, checked_table, network_of
+from gomea_bn.network.formats.token_reader import TokenReader
 from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
 
 __all__ = ["bif_variables", "parse_bif", "read_bif"]
@@ -78,15 +78,11 @@ def bif_variables(text: str) -> list[FileVariable]:
     ]
 
 
-class _Reader:
+class _Reader(TokenReader):
     """The tokens of a text, and the levels and tables read so far."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = [
-            (match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup != "skip"
-        ]
-        self.position = 0
+        super().__init__(text, _TOKEN)
         self.levels: dict[str, list[str]] = {}
         self.properties: dict[str, dict[str, str]] = {}
         self.tables: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
@@ -104,23 +100,6 @@ class _Reader:
             if word not in readers:
                 self.fail(f"wanted network, variable or probability, got {word!r:.60}")
             readers[word]()
-
-    def fail(self, message: str) -> NoReturn:
-        """Raise `GomeaBnError` with the line of the last token taken."""
-        start = self.tokens[min(self.position, len(self.tokens)) - 1][1] if self.tokens else 0
-        raise GomeaBnError(f"line {self.text.count(chr(10), 0, start) + 1}: {message}.")
-
-    def peek(self) -> str:
-        """Return the next token, or an empty text at the end."""
-        return self.tokens[self.position][0] if self.position < len(self.tokens) else ""
-
-    def take(self, expected: str = "") -> str:
-        """Return the next token and step over it; raise if another one is expected."""
-        token = self.peek()
-        self.position += 1
-        if not token or (expected and token != expected):
-            self.fail(f"wanted {expected or 'more'!r}, got {token or 'the end of the text'!r:.60}")
-        return token
 
     def until(self, *ends: str) -> list[str]:
         """Return the tokens before one of the ends, without their quotes, and step over that end."""

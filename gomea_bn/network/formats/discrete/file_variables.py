@@ -224,9 +224,9 @@ def ascii_text(text: str) -> str:
     return "".join(letter if letter.isascii() else "_" for letter in letters)
 
 
-def one_line(text: str, most: int = 60) -> str:
+def one_line(text: str) -> str:
     """Return the beginning of a text for a message, with control characters escaped."""
-    return repr(text[:most])[1:-1]
+    return repr(text[:60])[1:-1]
 
 
 def table_of_numbers(words: Sequence[str], shape: Sequence[int], name: str) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import (
@@ -18,7 +18,7 @@ from gomea_bn.network.formats.discrete.file_variables import (
     plain_text,
     table_of_numbers,
 )
-from gomea_bn.network.formats.of_tables import for_export
+from gomea_bn.network.formats.token_reader import TokenReader
 from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
@@ -81,7 +81,6 @@ def to_net(
     boxes : mapping of str to (left, top, right, bottom), optional
         Position of every variable in pixels.
     """
-    network = for_export(network, "NET")
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _bin_texts, _state)
     lowest = 0.0 if boxes is None else max((box[3] for box in boxes.values()), default=0.0)
@@ -170,32 +169,15 @@ def net_variables(text: str) -> list[FileVariable]:
     return variables
 
 
-class _Reader:
+class _Reader(TokenReader):
     """The tokens of a text, and the nodes and tables read so far."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = [
-            (match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup != "skip"
-        ]
-        self.position = 0
+        super().__init__(text, _TOKEN)
         self.nodes: dict[str, dict[str, list[str]]] = {}
         self.states: dict[str, list[str]] = {}
         # parents, numbers, and the position of the last token
         self.tables: dict[str, tuple[list[str], list[str], int]] = {}
-
-    def fail(self, message: str) -> NoReturn:
-        """Raise `GomeaBnError` with the line of the last token taken."""
-        start = self.tokens[min(self.position, len(self.tokens)) - 1][1] if self.tokens else 0
-        raise GomeaBnError(f"line {self.text.count(chr(10), 0, start) + 1}: {message}.")
-
-    def take(self, expected: str = "") -> str:
-        """Return the next token and step over it; raise if another one is expected."""
-        token = self.tokens[self.position][0] if self.position < len(self.tokens) else ""
-        self.position += 1
-        if not token or (expected and token != expected):
-            self.fail(f"wanted {expected or 'more'!r}, got {token or 'the end of the text'!r:.60}")
-        return token
 
     def read(self) -> None:
         """Read all blocks."""

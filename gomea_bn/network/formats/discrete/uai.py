@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gomea_bn.data.files.headers import column_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import FileVariable, file_variables, table_of_numbers
-from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ def to_uai(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
     from 0. A variable with one bin or level gets a second state of probability 0. The last variable of a function is
     its child, and its states change fastest, as the format demands. pyAgrum 3.3 reverses the parents.
     """
-    network = for_export(network, "UAI")
     names = [str(position) for position in range(len(network.names))]
     variables = file_variables(
         network, names, lambda cuts: [str(code) for code in range(len(cuts) + 1)], lambda level: level

@@ -21,7 +21,6 @@ from gomea_bn.network.formats.discrete.file_variables import (
     table_of_numbers,
 )
 from gomea_bn.network.formats.discrete.xml_tree import Element, child_text, xml_tree
-from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.network.graph import topological_order
 from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.files.text_files import prefixed_errors
@@ -61,7 +60,6 @@ def to_xdsl(
     boxes : mapping of str to (left, top, right, bottom), optional
         Position of every variable in pixels; without it all nodes lie in one column.
     """
-    network = for_export(network, "XDSL")
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _bin_identifiers, _identifier)
     position_of = {name: position for position, name in enumerate(names)}

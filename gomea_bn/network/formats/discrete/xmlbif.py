@@ -18,7 +18,6 @@ from gomea_bn.network.formats.discrete.file_variables import (
     table_of_numbers,
 )
 from gomea_bn.network.formats.discrete.xml_tree import Element, child_text, xml_tree
-from gomea_bn.network.formats.of_tables import for_export
 from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.files.text_files import prefixed_errors
 
@@ -53,7 +52,6 @@ def to_xmlbif(
     boxes : mapping of str to (left, top, right, bottom), optional
         Position of every variable in pixels.
     """
-    network = for_export(network, "XMLBIF")
     names = distinct_names(network.names, plain_text)
     variables = file_variables(network, names, _bin_texts, plain_text)
     lines = [

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged.family_line import FamilyLine
-from gomea_bn.network.averaged.line_scales import UnitScale
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.family_line import FamilyLine
+from gomea_bn.network.conditionals.line_scales import UnitScale
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.texts import counted
 
 __all__ = ["around_cuts", "check_line", "checked_intervals", "checked_probabilities", "checked_units"]
@@ -61,9 +61,7 @@ def checked_intervals(
     return checked
 
 
-def checked_units(
-    units: Mapping[str, tuple[float, float]], network: DiscretizedBayesNet
-) -> dict[str, UnitScale]:
+def checked_units(units: Mapping[str, tuple[float, float]], network: NetworkLike) -> dict[str, UnitScale]:
     """Return the scales in own units of continuous variables, given their centres and spreads."""
     scales = {}
     for name, pair in units.items():
@@ -81,9 +79,7 @@ def checked_units(
     return scales
 
 
-def check_line(
-    network: DiscretizedBayesNet, name: str, line: FamilyLine, scales: Mapping[str, object]
-) -> None:
+def check_line(network: NetworkLike, name: str, line: object, scales: Mapping[str, object]) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
     if not isinstance(line, FamilyLine):
         raise GomeaBnError(f"lines['{name}'] must be a FamilyLine, got {type(line).__name__}.")

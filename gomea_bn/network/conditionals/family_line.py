@@ -12,14 +12,26 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged.line_scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
 
-__all__ = ["FamilyLine", "LineTerms", "joint_groups", "log_line_density", "log_mixture", "log_student"]
+__all__ = [
+    "FamilyLine",
+    "LineTerms",
+    "joint_groups",
+    "log_line_density",
+    "log_mixture",
+    "log_student",
+    "student_distribution",
+]
 
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
 # the probability of a point mass far from its centre
 _LEAST_PROBABILITY = 1e-300
+# width of cells, in scales, below which sums over their middles are right within 2 %
+_LEAST_SPREAD = 2.0
+# distance of degrees of freedom to 1
+_LEAST_DISTANCE = 1e-6
 
 
 def log_line_density(
@@ -29,6 +41,7 @@ def log_line_density(
     freedom: NDArray[np.float64] | float,
     scale: LineScale,
     ends: PointEnds | None = None,
+    spread: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
 
@@ -47,19 +60,57 @@ def log_line_density(
         Scale of the column.
     ends : PointEnds, optional
         Positions of the values that are point masses.
+    spread : ndarray, optional
+        Width of the interval around each centre over which the density is averaged.
     """
     means = np.clip(means, scale.low, scale.high)
     below = scipy.special.stdtr(freedom, (scale.low - means) / scales)
     mass = scipy.special.stdtr(freedom, (scale.high - means) / scales) - below
-    logs = log_student((z - means) / scales, freedom) - np.log(scales)
+    distances = (z - means) / scales
+    if spread is None or not (spread > _LEAST_SPREAD * scales).any():
+        logs = log_student(distances, freedom) - np.log(scales)
+    else:
+        widths = np.where(spread > _LEAST_SPREAD * scales, spread / scales, 0.0)
+        # the nearest centre where the interval has no probability, and the only one where it is narrow
+        logs = log_student(np.maximum(np.abs(distances) - widths / 2, 0.0), freedom)
+        masses = _student_masses(distances - widths / 2, distances + widths / 2, freedom)
+        averaged = np.log(np.maximum(masses, _LEAST_PROBABILITY) / np.maximum(widths, _LEAST_SPREAD))
+        logs = np.where(masses > 0, averaged, logs) - np.log(scales)
     if ends is not None:
-        lows, highs = (ends.lows - means) / scales, (ends.highs - means) / scales
-        # by the tails below the centre, whose differences keep their digits
-        is_above = lows > 0
-        lows, highs = np.where(is_above, -highs, lows), np.where(is_above, -lows, highs)
-        of_points = scipy.special.stdtr(freedom, highs) - scipy.special.stdtr(freedom, lows)
+        of_points = _student_masses((ends.lows - means) / scales, (ends.highs - means) / scales, freedom)
         logs = np.where(ends.is_point, np.log(np.maximum(of_points, _LEAST_PROBABILITY)), logs)
     return np.asarray(logs - np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
+
+
+def student_distribution(t: Any, freedom: Any, widths: Any = None) -> NDArray[np.float64]:
+    """Return P(T <= t) under Student's t distribution with scale 1 around 0, float64 of the broadcast shape.
+
+    With `widths` it is the mean over centres that are uniform in an interval of this width around 0.
+    """
+    below = scipy.special.stdtr(freedom, t)
+    if widths is None or not (widths > _LEAST_SPREAD).any():
+        return np.asarray(below)
+    wide = np.maximum(widths, _LEAST_SPREAD)
+    low, high = (_integral(t + sign * wide / 2, freedom) for sign in (-1, 1))
+    return np.asarray(
+        np.where(widths > _LEAST_SPREAD, np.clip((high - low) / wide, 0.0, 1.0), below), np.float64
+    )
+
+
+def _integral(t: Any, freedom: Any) -> NDArray[np.float64]:
+    """Return an integral of Student's distribution function, up to a constant."""
+    # 1 degree of freedom has a logarithm, which the formula comes near to
+    freedom = np.where(np.abs(freedom - 1.0) < _LEAST_DISTANCE, 1.0 + _LEAST_DISTANCE, freedom)
+    with_density = np.exp(log_student(t, freedom)) * (freedom + t * t) / (freedom - 1.0)
+    return np.asarray(t * scipy.special.stdtr(freedom, t) + with_density)
+
+
+def _student_masses(lows: Any, highs: Any, freedom: Any) -> NDArray[np.float64]:
+    """Return the probabilities of intervals under Student's t distribution with scale 1 around 0."""
+    # by the tails below the centre, whose differences keep their digits
+    is_above = lows > 0
+    lows, highs = np.where(is_above, -highs, lows), np.where(is_above, -lows, highs)
+    return np.asarray(scipy.special.stdtr(freedom, highs) - scipy.special.stdtr(freedom, lows))
 
 
 def log_student(t: NDArray[np.float64], freedom: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -208,42 +259,13 @@ class FamilyLine:
         """The functions of the parents that have coefficients."""
         return LineTerms(self.knots, self.has_products)
 
-    def means(self, parents: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the centre of the column, float64 (n,), for parents (n, n_parents) on their scales."""
-        terms = self.terms.of_rows(parents)
-        if len(self.coefficients) == 1:
-            return np.asarray(self.coefficients[0, 0] + terms @ self.coefficients[0, 1:], np.float64)
-        coefficients = self.coefficients[groups]
-        return np.asarray(coefficients[:, 0] + (coefficients[:, 1:] * terms).sum(axis=1), np.float64)
-
-    def log_density(
-        self,
-        z: NDArray[np.float64],
-        parents: NDArray[np.float64],
-        groups: NDArray[np.int64],
-        scale: LineScale,
-        ends: PointEnds | None = None,
-    ) -> NDArray[np.float64]:
-        """Return the log density of positions of the column on its scale, float64 (n,), see `log_line_density`."""
-        means = self.means(parents, groups)
-        return log_line_density(z, means, self.scales[groups], self.freedom[groups], scale, ends)
-
-    def draw(
-        self,
-        parents: NDArray[np.float64],
-        groups: NDArray[np.int64],
-        scale: LineScale,
-        generator: np.random.Generator,
-    ) -> NDArray[np.float64]:
-        """Return positions of the column on its scale, float64 (n,), one per row of the parents."""
-        scales, freedom = self.scales[groups], self.freedom[groups]
-        means = np.clip(self.means(parents, groups), scale.low, scale.high)
-        low = scipy.special.stdtr(freedom, (scale.low - means) / scales)
-        high = scipy.special.stdtr(freedom, (scale.high - means) / scales)
-        drawn = means + scales * scipy.special.stdtrit(
-            freedom, low + generator.random(len(means)) * (high - low)
-        )
-        return np.asarray(np.clip(drawn, scale.low, scale.high), np.float64)
+    @property
+    def n_parameters(self) -> int:
+        """Number of coefficients and scales that were estimated; equal slopes of all groups count once."""
+        slopes = self.coefficients[:, 1:]
+        is_shared = bool((slopes == slopes[0]).all())
+        n_slopes = slopes.shape[1] if is_shared else slopes.size
+        return n_slopes + 2 * len(self.scales)
 
     def to_content(self) -> dict[str, Any]:
         """Return the line as values that JSON can hold; a line on probability scales needs no further fields."""

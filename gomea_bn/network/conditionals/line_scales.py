@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import log, pi
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import column_positions, numeric_values
 from gomea_bn.problems.cuts.shape import Shape
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["LineColumns", "LineScale", "PointEnds", "ProbabilityScale", "UnitScale"]
+__all__ = ["LineScale", "PointEnds", "ProbabilityScale", "UnitScale"]
 
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
@@ -89,6 +84,10 @@ class ProbabilityScale:
         masses = np.where(is_point, self.shape.point_masses[nearest], 0.0)
         return PointEnds(is_point, self._of_probabilities(highs - masses), self._of_probabilities(highs))
 
+    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the positions at which the probabilities of values up to and including these end, float64 (n,)."""
+        return self._of_probabilities(self.shape.distribution(values))
+
     def _of_probabilities(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         shares = (self._n_rows * np.clip(probabilities, 0.0, 1.0) + 0.5) / (self._n_rows + 1)
         return np.asarray(scipy.special.ndtri(shares), np.float64)
@@ -140,34 +139,14 @@ class UnitScale:
         """Return None: a column in its own units has no point masses."""
         return None
 
+    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the positions of values, float64 (n,)."""
+        return self.of_values(values)
+
     def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln(dz / dx) at values, float64 (n,)."""
-        return np.full(len(values), -log(self.spread))
+        return np.full(np.shape(values), -log(self.spread))
 
 
 LineScale = ProbabilityScale | UnitScale
 """A scale of a column in a line."""
-
-
-class LineColumns:
-    """Columns of a frame for lines: values inside the support and their positions on scales, both computed once."""
-
-    def __init__(self, frame: pd.DataFrame, support: Mapping[str, tuple[float, float]]) -> None:
-        self._frame = frame
-        self._support = support
-        self._values: dict[str, NDArray[np.float64]] = {}
-        self._positions: dict[tuple[str, type], NDArray[np.float64]] = {}
-
-    def values(self, name: str) -> NDArray[np.float64]:
-        """Return the values of a column, float64 (n_rows,); those beyond the support are moved to its ends."""
-        if name not in self._values:
-            column = self._frame.iloc[:, column_positions(self._frame, [name])[name]]
-            self._values[name] = np.clip(numeric_values(column, name), *self._support[name])
-        return self._values[name]
-
-    def positions(self, name: str, scale: LineScale) -> NDArray[np.float64]:
-        """Return the positions of a column on a scale, float64 (n_rows,); a column has one scale of every kind."""
-        key = name, type(scale)
-        if key not in self._positions:
-            self._positions[key] = scale.of_values(self.values(name))
-        return self._positions[key]

@@ -1,0 +1,353 @@
+"""The conditional densities of all columns of a network: averages of tables over sets of cuts, and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.errors import GomeaBnError, check_integer, is_real
+from gomea_bn.network.checks import check_cut_points, check_keys, check_table
+from gomea_bn.network.conditionals.checks import (
+    check_line,
+    checked_intervals,
+    checked_probabilities,
+    checked_units,
+)
+from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.family_line import FamilyLine
+from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
+from gomea_bn.network.immutable import Immutable
+from gomea_bn.problems.cuts.shape import Shape
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["CUT_INTERVAL", "Conditionals", "families_of", "row_values"]
+
+CUT_INTERVAL = 0.9
+"""Probability of the interval of a cut."""
+
+
+class Conditionals(Immutable):
+    """The conditional densities of a network whose tables over the shown bins are computed from them.
+
+    The density of a column given its parents is (1 - w) times the mean over several sets of cuts with their tables,
+    plus w times a line: the column is Student-t around a sum of functions of its continuous parents. The weight w is 0
+    where a line predicts no better. `gomea_bn.average_families` learns conditionals from the rows of a network.
+
+    Parameters
+    ----------
+    copies : sequence of TableSet
+        Sets of cuts with their tables, at least one.
+    lines : mapping of str to FamilyLine, optional
+        Lines by continuous column. The column and the continuous parents of a line need a scale.
+    scales : mapping of str to Shape, optional
+        Distributions of the columns that are part of lines on probability scales.
+    units : mapping of str to (centre, spread), optional
+        Numbers that are subtracted from, and then divide, the columns that are part of lines in own units.
+    n_rows : int
+        Number of rows that the conditionals were learned from.
+    cut_probabilities : mapping of str to sequence of float, optional
+        For every continuous column the probability that each shown cut is near.
+    cut_intervals : mapping of str to sequence of pairs of float, optional
+        For every continuous column the 90 % interval of each shown cut.
+    set_values : mapping of str to float, optional
+        Numbers, or codes of levels, that an intervention has set columns to.
+    """
+
+    __slots__ = (
+        "_copies",
+        "_cut_intervals",
+        "_cut_probabilities",
+        "_lines",
+        "_n_rows",
+        "_scales",
+        "_set_values",
+        "_units",
+    )
+
+    _copies: tuple[TableSet, ...]
+    _cut_intervals: dict[str, Any]
+    _cut_probabilities: dict[str, Any]
+    _lines: dict[str, FamilyLine]
+    _n_rows: int
+    _scales: dict[str, Shape]
+    _set_values: dict[str, float]
+    _units: dict[str, tuple[float, float]]
+
+    def __init__(
+        self,
+        copies: Sequence[TableSet],
+        *,
+        lines: Mapping[str, FamilyLine] | None = None,
+        scales: Mapping[str, Shape] | None = None,
+        units: Mapping[str, tuple[float, float]] | None = None,
+        n_rows: int,
+        cut_probabilities: Mapping[str, ArrayLike] | None = None,
+        cut_intervals: Mapping[str, ArrayLike] | None = None,
+        set_values: Mapping[str, float] | None = None,
+    ) -> None:
+        check_integer("n_rows", n_rows, 1)
+        if not copies:
+            raise GomeaBnError("copies must hold at least one set of cuts, got none.")
+        self._set_parts(
+            {
+                "_copies": tuple(copies),
+                "_lines": dict(lines or {}),
+                "_scales": dict(scales or {}),
+                "_units": dict(units or {}),
+                "_n_rows": n_rows,
+                "_cut_probabilities": dict(cut_probabilities or {}),
+                "_cut_intervals": dict(cut_intervals or {}),
+                "_set_values": dict(set_values or {}),
+            }
+        )
+
+    @property
+    def copies(self) -> tuple[TableSet, ...]:
+        """Sets of cuts with the tables that are averaged."""
+        return self._copies
+
+    @property
+    def lines(self) -> dict[str, FamilyLine]:
+        """Lines by column; columns without an entry have tables alone."""
+        return dict(self._lines)
+
+    @property
+    def scales(self) -> dict[str, Shape]:
+        """Distributions of the columns that are part of lines on probability scales."""
+        return dict(self._scales)
+
+    @property
+    def units(self) -> dict[str, tuple[float, float]]:
+        """Centre and spread of the columns that are part of lines in own units."""
+        return dict(self._units)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that the conditionals were learned from."""
+        return self._n_rows
+
+    @property
+    def cut_probabilities(self) -> dict[str, NDArray[np.float64]]:
+        """Probability that each shown cut is near, float64 (n_cuts,) by column; empty if unknown."""
+        return dict(self._cut_probabilities)
+
+    @property
+    def cut_intervals(self) -> dict[str, NDArray[np.float64]]:
+        """The 90 % interval of each shown cut, float64 (n_cuts, 2) by column; empty if unknown."""
+        return dict(self._cut_intervals)
+
+    @property
+    def set_values(self) -> dict[str, float]:
+        """Numbers, or codes of levels, that an intervention has set columns to."""
+        return dict(self._set_values)
+
+    def mean_line_weight(self, network: NetworkLike) -> float:
+        """Return the mean weight of lines over the columns with continuous parents, 0 without such columns."""
+        continuous = network.cut_points
+        weights = [
+            self._lines[name].weight if name in self._lines else 0.0
+            for name in continuous
+            if any(parent in continuous for parent in network.parents(name))
+        ]
+        return float(np.mean(weights)) if weights else 0.0
+
+    def after_intervention(self, values: Mapping[str, float]) -> Conditionals:
+        """Return the conditionals in which columns have the given numbers or codes of levels with certainty.
+
+        Their tables have no parents any more, and hold nothing but one uniform row.
+        """
+        copies = []
+        for copy in self._copies:
+            cards = {name: copy.tables[name].shape[-1] for name in values}
+            copies.append(
+                TableSet(
+                    copy.cut_points,
+                    {**copy.parents, **dict.fromkeys(values, ())},
+                    {**copy.tables, **{name: np.full(card, 1 / card) for name, card in cards.items()}},
+                )
+            )
+        return self.changed(
+            copies=copies,
+            set_values={**self._set_values, **values},
+            lines={name: line for name, line in self._lines.items() if name not in values},
+        )
+
+    def changed(self, **parts: Any) -> Conditionals:
+        """Return conditionals with other values of some parameters of the constructor."""
+        names = (
+            "copies",
+            "lines",
+            "scales",
+            "units",
+            "n_rows",
+            "cut_probabilities",
+            "cut_intervals",
+            "set_values",
+        )
+        own = {name: getattr(self, f"_{name}") for name in names}
+        return Conditionals(**{**own, **parts})
+
+    def checked(self, network: NetworkLike) -> Conditionals:
+        """Return the conditionals with all parts in their stored form, checked against a network.
+
+        Raises
+        ------
+        GomeaBnError
+            For tables and lines that do not fit the graph, for scales of unknown or discrete columns, and for
+            probabilities and intervals that are not one per cut.
+        """
+        cuts, support, levels = network.cut_points, network.support, network.levels
+        continuous = list(cuts)
+        check_keys(self._scales, [n for n in continuous if n in self._scales], network.names, "scales")
+        for name, shape in self._scales.items():
+            if not isinstance(shape, Shape):
+                raise GomeaBnError(f"scales['{name}'] must be a Shape, got {type(shape).__name__}.")
+        units = checked_units(self._units, network)
+        for name, line in self._lines.items():
+            check_line(network, name, line, units if getattr(line, "in_units", False) else self._scales)
+        for option in ("cut_probabilities", "cut_intervals"):
+            if by_name := getattr(self, f"_{option}"):
+                check_keys(by_name, continuous, network.names, option)
+        copies = []
+        for k, copy in enumerate(self._copies):
+            if not isinstance(copy, TableSet):
+                raise GomeaBnError(f"copies[{k}] must be a TableSet, got {type(copy).__name__}.")
+            check_keys(copy.cut_points, continuous, network.names, "cut_points of a copy")
+            for part in ("parents", "tables"):
+                check_keys(getattr(copy, part), network.names, network.names, f"{part} of a copy")
+            of_copy = {n: check_cut_points(copy.cut_points[n], n, support[n]) for n in continuous}
+            for inner in of_copy.values():
+                inner.flags.writeable = False
+            cards = {n: len(of_copy[n]) + 1 if n in cuts else len(levels[n]) for n in network.names}
+            for name in network.names:
+                parents = network.parents(name)
+                if [p for p in parents if p in copy.parents[name]] != list(copy.parents[name]):
+                    raise GomeaBnError(
+                        f"The table of '{name}' in a copy must have some of the parents {parents} in this order, got "
+                        f"{copy.parents[name]}."
+                    )
+            tables = {
+                n: check_table(copy.tables[n], n, (*(cards[p] for p in copy.parents[n]), cards[n]))
+                for n in network.names
+            }
+            copies.append(TableSet(of_copy, dict(copy.parents), tables))
+        check_keys(self._set_values, list(self._set_values), network.names, "set_values")
+        for name, value in self._set_values.items():
+            low, high = support[name] if name in cuts else (0, len(levels[name]) - 1)
+            if not is_real(value) or not low <= value <= high:
+                raise GomeaBnError(f"set_values['{name}'] must be from {low:g} to {high:g}, got {value!r}.")
+        return self.changed(
+            copies=copies,
+            cut_probabilities={
+                n: checked_probabilities(n, values, len(cuts[n]))
+                for n, values in self._cut_probabilities.items()
+            },
+            cut_intervals={
+                n: checked_intervals(n, values, cuts[n], support[n])
+                for n, values in self._cut_intervals.items()
+            },
+            units={n: (scale.centre, scale.spread) for n, scale in units.items()},
+        )
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the conditionals as values that JSON can hold."""
+        copies = [
+            {
+                "cut_points": {name: cuts.tolist() for name, cuts in copy.cut_points.items()},
+                "parents": {name: list(parents) for name, parents in copy.parents.items()},
+                "tables": {name: table.tolist() for name, table in copy.tables.items()},
+            }
+            for copy in self._copies
+        ]
+        return {
+            "n_rows": self._n_rows,
+            "lines": {name: line.to_content() for name, line in self._lines.items()},
+            "scales": {name: shape.to_content() for name, shape in self._scales.items()},
+            "units": {name: list(scale) for name, scale in self._units.items()},
+            "cut_probabilities": {n: np.asarray(p).tolist() for n, p in self._cut_probabilities.items()},
+            "cut_intervals": {n: np.asarray(ends).tolist() for n, ends in self._cut_intervals.items()},
+            "set_values": self.set_values,
+            "copies": copies,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Conditionals):
+            return NotImplemented
+        return self.to_content() == other.to_content()
+
+    def __hash__(self) -> int:
+        return hash((self._n_rows, len(self._copies), tuple(self._lines)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = ("lines", "scales", "units", "n_rows", "cut_probabilities", "cut_intervals", "set_values")
+        return _rebuild, (self._copies, {name: getattr(self, f"_{name}") for name in names})
+
+    def __repr__(self) -> str:
+        return f"Conditionals({len(self._copies)} sets of cuts, {len(self._lines)} lines)"
+
+
+def _rebuild(copies: tuple[TableSet, ...], parts: dict[str, Any]) -> Conditionals:
+    return Conditionals(copies, **parts)
+
+
+def families_of(network: NetworkLike) -> dict[str, Family]:
+    """Return the density of every column given its parents.
+
+    The families of a network without conditionals are its tables over the shown bins.
+    """
+    known, support, levels = network.conditionals, network.support, network.levels
+    n_levels = {name: len(of_name) for name, of_name in levels.items()}
+    if known is None:
+        parents = {name: network.parents(name) for name in network.names}
+        copies: tuple[TableSet, ...] = (TableSet(network.cut_points, parents, dict(network.tables)),)
+        lines, of_units, of_shapes, set_values = {}, {}, {}, {}
+    else:
+        copies, lines, set_values = known.copies, known.lines, known.set_values
+        of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
+        of_units = {name: UnitScale(*pair, support[name]) for name, pair in known.units.items()}
+    families = {}
+    for name in network.names:
+        line = lines.get(name)
+        scales: Mapping[str, LineScale] = of_units if line is not None and line.in_units else of_shapes
+        families[name] = Family(
+            name,
+            copies,
+            support=support.get(name),
+            shape=network.shapes.get(name),
+            line=line,
+            scales=scales,
+            n_levels=n_levels,
+            set_to=set_values.get(name),
+        )
+    return families
+
+
+def row_values(
+    network: NetworkLike, frame: pd.DataFrame, of: Collection[str], *, allow_missing: bool = False
+) -> dict[str, NDArray[Any]]:
+    """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name.
+
+    Raises
+    ------
+    GomeaBnError
+        For absent columns, missing cells unless they are allowed, unknown levels and values of a wrong type.
+    """
+    chosen = [name for name in network.names if name in of]
+    positions = column_positions(frame, chosen)
+    levels = network.levels
+    values: dict[str, NDArray[Any]] = {}
+    for name in chosen:
+        column = frame.iloc[:, positions[name]]
+        if name in levels:
+            values[name] = encode_levels(column, name, levels[name], allow_missing=allow_missing)
+        else:
+            values[name] = numeric_values(column, name, allow_missing=allow_missing)
+    return values
