@@ -27,13 +27,21 @@ class Questions:
     """Methods of `DiscretizedBayesNet` whose modules are imported when they are called.
 
     All of them read evidence alike. A missing cell (NaN, None, NA) is summed out. A variable of dates, durations or
-    times of day takes these, also as text, and may be named as its column, without the unit. With `method="exact"`
-    answers are exact; a network whose tables would become too large is refused, with their size. With
-    `method="sampling"` they are estimates from `n_draws` weighted draws per row.
+    times of day takes these, also as text, and may be named as its column, without the unit.
 
-    Values outside the support, the range of the training rows, belong to the end bins:
+    With `method="exact"` the answers of a network without `conditionals` are exact sums over its tables. Those of a
+    learned network come from its conditional densities. An observed number then counts with its exact value and
+    density. Unknown continuous variables are summed over cells, up to some 200 per variable, in each of which the
+    middle stands for all values as a parent. A line that is narrower than a cell is averaged over it. Every pattern of
+    unknown columns has the finest cells that its time allows: .1 milliseconds for a row of a frame, and up to about a
+    second for a single question. A network whose tables would become too large even for the shown bins is refused, with
+    their size. With `method="sampling"` answers are estimates from `n_draws` weighted draws of exact values per row, of
+    which intervals and weights count by cells.
 
-    * A number outside the support is its nearest end bin: in evidence, in an intervention and in a cell of a frame.
+    Values outside the support, the range of the training rows:
+
+    * A number outside the support counts as the end of the support, and without `conditionals` as the end bin: in
+      evidence, in an intervention and in a cell of a frame.
     * An interval outside the support is the whole of its nearest end bin, whether it stands alone, in a set, or with a
       weight.
     * An interval that reaches into the support counts with its part inside.
@@ -54,6 +62,7 @@ class Questions:
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        cells: int | str | None = None,
     ) -> pd.Series[float] | pd.DataFrame:
         """Return P(targets | evidence) over the bins or levels of one target, or jointly of several targets.
 
@@ -79,6 +88,10 @@ class Questions:
             Number of draws per question of "sampling".
         random_state : int, SeedSequence, Generator or None
             Seed of "sampling".
+        cells : int, "bins" or None
+            Most cells of an unknown continuous variable, for networks with `conditionals`, or the number of shown bins
+            if that is larger. None takes as many as the time of an answer allows. "bins" answers by the tables over
+            the shown bins, with evidence by bins, as the HTML page does.
 
         Returns
         -------
@@ -86,17 +99,15 @@ class Questions:
             Probabilities that sum to 1: a Series for a mapping, a DataFrame with one row per question for a DataFrame.
             Its index, or columns, are an IntervalIndex of the bins, or the levels; a MultiIndex for several targets.
             With "sampling", `attrs["standard_error"]` is the largest standard error of the probabilities, one number
-            per question.
+            per question. `attrs["cells"]` is the largest number of cells of an unknown continuous variable, 0 if none
+            had to be summed over. A Series also has `attrs["resolution_error"]`, the largest difference of its
+            probabilities to the answer over half the cells, NaN if fewer cells than the shown bins would be needed.
 
         Raises
         ------
         GomeaBnError
-            For unknown names, values or levels, evidence of probability 0, and exact answers that need tables of more
-            than 2**25 numbers.
-
-        Notes
-        -----
-        Answers come from the tables. They lack what flows along edges that only curves need, `curve_edges`.
+            For unknown names, values or levels, wrong `cells`, evidence of probability 0, and exact answers that need
+            tables of more than 2**25 numbers.
 
         Examples
         --------
@@ -107,7 +118,9 @@ class Questions:
         """
         from gomea_bn.network.inference.answers import query
 
-        return query(self, targets, evidence, method=method, n_draws=n_draws, random_state=random_state)
+        return query(
+            self, targets, evidence, method=method, n_draws=n_draws, random_state=random_state, cells=cells
+        )
 
     def predict_proba(
         self: NetworkLike,
@@ -117,6 +130,7 @@ class Questions:
         method: str = "exact",
         n_draws: int = 10_000,
         random_state: Seed = None,
+        cells: int | str | None = None,
     ) -> pd.DataFrame:
         """Return P(target | the other cells of the row) for every row.
 
@@ -127,13 +141,13 @@ class Questions:
             further columns are ignored.
         target : str
             Name of a variable.
-        method, n_draws, random_state
+        method, n_draws, random_state, cells
             As of `query`.
 
         Returns
         -------
         DataFrame of shape (n_rows, cardinality), float64
-            Columns are an IntervalIndex of the bins, or the levels.
+            Columns are an IntervalIndex of the bins, or the levels. `attrs["cells"]` is that of `query`.
 
         Raises
         ------
@@ -142,7 +156,9 @@ class Questions:
         """
         from gomea_bn.network.inference.answers import predict_proba
 
-        return predict_proba(self, frame, target, method=method, n_draws=n_draws, random_state=random_state)
+        return predict_proba(
+            self, frame, target, method=method, n_draws=n_draws, random_state=random_state, cells=cells
+        )
 
     def predict(
         self: NetworkLike,
@@ -186,7 +202,7 @@ class Questions:
     ) -> pd.DataFrame:
         """Return mean, median and quantiles of a continuous target for every row, given the other cells.
 
-        They are those of the mixture of the distributions inside the bins.
+        They are those of the mixture of the distributions inside the cells, or bins, that the answer is computed over.
 
         Parameters
         ----------
@@ -219,7 +235,7 @@ class Questions:
     ) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats, for the original units.
 
-        Continuous variables count with their density inside the bin, discrete ones with their probability. A value that
+        Continuous variables count with their density, discrete ones with their probability. A value that
         is a point mass of the variable's shape counts with its probability; compare such rows only between networks
         with the same point masses, or with ``resolution="steps"``. A row of probability 0 has -inf. A value outside the
         support has the density of the end bin, so that the density integrates to more than 1; compare networks with the
@@ -310,17 +326,16 @@ class Questions:
     def do(self: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNet:
         """Return the network after an intervention that sets variables to values.
 
-        A variable that is set has no parents any more, and its bin or level is certain; all other tables stay (Pearl,
-        "Causality", 2009, section 3.2). The answer of `query` to the new network is the effect of the intervention
-        only if every edge stands for a cause. Learning from rows does not show that: several directions of the same
-        edges describe the rows equally well (`cpdag`). Edges are causal only if you say so. Answers come from the
-        tables, so they lack the effect along edges that only curves need (`curve_edges`); a warning names these.
+        A variable that is set has no parents any more, and its number or level is certain, or its bin in a network
+        without `conditionals`; all else stays (Pearl, "Causality", 2009, section 3.2). The answer of `query` to the new
+        network is the effect of the intervention only if every edge stands for a cause. Learning from rows does not
+        show that: several directions of the same edges describe the rows equally well (`cpdag`). Edges are causal only
+        if you say so.
 
         Parameters
         ----------
         values : mapping of str to value
-            Number in original units, date, or level, by variable. A number sets the variable to the bin that contains
-            it.
+            Number in original units, date, or level, by variable.
 
         Returns
         -------

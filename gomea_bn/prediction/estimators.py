@@ -20,10 +20,9 @@ from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.warm_up import compile_kernels
-from gomea_bn.network.averaged.network import AveragedBayesNet
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import (
     Cells,
-    Density,
     cell_probabilities,
     crps,
     level_probabilities,
@@ -35,7 +34,6 @@ from gomea_bn.prediction.structures import (
     Budget,
     Choice,
     chosen_structure,
-    density_of,
     structured,
     with_power,
 )
@@ -110,10 +108,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         )
         # the table has these kinds already
         options["kinds"] = None
-        if self.learner is None and not table.n_missing:
-            options |= {"density": "averaged", "curves": self._curves}
-        if options["density"] == "averaged":
-            table.require_complete("An averaged network")
+        if self.learner is None:
+            options["curves"] = self._curves
         is_chosen = self.structure == AUTO
         # compilation takes no part of the time
         compile_kernels(n_columns=len(table.names))
@@ -142,16 +138,13 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         learner = budget.fitted(options, table, is_last=True)
         self.table_, self.network_ = table, learner.network_
         self.seed_ = seed
-        self.__dict__.pop("averaged_", None)
-        if hasattr(learner, "averaged_"):
-            self.averaged_: AveragedBayesNet = learner.averaged_
-        self.densities_: list[Density] = [density_of(learner)]
+        self.densities_: list[DiscretizedBayesNet] = [learner.network_]
         if self.n_networks > 1:
             rest = BayesNetLearner(**{**options, "max_seconds": budget.seconds})
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
-            self.densities_ += getattr(ensemble, "averaged_", ensemble.networks_)
+            self.densities_ += ensemble.networks_
 
-    def _answer(self, density: Density, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
+    def _answer(self, density: DiscretizedBayesNet, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
         raise NotImplementedError
 
@@ -225,7 +218,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
-        ``density="averaged"`` and ``curves="none"``, or ``density="bins"`` for tables with missing values.
+        ``curves="none"``.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
@@ -244,9 +237,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         Labels of the classes, sorted.
     network_ : DiscretizedBayesNet
         Network learned from all rows, over the features and the class.
-    averaged_ : AveragedBayesNet
-        Averaged network of `network_`; only with ``density="averaged"``.
-    densities_ : list of DiscretizedBayesNet or AveragedBayesNet
+    densities_ : list of DiscretizedBayesNet
         Networks that predict; their probabilities are averaged.
     structure_ : str
         Structure of the network.
@@ -338,7 +329,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         codes = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
-    def _answer(self, density: Density, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
+    def _answer(self, density: DiscretizedBayesNet, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
         frame = rows.to_frame() if isinstance(rows, Table) else rows
         return level_probabilities(density, frame, self.target_)
 
@@ -359,7 +350,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     learner : BayesNetLearner, optional
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
-        ``density="averaged"`` and ``curves="auto"``, or without them for tables with missing values.
+        default options.
     structure : {"auto", "free", "root", "augmented", "leaf"}
         Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the one of "leaf", "free" and "root"
         with the smallest continuous ranked probability score in three-fold cross-validation over the training rows.
@@ -368,7 +359,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
     Attributes
     ----------
-    network_, averaged_, densities_, structure_, losses_, n_folds_, target_, table_, seed_
+    network_, densities_, structure_, losses_, n_folds_, target_, table_, seed_
         As of `BayesNetClassifier`.
     power_ : float
         1: probabilities are those of the networks.
@@ -383,7 +374,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     >>> from gomea_bn import BayesNetLearner, BayesNetRegressor
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
     >>> y = X[:, 0] + np.random.default_rng(1).normal(scale=0.3, size=300)
-    >>> learner = BayesNetLearner(max_seconds=None, max_evaluations=2000, density="averaged")
+    >>> learner = BayesNetLearner(max_seconds=None, max_evaluations=2000)
     >>> regressor = BayesNetRegressor(learner, structure="free", random_state=1).fit(X, y)
     >>> regressor.score(X, y) > 0.85
     True
@@ -461,7 +452,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         }
         return pd.DataFrame(columns, index=getattr(X, "index", None))
 
-    def _answer(self, density: Density, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
+    def _answer(self, density: DiscretizedBayesNet, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
         frame = rows.to_frame() if isinstance(rows, Table) else rows
         return cell_probabilities(density, frame, self.target_, self.cells_)
 

@@ -16,7 +16,7 @@ from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
-from gomea_bn.prediction.distributions import Density
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "Budget",
     "Choice",
     "chosen_structure",
-    "density_of",
     "structured",
     "with_power",
 ]
@@ -35,13 +34,13 @@ AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
-Answer = Callable[[Density, Table], NDArray[np.float64]]
+Answer = Callable[[DiscretizedBayesNet, Table], NDArray[np.float64]]
 """Probabilities of the values of the target in every row under a network, float64 (n_rows, n_values)."""
 
 Loss = Callable[[NDArray[np.float64], Table], NDArray[np.float64]]
 """Loss of such probabilities in every row, float64 (n_rows,), in nats or in the units of the target."""
 
-# copies of averaged networks that only choose a structure
+# sets of cuts of networks that only choose a structure
 _N_COPIES = 6
 # the last search has all rows, and its average has all copies
 _SHARES_OF_LAST = 3
@@ -228,8 +227,10 @@ def chosen_structure(
     return Choice(best, chosen[best][0], losses, len(held_out))
 
 
-def _inner_density(options: Mapping[str, Any], table: Table, target: str, budget: Budget) -> Density:
-    """Return the network of a search that helps to choose a structure, or its average around the target."""
+def _inner_density(
+    options: Mapping[str, Any], table: Table, target: str, budget: Budget
+) -> DiscretizedBayesNet:
+    """Return the network of a search that helps to choose a structure, or one with conditionals around the target."""
     learner = budget.fitted({**options, "density": "bins"}, table)
     if options["density"] == "bins":
         return learner.network_
@@ -270,11 +271,6 @@ def with_power(probabilities: NDArray[np.float64], power: float) -> NDArray[np.f
     # the largest one becomes 1, so that no row underflows
     raised = (probabilities / probabilities.max(axis=1, keepdims=True)) ** power
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-
-def density_of(learner: BayesNetLearner) -> Density:
-    """Return the averaged network of a fitted learner, or its network if it has none."""
-    return learner.averaged_ if hasattr(learner, "averaged_") else learner.network_
 
 
 def _possible(

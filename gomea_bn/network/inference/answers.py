@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from gomea_bn.data.columns import column_positions
 from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
 from gomea_bn.network.distributions.point_masses import log_widths_of_points
+from gomea_bn.network.inference.cell_engine import CellEngine
 from gomea_bn.network.inference.engine import (
+    MOST_CELLS,
     N_DRAWS,
     Engine,
     Evidence,
@@ -36,6 +38,7 @@ __all__ = [
     "predict_interval",
     "predict_proba",
     "query",
+    "reduced_of_target",
     "refuse_both",
     "states_of",
     "target_names",
@@ -54,34 +57,43 @@ def query(
     method: str = "exact",
     n_draws: int = N_DRAWS,
     random_state: Seed = None,
+    cells: int | str | None = None,
 ) -> pd.Series[float] | pd.DataFrame:
     """Return P(targets | evidence); see `DiscretizedBayesNet.query`."""
     import pandas as pd
 
-    reader = Reader(network)
+    is_single = not isinstance(evidence, pd.DataFrame)
+    engine = engine_for(network, method, n_draws, random_state, cells, is_single=is_single)
+    reader = Reader(engine.network)
     chosen = target_names(reader, targets)
     positions = [network.names.index(name) for name in chosen]
-    engine = engine_for(network, method, n_draws, random_state)
     states = states_of(network, chosen)
     name = f"P({', '.join(chosen)})"
     if isinstance(evidence, pd.DataFrame):
         rows = _rows_of_statements(reader, evidence, chosen)
-        joint = engine.joint(rows, positions)
+        joint = engine.joint(rows, positions, in_bins=True)
         refuse_impossible(joint.log_evidence == -np.inf)
         result = pd.DataFrame(joint.tables, index=evidence.index, columns=states)
         if joint.errors is not None:
             result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
+        _note_cells(result, joint)
         return result
     observed = dict(evidence or {})
     stated = reader.stated(observed)
     refuse_both(chosen, stated.statements)
     reader.warn_of_outside(stated.outside)
-    joint = engine.joint(stated.evidence, positions)
+    if isinstance(engine, CellEngine):
+        joint, resolution_error = engine.resolved_joint(stated.evidence, positions)
+    else:
+        joint, resolution_error = engine.joint(stated.evidence, positions, in_bins=True), None
     if joint.log_evidence[0] == -np.inf:
         refuse_stated(observed, None if method == "exact" else n_draws)
     answer = pd.Series(joint.tables[0], index=states, name=name)
     if joint.errors is not None:
         answer.attrs["standard_error"] = float(joint.errors.max())
+    _note_cells(answer, joint)
+    if resolution_error is not None:
+        answer.attrs["resolution_error"] = resolution_error
     return answer
 
 
@@ -93,16 +105,21 @@ def predict_proba(
     method: str = "exact",
     n_draws: int = N_DRAWS,
     random_state: Seed = None,
+    cells: int | str | None = None,
 ) -> pd.DataFrame:
     """Return P(target | other cells) for every row; see `DiscretizedBayesNet.predict_proba`."""
     import pandas as pd
 
-    reader = Reader(network)
+    engine = engine_for(network, method, n_draws, random_state, cells)
+    reader = Reader(engine.network)
     target = reader.variable(target, "target")
-    joint = _of_target(reader, network, frame, target, engine_for(network, method, n_draws, random_state))
+    evidence = _other_cells(reader, frame, target)
+    joint = engine.joint(evidence, [reader.names.index(target)], in_bins=True)
+    refuse_impossible(joint.log_evidence == -np.inf)
     result = pd.DataFrame(joint.tables, index=frame.index, columns=states_of(network, [target]))
     if joint.errors is not None:
         result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
+    _note_cells(result, joint)
     return result
 
 
@@ -120,16 +137,17 @@ def predict(
     import pandas as pd
 
     check_choice("how", how, _POINTS, optional=True)
-    reader = Reader(network)
+    engine = engine_for(network, method, n_draws, random_state)
+    reader = Reader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
         raise GomeaBnError(f"how must be 'mode' or None for '{target}', which is discrete, got {how!r}.")
-    engine = engine_for(network, method, n_draws, random_state)
-    tables = _of_target(reader, network, frame, target, engine).tables
     if target in reader.levels:
-        levels = level_column(network, target, tables.argmax(axis=1))
-        return pd.Series(levels, index=frame.index, name=target)
-    numbers = reader.point(target, tables, how or "mean")
+        codes = reduced_of_target(reader, frame, target, engine, lambda tables: tables.argmax(axis=1))
+        return pd.Series(level_column(network, target, codes), index=frame.index, name=target)
+    numbers = reduced_of_target(
+        reader, frame, target, engine, lambda tables: reader.point(target, tables, how or "mean")
+    )
     points = column_values(network, target, numbers, is_mean=how in (None, "mean"))
     return pd.Series(points, index=frame.index, name=column_name(network, target))
 
@@ -150,18 +168,22 @@ def predict_interval(
     levels = list(quantiles)
     for position, level in enumerate(levels):
         check_number(f"quantiles[{position}]", level, 0, 1)
-    reader = Reader(network)
+    engine = engine_for(network, method, n_draws, random_state)
+    reader = Reader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels:
         raise GomeaBnError(
             f"'{target}' is discrete; intervals need a continuous target.", ["use predict_proba"]
         )
-    engine = engine_for(network, method, n_draws, random_state)
-    tables = _of_target(reader, network, frame, target, engine).tables
-    columns = {how: reader.point(target, tables, how) for how in ("mean", "median")}
-    for level in levels:
-        columns[f"{100 * level:g}%"] = reader.bins[target].quantiles(tables, level)
-    return pd.DataFrame(columns, index=frame.index)
+    bins = reader.bins[target]
+
+    def reduce(tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = [reader.point(target, tables, how) for how in ("mean", "median")]
+        return np.column_stack([*points, *(bins.quantiles(tables, level) for level in levels)])
+
+    columns = ["mean", "median", *(f"{100 * level:g}%" for level in levels)]
+    numbers = reduced_of_target(reader, frame, target, engine, reduce)
+    return pd.DataFrame(dict(zip(columns, numbers.T, strict=True)), index=frame.index)
 
 
 def log_density(
@@ -176,26 +198,32 @@ def log_density(
     resolution: str = "points",
 ) -> NDArray[np.float64]:
     """Return ln p(observed cells of `of` | observed cells of `given`); see `DiscretizedBayesNet.log_density`."""
-    reader = Reader(network)
+    engine = engine_for(network, method, n_draws, random_state)
+    reader = Reader(engine.network)
     conditions = reader.variables([given] if isinstance(given, str) else list(given), "given")
     chosen = _chosen(reader, of, conditions)
     if both := [name for name in chosen if name in conditions]:
         raise GomeaBnError(f"'{both[0]}' is both in of and in given; remove it from one.")
-    engine = engine_for(network, method, n_draws, random_state)
     read = reader.frame(frame, [*chosen, *conditions])
     observed = {name: read.values[name] for name in conditions if name in read.values}
     reader.warn_of_outside(reader.outside(observed))
-    joint = engine.joint(read.evidence, ())
+    has_densities = network.conditionals is not None
+    evidence = read.evidence
+    if has_densities:
+        # a value beyond the support has the density at its end, even if that is a point mass
+        numbers = evidence.numbers()
+        for name in chosen:
+            if name in read.values:
+                numbers[:, network.names.index(name)] = read.values[name]
+    joint = engine.joint(evidence, ())
     total, variances = joint.log_evidence, _variances(joint)
     if conditions:
-        codes = read.evidence.codes.copy()
-        codes[:, [network.names.index(name) for name in chosen]] = -1
-        condition = engine.joint(Evidence(codes, {}), ())
+        condition = engine.joint(evidence.without([network.names.index(name) for name in chosen]), ())
         refuse_impossible(condition.log_evidence == -np.inf)
         total = total - condition.log_evidence
         variances = variances + _variances(condition)
     for name in chosen:
-        if name in reader.bins:
+        if name in reader.bins and not has_densities:
             values = read.values[name]
             rows = np.flatnonzero(~np.isnan(values))
             total[rows] += reader.bins[name].log_densities(
@@ -268,18 +296,53 @@ def _rows_of_statements(reader: Reader, frame: pd.DataFrame, targets: Sequence[s
     read = reader.frame(frame, [name for name in names if name not in stated])
     rich = reader.stated_rows(stated, len(frame))
     reader.warn_of_outside({**reader.outside(read.values), **rich.outside}, stacklevel=5)
-    return Evidence(np.maximum(read.evidence.codes, rich.evidence.codes), rich.evidence.weights)
+    values = np.fmax(read.evidence.numbers(), rich.evidence.numbers())
+    return Evidence(np.maximum(read.evidence.codes, rich.evidence.codes), rich.evidence.weights, values)
 
 
-def _of_target(
-    reader: Reader, network: NetworkLike, frame: pd.DataFrame, target: str, engine: Engine
-) -> Joint:
-    """Return P(target | all other cells) for every row."""
-    read = reader.frame(frame, [name for name in network.names if name != target])
+def _other_cells(reader: Reader, frame: pd.DataFrame, target: str) -> Evidence:
+    """Return the cells of all variables but the target as evidence."""
+    read = reader.frame(frame, [name for name in reader.names if name != target])
     reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
-    joint = engine.joint(read.evidence, [network.names.index(target)])
-    refuse_impossible(joint.log_evidence == -np.inf)
-    return joint
+    return read.evidence
+
+
+def reduced_of_target(
+    reader: Reader,
+    frame: pd.DataFrame,
+    target: str,
+    engine: Engine,
+    reduce: Callable[[NDArray[np.float64]], NDArray[Any]],
+) -> NDArray[Any]:
+    """Return what a function makes of P(target | all other cells), one item per row.
+
+    Parameters
+    ----------
+    reader : Reader
+        Of the network of the engine.
+    frame : DataFrame
+    target : str
+    engine : Engine
+    reduce : callable
+        Takes the probabilities of some rows over the bins or cells of the network of the engine, float64
+        (n_rows, cardinality).
+    """
+    evidence = _other_cells(reader, frame, target)
+    # the distributions over cells of all rows may be too large for memory
+    step = max(MOST_CELLS // engine.network.cardinality(target), 1)
+    parts = []
+    for start in range(0, max(len(frame), 1), step):
+        rows = np.arange(start, min(start + step, len(frame)))
+        joint = engine.joint(evidence.take(rows), [reader.names.index(target)])
+        refuse_impossible(joint.log_evidence == -np.inf, rows)
+        parts.append(reduce(joint.tables))
+    return np.concatenate(parts)
+
+
+def _note_cells(answer: pd.Series[Any] | pd.DataFrame, joint: Joint) -> None:
+    """Note in an answer how many cells of an unknown continuous variable it was summed over."""
+    if joint.resolution is not None:
+        answer.attrs["cells"] = joint.resolution.n_cells
 
 
 def _warn_of_errors(errors: NDArray[np.float64]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,14 @@ from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.inference.engine import (
     N_DRAWS,
+    Evidence,
     Seed,
     engine_for,
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Pieces, Reader, refuse_stated
+from gomea_bn.network.inference.kernels.arrays import FREE
+from gomea_bn.network.sampling import drawn_values
 from gomea_bn.network.value_kinds import VALUES, ValueKind, column_name, column_values, level_column
 
 if TYPE_CHECKING:
@@ -35,8 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["completed_table", "impute", "sample_given"]
 
 _WAYS = ("draw", "mode", "mean")
-# rows whose distributions are in memory at the same time
+# rows whose distributions are in memory at the same time, and numbers of these distributions
 _BLOCK = 2**15
+_MOST_NUMBERS = 2**25
 
 
 def impute(
@@ -50,24 +54,24 @@ def impute(
 ) -> pd.DataFrame:
     """Return the frame with its missing cells filled; see `DiscretizedBayesNet.impute`."""
     check_choice("how", how, _WAYS)
-    reader = Reader(network)
     generator = random_generator(random_state)
     engine = engine_for(network, method, n_draws, generator)
+    reader = Reader(engine.network)
     read = reader.frame(frame, network.names)
     reader.warn_of_outside(reader.outside(read.values))
     is_missing = read.evidence.codes < 0
     incomplete = np.flatnonzero(is_missing.any(axis=1))
     codes, values = read.evidence.codes.copy(), {name: given.copy() for name, given in read.values.items()}
-    for start in range(0, len(incomplete), _BLOCK):
-        rows = incomplete[start : start + _BLOCK]
+    n_cells = sum(engine.network.cardinality(name) for name in network.names)
+    step = _BLOCK if how == "draw" else min(_BLOCK, max(_MOST_NUMBERS // n_cells, 1))
+    for start in range(0, len(incomplete), step):
+        rows = incomplete[start : start + step]
         evidence = read.evidence.take(rows)
         if how == "draw":
-            codes[rows] = engine.draws(evidence, 1, generator)[:, 0]
-            refuse_impossible(codes[rows, 0] < 0, rows)
-            block = {
-                name: bins.values(codes[rows, v], generator.random(len(rows)))
-                for v, name, bins in reader.continuous
-            }
+            drawn = engine.draws(evidence, 1, generator)[:, 0]
+            refuse_impossible(drawn[:, 0] == -1, rows)
+            block = _numbers_of_draws(network, reader, evidence, drawn, generator)
+            codes[rows] = drawn
         else:
             marginals = engine.marginals(evidence)
             refuse_impossible(np.isnan(marginals[0][:, 0]), rows)
@@ -137,15 +141,18 @@ def sample_given(
 
     check_integer("n", n, 0)
     check_choice("values", values, VALUES)
-    reader = Reader(network)
     generator = random_generator(random_state)
+    engine = engine_for(network, method, n_draws, generator, is_single=True)
+    reader = Reader(engine.network)
     stated = reader.stated(dict(evidence))
     reader.warn_of_outside(stated.outside)
-    engine = engine_for(network, method, n_draws, generator)
     codes = engine.draws(stated.evidence, n, generator)[0]
-    if (codes < 0).any():
+    if (codes == -1).any():
         refuse_stated(evidence, None if method == "exact" else n_draws)
-    stated_values, pieces = stated.values, stated.pieces
+    stated_values = stated.values
+    drawn = _numbers_of_draws(
+        network, reader, stated.evidence, codes, generator, stated_values, stated.pieces
+    )
     columns: dict[str, Any] = {}
     for v, name in enumerate(network.names):
         label = column_name(network, name, values)
@@ -157,12 +164,46 @@ def sample_given(
             is_whole = stated_values[name].is_integer()
             columns[label] = column_values(network, name, exact, values, is_mean=not is_whole)
         else:
-            shares = generator.random(n)
-            if name in pieces:
-                shares = _shares_in_pieces(pieces[name], codes[:, v], shares, generator)
-            numbers = reader.bins[name].values(codes[:, v], shares)
-            columns[label] = column_values(network, name, numbers, values)
+            columns[label] = column_values(network, name, drawn[name], values)
     return pd.DataFrame(columns)
+
+
+def _numbers_of_draws(
+    network: NetworkLike,
+    reader: Reader,
+    evidence: Evidence,
+    codes: NDArray[np.int32],
+    generator: np.random.Generator,
+    stated: Collection[str] = (),
+    pieces: Mapping[str, Pieces] | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Return numbers of continuous variables for draws of codes, int32 (n, n_variables), float64 (n,) by variable.
+
+    Variables with the code FREE are drawn from their densities given their parents; discrete ones get their codes.
+    `evidence` has as many rows as there are draws, or one. Without densities the `stated` variables get no numbers.
+    """
+    n = len(codes)
+    numbers = {}
+    for v, name, bins in reader.continuous:
+        if name not in stated:
+            shares, inside = generator.random(n), np.maximum(codes[:, v], 0)
+            if pieces and name in pieces:
+                shares = _shares_in_pieces(pieces[name], inside, shares, generator)
+            numbers[name] = bins.values(inside, shares)
+    if network.conditionals is None:
+        return numbers
+    given: dict[str, NDArray[Any]] = {}
+    for v, name in enumerate(network.names):
+        given[name] = codes[:, v]
+        if name not in reader.levels:
+            known = np.broadcast_to(evidence.numbers()[:, v], n)
+            in_cells = np.where(codes[:, v] == FREE, np.nan, numbers.get(name, np.nan))
+            given[name] = np.where(np.isnan(known), in_cells, known)
+    drawn = drawn_values(network, n, generator, given)
+    for v, name in enumerate(network.names):
+        if name in reader.levels:
+            codes[:, v] = drawn[name]
+    return {name: drawn[name] for name in network.cut_points}
 
 
 def _shares_in_pieces(

@@ -36,16 +36,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "MOST_CELLS",
     "N_DRAWS",
     "Engine",
     "Evidence",
     "ExactEngine",
     "Joint",
+    "Resolution",
     "SamplingEngine",
     "Seed",
+    "answer_cells",
+    "call_spans",
+    "check_plans",
+    "empty_plan",
     "engine_for",
+    "grouped",
     "model_of",
+    "plans_fit",
     "refuse_impossible",
+    "with_observed",
 ]
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
@@ -77,17 +86,51 @@ class Evidence:
     weights : mapping of int to ndarray of shape (n_rows, cardinality), float64
         By position of a variable: the likelihood of what was observed, for each of its bins or levels, up to a factor
         per row. It counts in rows in which the variable is unknown; such a row has ones if nothing was observed.
+    values : ndarray of shape (n_rows, n_variables), float64, optional
+        Observed numbers of continuous variables, which count for networks with conditional densities; otherwise NaN.
     """
 
     codes: NDArray[np.int32]
     weights: Mapping[int, NDArray[np.float64]]
+    values: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def take(self, rows: NDArray[np.int64]) -> Evidence:
         """Return the evidence of some rows, int64 (n,), by position."""
-        return Evidence(self.codes[rows], {v: values[rows] for v, values in self.weights.items()})
+        values = None if self.values is None else self.values[rows]
+        return Evidence(self.codes[rows], {v: weights[rows] for v, weights in self.weights.items()}, values)
+
+    def without(self, positions: Sequence[int]) -> Evidence:
+        """Return the evidence of codes and values in which some variables are unknown."""
+        codes, values = self.codes.copy(), self.numbers().copy()
+        codes[:, list(positions)] = -1
+        values[:, list(positions)] = np.nan
+        return Evidence(codes, {}, values)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Return the observed numbers, float64 (n_rows, n_variables), NaN where there are none."""
+        return np.full(self.codes.shape, np.nan) if self.values is None else self.values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resolution:
+    """The cells of continuous variables that an answer was summed over.
+
+    Attributes
+    ----------
+    n_cells : int
+        Largest number of cells of a variable; 0 if there was none to sum over.
+    level : int
+        Coarsest level of the cells.
+    summed : ndarray of shape (n_variables,), bool
+        Which variables were summed over in some row.
+    """
+
+    n_cells: int
+    level: int
+    summed: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,19 +145,34 @@ class Joint:
         P(variables | evidence), flattened in C order; zeros for impossible evidence.
     log_evidence_errors, errors : ndarray or None
         Standard errors of `log_evidence` and `tables`; None if both are exact.
+    resolution : Resolution or None
+        The cells that were summed over; None if these are the bins of the network, or draws.
     """
 
     log_evidence: NDArray[np.float64]
     tables: NDArray[np.float64]
     log_evidence_errors: NDArray[np.float64] | None = None
     errors: NDArray[np.float64] | None = None
+    resolution: Resolution | None = None
 
 
 class Engine(Protocol):
-    """Inference in one network, exact or by sampling."""
+    """Inference in one network, exact or by sampling.
 
-    def joint(self, evidence: Evidence, targets: Sequence[int]) -> Joint:
-        """Return the joint distribution of variables without evidence, by position, for every row."""
+    Attributes
+    ----------
+    network : NetworkLike
+        The network whose bins evidence and answers are about: the network itself, or its cells if it has conditional
+        densities.
+    """
+
+    network: NetworkLike
+
+    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
+        """Return the joint distribution of variables without evidence, by position, for every row.
+
+        With `in_bins` it is that of the shown bins in place of cells.
+        """
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
         """Return P(variable | evidence) by variable, float64 (n_rows, cardinality); NaN for impossible evidence."""
@@ -122,7 +180,8 @@ class Engine(Protocol):
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
         """Return draws of all variables given the evidence, int32 (n_rows, n_draws, n_variables).
 
-        The codes of a row with impossible evidence are -1.
+        The codes of a row with impossible evidence are -1. A variable on which no evidence depends may have the code
+        FREE; its value is to be drawn from its density given its parents.
         """
 
 
@@ -131,8 +190,13 @@ def engine_for(
     method: str = "exact",
     n_draws: int = N_DRAWS,
     random_state: Seed = None,
+    cells: int | str | None = None,
+    *,
+    is_single: bool = False,
 ) -> Engine:
     """Return the engine of a method.
+
+    The answers of a network with conditional densities come from these.
 
     Parameters
     ----------
@@ -144,28 +208,46 @@ def engine_for(
         Number of draws per row of "sampling".
     random_state : int, SeedSequence, Generator or None
         Seed of "sampling".
+    cells : int, "bins" or None
+        Most cells of a continuous variable of a network with conditional densities; None for as many as the time of an
+        answer allows. "bins" takes the tables over the shown bins in place of the densities.
+    is_single : bool
+        Whether a single question is asked, which may take longer than a row of many.
 
     Raises
     ------
     GomeaBnError
-        For an unknown method, and for a number of draws below 2.
+        For an unknown method, for a number of draws below 2, and for wrong cells.
     """
     check_choice("method", method, METHODS)
     check_integer("n_draws", n_draws, 2)
+    if isinstance(cells, str):
+        check_choice("cells", cells, ("bins",))
+    elif cells is not None:
+        check_integer("cells", cells, 1)
+    if network.conditionals is None or cells == "bins":
+        if method == "exact":
+            return ExactEngine(network)
+        return SamplingEngine(network, n_draws, random_generator(random_state))
+    from gomea_bn.network.inference.cell_engine import OF_QUESTION, OF_ROWS, CellEngine, DensitySampler
+
     if method == "exact":
-        return ExactEngine(network)
-    return SamplingEngine(network, n_draws, random_generator(random_state))
+        return CellEngine(
+            network, OF_QUESTION if is_single else OF_ROWS, None if isinstance(cells, str) else cells
+        )
+    return DensitySampler(network, n_draws, random_generator(random_state))
 
 
 class ExactEngine:
     """Exact inference by elimination of variables, with one plan for all rows with the same unknown columns."""
 
     def __init__(self, network: NetworkLike) -> None:
+        self.network = network
         self._model = model_of(network)
 
-    def joint(self, evidence: Evidence, targets: Sequence[int]) -> Joint:
+    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return the joint distribution of variables without evidence; see `Engine`."""
-        n_cells = _answer_cells(self._model, evidence, targets)
+        n_cells = answer_cells(len(evidence), self._model.cards[list(targets)].tolist())
         batch = _batch(self._model, evidence, targets)
         plan, spans = self._planned(batch, keeps_tables=False)
         joint = Joint(np.empty(len(evidence)), np.zeros((len(evidence), n_cells if len(targets) else 0)))
@@ -183,7 +265,7 @@ class ExactEngine:
         rows = _rows(self._model, evidence)
         for first, last in spans:
             marginals_of_rows(self._model, rows, batch, first, last, plan, log_evidence, tables)
-        return _with_observed(self._model, evidence, tables, log_evidence > -np.inf)
+        return with_observed(self._model.cards, evidence, tables, log_evidence > -np.inf)
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
         """Return draws of all variables given the evidence; see `Engine`."""
@@ -204,33 +286,30 @@ class ExactEngine:
         GomeaBnError
             If a plan is too large.
         """
-        plan = _empty_plan(len(self._model.cards))
+        plan = empty_plan(len(self._model.cards))
         costs = np.zeros((len(batch.patterns), 3))
-        n_refused = plan_costs(self._model, batch, keeps_tables, plan, costs)
-        n_rows = np.bincount(batch.pattern_of, minlength=len(costs))
-        if n_refused or (costs[:, 1] > MOST_CELLS).any():
-            raise _too_large(batch, costs)
-        if float(costs[:, 2] @ n_rows) > MOST_MULTIPLICATIONS:
-            raise _too_many(float(costs[:, 2] @ n_rows), len(batch.order))
+        plan_costs(self._model, batch, keeps_tables, plan, costs)
+        check_plans(batch, costs)
         work = np.empty(int(costs[:, 1].max(initial=1)))
-        return plan._replace(work=work), _spans(costs[batch.pattern_of[batch.order], 2])
+        return plan._replace(work=work), call_spans(costs[batch.pattern_of[batch.order], 2])
 
 
 class SamplingEngine:
     """Inference by likelihood weighting, with standard errors of the estimates."""
 
     def __init__(self, network: NetworkLike, n_draws: int, generator: np.random.Generator) -> None:
+        self.network = network
         self._model = model_of(network)
         self._n_draws = n_draws
         self._generator = generator
 
-    def joint(self, evidence: Evidence, targets: Sequence[int]) -> Joint:
+    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
         batch = _batch(self._model, evidence, targets)
-        n_cells = _answer_cells(self._model, evidence, targets)
+        n_cells = answer_cells(len(evidence), self._model.cards[list(targets)].tolist())
         sums, squares = np.zeros((2, len(evidence), n_cells))
         log_top = np.empty(len(evidence))
-        plan, rows = _empty_plan(len(self._model.cards)), _rows(self._model, evidence)
+        plan, rows = empty_plan(len(self._model.cards)), _rows(self._model, evidence)
         for first, last in self._spans(evidence):
             weigh_joint(
                 self._model, rows, batch, first, last, self._n_draws, self._generator, plan, sums, squares, log_top
@@ -253,7 +332,7 @@ class SamplingEngine:
         """Return estimates of P(variable | evidence) by variable; see `Engine`."""
         tables = np.zeros((len(evidence), int(self._model.cards.sum())))
         log_top = self._weigh(evidence, tables, np.empty((len(evidence), 0, 0), np.int32), self._generator)
-        return _with_observed(self._model, evidence, tables, log_top > -np.inf)
+        return with_observed(self._model.cards, evidence, tables, log_top > -np.inf)
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
         """Return draws of all variables, each chosen from the weighted draws of its row; see `Engine`."""
@@ -271,7 +350,7 @@ class SamplingEngine:
         """Fill tables of marginals and draws; return the logarithm of the largest weight of every row."""
         batch = _batch(self._model, evidence, ())
         log_top = np.empty(len(evidence))
-        plan, rows = _empty_plan(len(self._model.cards)), _rows(self._model, evidence)
+        plan, rows = empty_plan(len(self._model.cards)), _rows(self._model, evidence)
         for first, last in self._spans(evidence):
             weigh_rows(
                 self._model, rows, batch, first, last, self._n_draws, generator, plan, tables, drawn, log_top
@@ -279,16 +358,14 @@ class SamplingEngine:
         return log_top
 
     def _spans(self, evidence: Evidence) -> list[tuple[int, int]]:
-        return _spans(np.full(len(evidence), 10.0 * self._n_draws * len(self._model.cards)))
+        return call_spans(np.full(len(evidence), 10.0 * self._n_draws * len(self._model.cards)))
 
 
 def model_of(network: NetworkLike) -> Model:
     """Return a network as the arrays of the kernels."""
     position = {name: v for v, name in enumerate(network.names)}
     tables = [network.tables[name] for name in network.names]
-    families = [
-        [*(position[p] for p in network.table_parents(name)), position[name]] for name in network.names
-    ]
+    families = [[*(position[p] for p in network.parents(name)), position[name]] for name in network.names]
     sizes = np.array([table.size for table in tables], np.int64)
     item = np.dtype(np.float64).itemsize
     contiguous = [np.ascontiguousarray(table, np.float64) for table in tables]
@@ -302,6 +379,20 @@ def model_of(network: NetworkLike) -> Model:
         table_at=np.cumsum(sizes) - sizes,
         cells=np.concatenate([table.ravel() for table in contiguous]),
     )
+
+
+def check_plans(batch: Batch, costs: NDArray[np.float64]) -> None:
+    """Raise `GomeaBnError` for plans of patterns, with costs (n_patterns, 3), that are too large or take too long."""
+    if not plans_fit(costs).all():
+        raise _too_large(batch, costs)
+    n_rows = np.bincount(batch.pattern_of, minlength=len(costs))
+    if float(costs[:, 2] @ n_rows) > MOST_MULTIPLICATIONS:
+        raise _too_many(float(costs[:, 2] @ n_rows), len(batch.order))
+
+
+def plans_fit(costs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which plans fit into memory, bool (n_patterns,), given their costs; those that do not exist cost 0."""
+    return np.asarray((costs[:, 1] > 0) & (costs[:, 1] <= MOST_CELLS))
 
 
 def refuse_impossible(is_impossible: NDArray[np.bool_], rows: NDArray[np.int64] | None = None) -> None:
@@ -325,15 +416,16 @@ def _rows(model: Model, evidence: Evidence) -> Rows:
         start += values.size
         parts.append(np.ascontiguousarray(values, np.float64).ravel())
     codes = np.where(_is_single(model, evidence), 0, evidence.codes).astype(np.int32)
-    return Rows(np.ascontiguousarray(codes), weights_at, np.concatenate(parts))
+    without = np.empty((0, len(model.cards)), np.int64)
+    return Rows(np.ascontiguousarray(codes), weights_at, np.concatenate(parts), without, np.empty(0))
 
 
-def _answer_cells(model: Model, evidence: Evidence, targets: Sequence[int]) -> int:
+def answer_cells(n_rows: int, cards: Sequence[int]) -> int:
     """Return the number of cells of the joint distribution of targets; refuse an answer that is too large."""
-    n_cells = prod(int(model.cards[target]) for target in targets)
-    if len(evidence) * n_cells > MOST_CELLS:
+    n_cells = prod(cards)
+    if n_rows * n_cells > MOST_CELLS:
         raise GomeaBnError(
-            f"The answer would have {len(evidence) * n_cells:,} numbers; the limit is {MOST_CELLS:,}. Ask for "
+            f"The answer would have {n_rows * n_cells:,} numbers; the limit is {MOST_CELLS:,}. Ask for "
             "fewer targets or fewer rows at once."
         )
     return n_cells
@@ -354,6 +446,11 @@ def _batch(model: Model, evidence: Evidence, targets: Sequence[int], hidden_as: 
         states[unknown, position] = WEIGHED
     states[:, _is_single(model, evidence)] = SINGLE
     states[:, list(targets)] = KEPT
+    return grouped(states, targets)
+
+
+def grouped(states: NDArray[np.int8], targets: Sequence[int]) -> Batch:
+    """Return rows by their patterns, given the states of all variables, int8 (n_rows, V)."""
     # rows as single items, which NumPy sorts faster than rows
     items = np.ascontiguousarray(states).view(np.dtype((np.void, states.shape[1]))).ravel()
     _, first, pattern_of = np.unique(items, return_index=True, return_inverse=True)
@@ -361,7 +458,7 @@ def _batch(model: Model, evidence: Evidence, targets: Sequence[int], hidden_as: 
     return Batch(states[first], pattern_of.astype(np.int64), order, np.array(targets, np.int64))
 
 
-def _empty_plan(n: int) -> Plan:
+def empty_plan(n: int) -> Plan:
     """Return the arrays of a plan for n variables, without work space."""
     integers = np.int64
     return Plan(
@@ -388,7 +485,7 @@ def _empty_plan(n: int) -> Plan:
     )
 
 
-def _spans(costs: NDArray[np.float64]) -> list[tuple[int, int]]:
+def call_spans(costs: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Return consecutive ranges of rows of about the same cost, each small enough for one call of a kernel."""
     calls = (np.cumsum(costs) // _MULTIPLICATIONS_PER_CALL).astype(np.int64)
     starts = np.flatnonzero(np.diff(calls, prepend=-1))
@@ -421,13 +518,13 @@ def _too_many(multiplications: float, n_rows: int) -> GomeaBnError:
     )
 
 
-def _with_observed(
-    model: Model, evidence: Evidence, tables: NDArray[np.float64], is_possible: NDArray[np.bool_]
+def with_observed(
+    cards: NDArray[np.int64], evidence: Evidence, tables: NDArray[np.float64], is_possible: NDArray[np.bool_]
 ) -> list[NDArray[np.float64]]:
     """Return the tables of marginals by variable, with one-hot rows where a variable is observed."""
     parts = []
-    for v, stop in enumerate(np.cumsum(model.cards).tolist()):
-        card = int(model.cards[v])
+    for v, stop in enumerate(np.cumsum(cards).tolist()):
+        card = int(cards[v])
         part = tables[:, stop - card : stop]
         codes = evidence.codes[:, v] if card > 1 else np.zeros(len(evidence), np.int32)
         rows = np.flatnonzero(codes >= 0)

@@ -16,6 +16,7 @@ from gomea_bn.data.columns import code_of_number, column_positions, encode_level
 from gomea_bn.data.dates import number_of, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
 from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.inference.cells import shown_network
 from gomea_bn.network.inference.engine import Evidence
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
@@ -75,15 +76,6 @@ class Pieces:
     def likelihood(self) -> NDArray[np.float64]:
         """Likelihood of the evidence by bin, float64 (n_bins,)."""
         return np.asarray((self.weights * self.shares).sum(axis=0))
-
-    def of_numbers(self, numbers: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the weights of numbers in the bins `codes`, float64 (n,)."""
-        weights = np.zeros(len(numbers))
-        for (low, high, closed), weight in self.inside:
-            after = numbers >= low if closed in ("left", "both") else numbers > low
-            before = numbers <= high if closed in ("right", "both") else numbers < high
-            weights += weight * (after & before)
-        return np.maximum(weights, self.of_whole_bins[codes])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,6 +168,7 @@ class Reader:
         self.levels = network.levels
         self.support = network.support
         self._network = network
+        self._shown = shown_network(network)
         self._spellings = spellings(network.names)
 
     @cached_property
@@ -225,6 +218,7 @@ class Reader:
         places = column_positions(frame, names)
         codes = np.full((len(frame), len(self.names)), -1, np.int32)
         values = {}
+        numbers = np.full(codes.shape, np.nan)
         for name in names:
             series, position = frame.iloc[:, places[name]], self.names.index(name)
             if name in self.levels:
@@ -232,7 +226,8 @@ class Reader:
             else:
                 values[name] = numeric_values(series, name, allow_missing=True)
                 codes[:, position] = self.bins[name].codes(values[name])
-        return FrameEvidence(Evidence(codes, {}), values)
+                numbers[:, position] = np.clip(values[name], *self.support[name])
+        return FrameEvidence(Evidence(codes, {}, numbers), values)
 
     def stated(self, evidence: Mapping[str, object]) -> StatedEvidence:
         """Return the evidence of a single question, see `gomea_bn.network.inference.answers.query`."""
@@ -241,6 +236,7 @@ class Reader:
     def stated_rows(self, columns: Mapping[str, Sequence[object]], n_rows: int) -> StatedEvidence:
         """Return evidence of several rows that may hold intervals, sets and weights, by variable."""
         codes = np.full((n_rows, len(self.names)), -1, np.int32)
+        numbers = np.full(codes.shape, np.nan)
         weights: dict[int, NDArray[np.float64]] = {}
         statements = {}
         for name, (given, cells) in zip(self.variables(columns, "evidence"), columns.items(), strict=True):
@@ -251,11 +247,13 @@ class Reader:
             rows = [self.statement(name, value, label) for value, label in zip(cells, labels, strict=True)]
             codes[:, position] = [statement.code for statement in rows]
             for row, statement in enumerate(rows):
+                if statement.value is not None:
+                    numbers[row, position] = self.inside(name, statement.value)
                 if statement.weights is not None:
                     ones = np.ones((n_rows, len(statement.weights)))
                     weights.setdefault(position, ones)[row] = statement.weights
             statements[name] = rows
-        return StatedEvidence(Evidence(codes, weights), statements)
+        return StatedEvidence(Evidence(codes, weights, numbers), statements)
 
     def statement(self, name: str, value: object, label: str) -> Statement:
         """Return what a value, an interval, a set or weights say of a variable; `label` names them in messages."""
@@ -268,8 +266,8 @@ class Reader:
         pieces, outside = self._pieces(name, value, label)
         weights = pieces.likelihood
         bins = np.flatnonzero(weights)
-        # evidence for a single bin is that bin, up to a factor
-        if len(bins) == 1:
+        # evidence for a single bin is that bin, up to a factor, if the network knows no more than bins
+        if len(bins) == 1 and self._shown is self._network:
             return Statement(int(bins[0]), pieces=pieces, outside=outside)
         return Statement(weights=weights, pieces=pieces, outside=outside)
 
@@ -318,11 +316,19 @@ class Reader:
                 inside.append(((low, high, closed), weight))
                 of_bins.append(part)
                 continue
-            if weight and (high <= minimum or low >= maximum):
-                outside.append((low, high, closed))
             # an interval without probability, outside or too narrow for the numbers, counts as its last value
             code = int(bins.codes(np.array([high]))[0])
-            of_whole_bins[code] = max(of_whole_bins[code], weight)
+            whole = slice(code, code + 1)
+            if high <= minimum or low >= maximum:
+                first = self.first_cells(name)
+                whole = (
+                    slice(0, int(first[1]) if len(first) > 1 else None)
+                    if code == 0
+                    else slice(int(first[-1]), None)
+                )
+                if weight:
+                    outside.append((low, high, closed))
+            of_whole_bins[whole] = np.maximum(of_whole_bins[whole], weight)
         starts, shares = np.zeros((2, len(inside) + 1, len(of_whole_bins)))
         shares[-1] = 1.0
         weights = np.empty_like(shares)
@@ -342,7 +348,20 @@ class Reader:
             return np.asarray(tables @ bins.means(), np.float64)
         if how == "median":
             return bins.quantiles(tables, 0.5)
-        return bins.values(tables.argmax(axis=1).astype(np.int32), np.full(len(tables), 0.5))
+        first = self.first_cells(name)
+        most = np.add.reduceat(tables, first, axis=1).argmax(axis=1)
+        is_inside = np.repeat(np.arange(len(first)), np.diff([*first, tables.shape[1]])) == most[:, None]
+        return bins.quantiles(np.where(is_inside, tables, 0.0), 0.5)
+
+    def first_cells(self, name: str) -> NDArray[np.int64]:
+        """Return the first bin of the network in every shown bin of a continuous variable, int64 (n_shown,)."""
+        cells, shown = self._network.cut_points[name], self._shown.cut_points[name]
+        return np.concatenate(([0], np.searchsorted(cells, shown) + 1))
+
+    def inside(self, name: str, value: float) -> float:
+        """Return a number of a continuous variable, moved to the end of its support if it is outside."""
+        low, high = self.support[name]
+        return min(max(value, low), high)
 
     def outside(self, values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
         """Return the values outside the support of their variables, by variable."""
@@ -362,8 +381,9 @@ class Reader:
                 parts.append(f"{counted(len(given), 'value')} of '{name}' (support {low:g} to {high:g})")
                 examples.append(_in_words(name, given[0]))
         if parts:
+            nearest_part = "in the nearest bin" if self._shown is self._network else "its nearest end"
             warnings.warn(
-                f"Values outside the support count as in the nearest bin: {listed(parts, 5)}; for example "
+                f"Values outside the support count as {nearest_part}: {listed(parts, 5)}; for example "
                 f"{listed(examples, 5)}.",
                 GomeaBnWarning,
                 stacklevel=stacklevel,

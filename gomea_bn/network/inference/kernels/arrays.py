@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 __all__ = [
     "ABSENT",
     "ALONE",
+    "EXACT",
+    "FREE",
     "HIDDEN",
     "KEPT",
     "MOST_AXES",
@@ -24,6 +26,8 @@ __all__ = [
 ]
 
 # states of a variable in a pattern; all from HIDDEN on have an unknown value
+EXACT = -1
+"""The number of the variable is known; each row has its own tables of the families with such a member."""
 SINGLE = 0
 """The variable has a single bin or level."""
 OBSERVED = 1
@@ -45,6 +49,10 @@ ABSENT = -2
 """Home of an unused factor."""
 
 
+FREE = -2
+"""Code in a draw of a variable on which no evidence depends, and which has no table to be drawn from."""
+
+
 class Model(NamedTuple):
     """A network as arrays; V is the number of variables.
 
@@ -61,7 +69,7 @@ class Model(NamedTuple):
     strides : ndarray of shape (n_edges + V,), int64
         Strides of the members in the flattened table of the family.
     table_at : ndarray of shape (V,), int64
-        Where the table of every variable starts in `cells`.
+        Where the table of every variable starts in `cells`; -1 for a variable whose table is not needed.
     cells : ndarray of float64
         All tables, flattened.
     """
@@ -86,11 +94,18 @@ class Rows(NamedTuple):
         Where the weights of a variable start in `weights`; -1 for a variable without.
     weights : ndarray of float64
         For every variable with weights one row of `card` weights per row of evidence.
+    table_at : ndarray of shape (n, V), int64
+        Where a row's own table of a family starts in `tables`; -1 for a family whose table is that of the model.
+        Without rows if no row has tables.
+    tables : ndarray of float64
+        Tables of families over their unknown members.
     """
 
     codes: NDArray[np.int32]
     weights_at: NDArray[np.int64]
     weights: NDArray[np.float64]
+    table_at: NDArray[np.int64]
+    tables: NDArray[np.float64]
 
 
 class Batch(NamedTuple):

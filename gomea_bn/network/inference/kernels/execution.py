@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.inference.kernels.arrays import ALONE, Batch, Model, Plan, Rows
+from gomea_bn.network.inference.kernels.arrays import ALONE, FREE, Batch, Model, Plan, Rows
 from gomea_bn.network.inference.kernels.plans import make_plan
 from gomea_bn.runtime.jit import kernel
 
@@ -27,6 +27,12 @@ def observed_offset(model: Model, codes: NDArray[np.int32], v: int) -> int:
         if code > 0:
             offset += code * model.strides[i]
     return offset
+
+
+@kernel
+def _own_table(rows: Rows, row: int, v: int) -> int:
+    """Return where a row's own table of a family starts, -1 without one."""
+    return rows.table_at[row, v] if len(rows.table_at) > 0 else -1
 
 
 @kernel
@@ -77,8 +83,12 @@ def _fill_table(model: Model, rows: Rows, row: int, plan: Plan, step: int) -> fl
     factor = plan.first[step]
     while factor >= 0:
         if factor < n:
-            base = observed_offset(model, rows.codes[row], factor)
-            top = _multiply(model, plan, step, factor, model.cells, base, assigns)
+            base = _own_table(rows, row, factor)
+            if base >= 0:
+                top = _multiply(model, plan, step, factor, rows.tables, base, assigns)
+            else:
+                base = observed_offset(model, rows.codes[row], factor)
+                top = _multiply(model, plan, step, factor, model.cells, base, assigns)
         elif factor < 2 * n:
             base = rows.weights_at[factor - n] + row * model.cards[factor - n]
             top = _multiply(model, plan, step, factor, rows.weights, base, assigns)
@@ -110,7 +120,11 @@ def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
     log_total = 0.0
     for v in range(n):
         if plan.home[v] == ALONE:
-            probability = model.cells[observed_offset(model, rows.codes[row], v)]
+            own = _own_table(rows, row, v)
+            if own >= 0:
+                probability = rows.tables[own]
+            else:
+                probability = model.cells[observed_offset(model, rows.codes[row], v)]
             if not probability > 0.0:
                 return -np.inf
             log_total += np.log(probability)
@@ -291,7 +305,7 @@ def draw_rows(
     """Write draws of all unknown values given the evidence for rows `batch.order[first:last]`.
 
     `drawn` is (n, n_draws, V). The variables of a plan are drawn in reverse order of their elimination, and variables
-    on which no evidence depends from their tables, parents first.
+    on which no evidence depends from their tables, parents first; without a table their code is FREE.
     """
     n = len(model.cards)
     for i in range(first, last):
@@ -315,7 +329,9 @@ def draw_rows(
                 codes[v] = drawn_code(plan.work, at, model.cards[v], generator.random())
             for position in range(n):
                 v = model.order[position]
-                if codes[v] < 0:
+                if codes[v] < 0 and model.table_at[v] < 0:
+                    codes[v] = FREE
+                elif codes[v] < 0:
                     at = observed_offset(model, codes, v)
                     codes[v] = drawn_code(model.cells, at, model.cards[v], generator.random())
     return 0

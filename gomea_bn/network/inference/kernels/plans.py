@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.network.inference.kernels.arrays import (
     ABSENT,
     ALONE,
+    EXACT,
     HIDDEN,
     KEPT,
     MOST_AXES,
@@ -153,7 +154,10 @@ def _assign_factors(model: Model, pattern: NDArray[np.int8], plan: Plan) -> int:
 
 @kernel
 def _write_strides(model: Model, pattern: NDArray[np.int8], plan: Plan) -> int:
-    """Write the strides of all factors along the variables of their steps."""
+    """Write the strides of all factors along the variables of their steps.
+
+    The table of a family with an exact member is a row's own, over the unknown members alone.
+    """
     n = len(model.cards)
     for step in range(plan.n_steps[0] + 1):
         for j in range(plan.n_scope[step]):
@@ -163,10 +167,18 @@ def _write_strides(model: Model, pattern: NDArray[np.int8], plan: Plan) -> int:
             for j in range(plan.n_scope[step]):
                 plan.strides[factor, j] = 0
             if factor < n:
-                for i in range(model.members_at[factor], model.members_at[factor + 1]):
+                first = model.members_at[factor]
+                last = model.members_at[factor + 1] - 1
+                is_own = False
+                for i in range(first, last + 1):
+                    if pattern[model.members[i]] == EXACT:
+                        is_own = True
+                stride = 1
+                for i in range(last, first - 1, -1):
                     member = model.members[i]
                     if pattern[member] >= HIDDEN:
-                        plan.strides[factor, plan.place[member]] = model.strides[i]
+                        plan.strides[factor, plan.place[member]] = stride if is_own else model.strides[i]
+                        stride *= model.cards[member]
             elif factor < 2 * n:
                 plan.strides[factor, plan.place[factor - n]] = 1
             else:

@@ -1,0 +1,719 @@
+"""Inference from conditional densities: observed numbers count exactly, unknown columns are summed over cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.conditionals.line_scales import LineScale
+from gomea_bn.network.graph import topological_order
+from gomea_bn.network.inference.cells import SIZES, CellLevel
+from gomea_bn.network.inference.engine import (
+    Evidence,
+    Joint,
+    Resolution,
+    answer_cells,
+    call_spans,
+    check_plans,
+    empty_plan,
+    grouped,
+    plans_fit,
+    with_observed,
+)
+from gomea_bn.network.inference.kernels.arrays import (
+    EXACT,
+    FREE,
+    HIDDEN,
+    KEPT,
+    OBSERVED,
+    SINGLE,
+    WANTED,
+    WEIGHED,
+    Batch,
+    Model,
+    Plan,
+    Rows,
+)
+from gomea_bn.network.inference.kernels.execution import draw_rows, joint_of_rows, marginals_of_rows
+from gomea_bn.network.inference.kernels.plans import plan_costs
+from gomea_bn.network.sampling import drawn_values
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["OF_QUESTION", "OF_ROWS", "CellEngine", "CostLimit", "DensitySampler"]
+
+
+class CostLimit(NamedTuple):
+    """What an answer may cost, which decides how fine its cells are.
+
+    Attributes
+    ----------
+    own : int
+        Densities that are computed for a row alone.
+    shared : int
+        Densities of the tables that all rows share.
+    multiplications : int
+        Multiplications per row.
+    """
+
+    own: int
+    shared: int
+    multiplications: int
+
+
+OF_ROWS = CostLimit(400, 2**19, 2**15)
+"""CostLimit of a row of a frame: about .1 milliseconds."""
+OF_QUESTION = CostLimit(2**19, 2**19, 2**26)
+"""CostLimit of a single question: some tenths of a second."""
+OF_HARD_QUESTION = CostLimit(3 * 2**20, 6 * 2**20, 2**28)
+"""CostLimit of a single question whose answer depends on the cells: up to about a second."""
+
+# a row with one unknown column has at least that many cells
+_LEAST_OF_ONE = 64
+# difference to the answer over wider cells from which on finer ones are worth their time
+_NOTED_ERROR = 0.01
+# numbers of the tables of the rows that are answered at the same time
+_OWN_CELLS = 2**22
+# densities that are computed at the same time
+_BLOCK = 2**16
+# draws of sampling that are in memory at the same time
+_DRAWS = 2**18
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows that are answered at one level, in the arrays of the kernels.
+
+    Attributes
+    ----------
+    index : int
+        Position of the level in `SIZES`.
+    level : CellLevel
+    rows : ndarray of shape (n,), int64
+        Their numbers.
+    model, arrays, batch, plan, spans
+        As of the kernels.
+    log_scales : ndarray of shape (n,), float64
+        Logarithms of the numbers that the tables of the rows are divided by.
+    summed : ndarray of shape (V,), bool
+        Continuous columns that are unknown and relevant in some row.
+    """
+
+    index: int
+    level: CellLevel
+    rows: NDArray[np.int64]
+    model: Model
+    arrays: Rows
+    batch: Batch
+    plan: Plan
+    spans: list[tuple[int, int]]
+    log_scales: NDArray[np.float64]
+    summed: NDArray[np.bool_]
+
+
+class CellEngine:
+    """Exact inference over cells; see `gomea_bn.network.inference.engine.Engine`.
+
+    A family with an observed number counts with its density there. Unknown members of a family have the middles of
+    their cells as parents, and the probabilities of their cells as children. Each pattern of unknown columns has the
+    finest cells that the budget allows.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        A network with conditional densities.
+    budget : CostLimit
+        What the answer to a row may cost.
+    cells : int, optional
+        Most cells of a column, in place of the budget; more only if the shown bins are more.
+    level : int, optional
+        Position in `SIZES` of the cells, in place of the budget.
+    """
+
+    def __init__(
+        self, network: NetworkLike, budget: CostLimit, cells: int | None = None, level: int | None = None
+    ) -> None:
+        self._network = network
+        self._grids = network.cell_grids
+        self.network = self._grids.finest
+        self._budget = budget
+        self._columns: tuple[CellLevel, Columns] | None = None
+        self._levels = list(range(len(SIZES)))
+        if cells is not None:
+            fits = [k for k in self._levels if self._n_cells(k) <= cells]
+            level = [*fits, self._levels[-1]][0]
+        if level is not None:
+            self._levels = [level]
+        names = network.names
+        self._continuous = np.array([name in network.cut_points for name in names])
+        position = {name: v for v, name in enumerate(names)}
+        self._families = [[*(position[p] for p in network.parents(name)), position[name]] for name in names]
+        set_values = network.conditionals.set_values if network.conditionals is not None else {}
+        self._set_values = {position[name]: value for name, value in set_values.items()}
+        self._order = np.array(topological_order([f[:-1] for f in self._families], names), np.int64)
+
+    def _n_cells(self, index: int) -> int:
+        """Return the largest number of cells of a continuous column at a level."""
+        return max((len(cuts) + 1 for cuts in self._grids.level(index).cuts.values()), default=1)
+
+    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
+        """Return the joint distribution of variables without evidence; see `Engine`."""
+        cards = self._cards_of_answer(targets, in_bins)
+        n_cells = answer_cells(len(evidence), cards)
+        log_evidence = np.empty(len(evidence))
+        tables = np.zeros((len(evidence), n_cells if len(targets) else 0))
+        n_used, coarsest, summed = 0, 0, np.zeros(len(self._families), np.bool_)
+        for part in self._parts(evidence, targets, HIDDEN, keeps_tables=False):
+            of_level = [int(part.level.cards[target]) for target in targets]
+            answers = np.zeros((len(part.rows), prod(of_level) if len(targets) else 0))
+            logs = np.empty(len(part.rows))
+            for first, last in part.spans:
+                joint_of_rows(part.model, part.arrays, part.batch, first, last, part.plan, logs, answers)
+            log_evidence[part.rows] = logs + part.log_scales
+            if len(targets):
+                answers = answers.reshape(-1, *of_level)
+                for axis, target in enumerate(targets, start=1):
+                    answers = self._at_cells(part.level, target, answers, axis, in_bins)
+                tables[part.rows] = answers.reshape(len(part.rows), -1)
+            n_used = max(n_used, int(part.level.cards[part.summed].max(initial=0)))
+            coarsest, summed = max(coarsest, part.index), summed | part.summed
+        return Joint(log_evidence, tables, resolution=Resolution(n_used, coarsest, summed))
+
+    def resolved_joint(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
+        """Return the distribution over the shown bins for a single row, and how much it depends on the cells.
+
+        That is the largest difference of its probabilities to the answer over half the cells. A difference above .01 is
+        worth the budget of a hard question. It is NaN if the answer is over the shown bins.
+        """
+        joint, error = self._with_error(evidence, targets)
+        if error > _NOTED_ERROR and len(self._levels) > 1:
+            return CellEngine(self._network, OF_HARD_QUESTION)._with_error(evidence, targets)
+        return joint, error
+
+    def _with_error(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
+        joint = self.joint(evidence, targets, in_bins=True)
+        used = joint.resolution
+        assert used is not None
+        if not used.n_cells or joint.log_evidence[0] == -np.inf:
+            return joint, 0.0
+        last = len(SIZES) - 1
+        if used.level == last:
+            return joint, np.nan
+        sizes = [int(self._grids.level(k).cards[used.summed].max()) for k in range(last)]
+        half = next((k for k, size in enumerate(sizes) if size <= used.n_cells / 2), last)
+        engine = CellEngine(self._network, self._budget, level=half)
+        coarser = engine.joint(evidence, targets, in_bins=True)
+        return joint, float(np.abs(coarser.tables[0] - joint.tables[0]).max())
+
+    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
+        """Return P(variable | evidence) by variable; see `Engine`."""
+        evidence = self._with_set_values(evidence, ())
+        finest = self._grids.level(0).cards
+        tables = np.full((len(evidence), int(finest.sum())), np.nan)
+        log_evidence = np.empty(len(evidence))
+        for part in self._parts(evidence, (), WANTED, keeps_tables=True):
+            logs = np.empty(len(part.rows))
+            answers = np.ones((len(part.rows), int(part.level.cards.sum())))
+            for first, last in part.spans:
+                marginals_of_rows(part.model, part.arrays, part.batch, first, last, part.plan, logs, answers)
+            log_evidence[part.rows] = logs
+            stops, ends = np.cumsum(part.level.cards).tolist(), np.cumsum(finest).tolist()
+            for v, (stop, end) in enumerate(zip(stops, ends, strict=True)):
+                of_level = answers[:, stop - int(part.level.cards[v]) : stop]
+                weights = evidence.weights.get(v)
+                tables[part.rows, end - int(finest[v]) : end] = self._at_cells(
+                    part.level, v, of_level, 1, False, None if weights is None else weights[part.rows]
+                )
+        return with_observed(finest, evidence, tables, log_evidence > -np.inf)
+
+    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
+        """Return draws of all variables given the evidence; see `Engine`."""
+        drawn = np.full((len(evidence), n_draws, len(self._families)), -1, np.int32)
+        is_unknown = evidence.codes < 0
+        for part in self._parts(evidence, (), HIDDEN, keeps_tables=True):
+            logs = np.empty(len(part.rows))
+            codes = np.full((len(part.rows), *drawn.shape[1:]), -1, np.int32)
+            for first, last in part.spans:
+                draw_rows(part.model, part.arrays, part.batch, first, last, part.plan, logs, codes, generator)
+            for v in np.flatnonzero(self._continuous).tolist():
+                chosen = (codes[:, :, v] >= 0) & is_unknown[part.rows, v][:, None]
+                rows, places = np.nonzero(chosen)
+                if len(rows):
+                    weights = evidence.weights.get(v)
+                    of_rows = None if weights is None else weights[part.rows]
+                    codes[rows, places, v] = self._finest_codes(
+                        part.level, v, codes[rows, places, v], of_rows, rows, generator
+                    )
+            for v in self._set_values:
+                if v not in evidence.weights:
+                    is_set = is_unknown[part.rows, v][:, None] & (codes[:, :, v] >= 0)
+                    codes[:, :, v] = np.where(is_set, FREE, codes[:, :, v])
+            drawn[part.rows] = codes
+        return drawn
+
+    def _cards_of_answer(self, targets: Sequence[int], in_bins: bool) -> list[int]:
+        names = [self._network.names[target] for target in targets]
+        return [(self._network if in_bins else self.network).cardinality(name) for name in names]
+
+    def _at_cells(
+        self,
+        level: CellLevel,
+        v: int,
+        tables: NDArray[np.float64],
+        axis: int,
+        in_bins: bool,
+        weights: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return probabilities with an axis over cells of a level over the finest cells, or over the shown bins.
+
+        A cell is divided as the column is distributed inside its bins, and as `weights` of the finest cells,
+        (n_rows, n_cells), which need `axis` 1.
+        """
+        if not self._continuous[v]:
+            return tables
+        if in_bins:
+            return np.asarray(np.add.reduceat(tables, level.first_of_bins[v], axis=axis))
+        masses = self._grids.masses[v][None] * (1.0 if weights is None else weights)
+        first = level.first[v]
+        sizes = np.diff([*first.tolist(), masses.shape[1]])
+        of_cells = np.repeat(np.add.reduceat(masses, first, axis=1), sizes, axis=1)
+        shares = np.divide(masses, of_cells, out=np.zeros_like(masses), where=of_cells > 0)
+        spread = np.repeat(tables, sizes, axis=axis)
+        if weights is not None:
+            return np.asarray(spread * shares)
+        return np.asarray(spread * shares.reshape([-1 if k == axis else 1 for k in range(tables.ndim)]))
+
+    def _finest_codes(
+        self,
+        level: CellLevel,
+        v: int,
+        codes: NDArray[np.int32],
+        weights: NDArray[np.float64] | None,
+        rows: NDArray[np.int64],
+        generator: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Return draws of the finest cells inside cells of a level, int64 (n,), of the rows that `weights` are of."""
+        result = np.empty(len(codes), np.int64)
+        first = level.first[v]
+        last = np.append(first[1:], len(self._grids.masses[v])) - 1
+        groups = (
+            [np.arange(len(codes))]
+            if weights is None
+            else [np.flatnonzero(rows == r) for r in np.unique(rows)]
+        )
+        for group in groups:
+            masses = self._grids.masses[v]
+            if weights is not None:
+                masses = masses * weights[rows[group[0]]]
+            below = np.concatenate(([0.0], np.cumsum(masses)))
+            chosen = codes[group]
+            starts, ends = below[first[chosen]], below[last[chosen] + 1]
+            shares = starts + generator.random(len(group)) * (ends - starts)
+            drawn = np.searchsorted(below, shares, side="right") - 1
+            result[group] = np.clip(drawn, first[chosen], last[chosen])
+        return result
+
+    def _with_set_values(self, evidence: Evidence, targets: Sequence[int]) -> Evidence:
+        """Return evidence that also has the values that an intervention has set unknown columns to."""
+        codes, values = evidence.codes.copy(), evidence.numbers().copy()
+        for v, value in self._set_values.items():
+            if v in targets or v in evidence.weights:
+                continue
+            rows = codes[:, v] < 0
+            if self._continuous[v]:
+                values[rows, v] = value
+                codes[rows, v] = np.searchsorted(self.network.cut_points[self._network.names[v]], value)
+            else:
+                codes[rows, v] = int(value)
+        return Evidence(codes, evidence.weights, values)
+
+    def _parts(
+        self, evidence: Evidence, targets: Sequence[int], hidden_as: int, *, keeps_tables: bool
+    ) -> Iterator[_Part]:
+        """Yield the rows in parts of one level, with plans and tables."""
+        evidence = self._with_set_values(evidence, targets)
+        states = np.full(evidence.codes.shape, hidden_as, np.int8)
+        is_known = evidence.codes >= 0
+        states[is_known] = OBSERVED
+        states[is_known & self._continuous] = EXACT
+        for v in evidence.weights:
+            states[~is_known[:, v], v] = WEIGHED
+        states[:, list(targets)] = KEPT
+        batch = grouped(states, targets)
+        relevant = self._relevant(batch.patterns)
+        level_of, sizes, costs = self._levels_of(batch, relevant, keeps_tables)
+        check_plans(batch, costs)
+        for index in np.unique(level_of).tolist():
+            level = self._grids.level(index)
+            some = np.flatnonzero(level_of == index)
+            new_number = np.full(len(level_of), -1, np.int64)
+            new_number[some] = np.arange(len(some))
+            patterns = self._with_single(batch.patterns[some], level)
+            rows = batch.order[level_of[batch.pattern_of[batch.order]] == index]
+            # the answers of a block take memory as well
+            n_answer = (
+                sum(level.cards.tolist()) if keeps_tables else prod(level.cards[list(targets)].tolist())
+            )
+            taken = np.cumsum(sizes[batch.pattern_of[rows]] + n_answer) // _OWN_CELLS
+            for block in np.split(rows, np.flatnonzero(np.diff(taken)) + 1):
+                pattern_of = new_number[batch.pattern_of[block]]
+                own = Batch(patterns, pattern_of, np.arange(len(block)), batch.kept)
+                yield self._part(index, evidence.take(block), block, own, relevant[some], costs[some])
+
+    def _part(
+        self, index: int, evidence: Evidence, rows: NDArray[np.int64], batch: Batch, relevant: NDArray[np.bool_],
+        costs: NDArray[np.float64],
+    ) -> _Part:  # fmt: skip
+        """Return rows of one level with all arrays."""
+        level = self._grids.level(index)
+        present = np.unique(batch.pattern_of)
+        needed = np.zeros(len(self._families), np.bool_)
+        for v, family in enumerate(self._families):
+            is_shared = ~(batch.patterns[present][:, family] == EXACT).any(axis=1)
+            needed[v] = bool((is_shared & relevant[present, v]).any())
+        model = self._model(index, needed)
+        own, log_scales = self._own_tables(level, evidence, batch, relevant)
+        codes = evidence.codes.copy()
+        codes[:, ~self._continuous & (level.cards == 1)] = 0
+        is_single = batch.patterns[batch.pattern_of] == SINGLE
+        codes[is_single] = 0
+        weights_at = np.full(len(self._families), -1, np.int64)
+        parts, start = [np.empty(0)], 0
+        for v, weights in evidence.weights.items():
+            of_level = self._coarse_weights(level, v, weights)
+            weights_at[v] = start
+            start += of_level.size
+            parts.append(of_level.ravel())
+        arrays = Rows(np.ascontiguousarray(codes), weights_at, np.concatenate(parts), *own)
+        plan = empty_plan(len(self._families))._replace(work=np.empty(int(costs[present, 1].max(initial=1))))
+        spans = call_spans(costs[batch.pattern_of, 2])
+        summed = ((batch.patterns[present] >= HIDDEN) & relevant[present]).any(axis=0) & self._continuous
+        return _Part(index, level, rows, model, arrays, batch, plan, spans, log_scales, summed)
+
+    def _coarse_weights(self, level: CellLevel, v: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the likelihood of evidence by cell of a level, float64 (n_rows, card), given that by finest cell."""
+        if not self._continuous[v]:
+            return np.ascontiguousarray(weights, np.float64)
+        masses = self._grids.masses[v]
+        sums = np.add.reduceat(weights * masses, level.first[v], axis=1)
+        return np.asarray(sums / np.add.reduceat(masses, level.first[v]))
+
+    def _relevant(self, patterns: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Return which variables are evidence, answers or ancestors of these, bool (n_patterns, V)."""
+        relevant = np.asarray((patterns != HIDDEN) & (patterns != SINGLE))
+        for v in self._order[::-1].tolist():
+            relevant[:, self._families[v][:-1]] |= relevant[:, [v]]
+        return relevant
+
+    def _with_single(self, patterns: NDArray[np.int8], level: CellLevel) -> NDArray[np.int8]:
+        """Return patterns in which unknown variables with a single cell are marked."""
+        is_free = (patterns == HIDDEN) | (patterns == WANTED) | (patterns == OBSERVED)
+        return np.asarray(np.where(is_free & (level.cards == 1), np.int8(SINGLE), patterns))
+
+    def _levels_of(
+        self, batch: Batch, relevant: NDArray[np.bool_], keeps_tables: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the level of every pattern, the cells of the tables of a row, and the costs of the plan.
+
+        They are int64 (n_patterns,), int64 (n_patterns,) and float64 (n_patterns, 3).
+        """
+        n = len(batch.patterns)
+        level_of, sizes, costs = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((n, 3))
+        n_unknown = ((batch.patterns >= HIDDEN) & relevant & self._continuous).sum(axis=1)
+        rest = np.arange(n)
+        for index in self._levels:
+            level, is_last = self._grids.level(index), index == self._levels[-1]
+            patterns = batch.patterns[rest]
+            own, shared = self._evaluations(patterns, relevant[rest], level)
+            is_fine = (own > self._budget.own) & ~((n_unknown[rest] <= 1) & (SIZES[index] <= _LEAST_OF_ONE))
+            fits = np.flatnonzero(is_last | (~is_fine & (shared <= self._budget.shared)))
+            of_fits = np.zeros((len(fits), 3))
+            tried = batch._replace(patterns=self._with_single(patterns[fits], level))
+            plan_costs(
+                self._empty_model(level.cards), tried, keeps_tables, empty_plan(len(self._families)), of_fits
+            )
+            is_cheap = plans_fit(of_fits) & (of_fits[:, 2] <= self._budget.multiplications) | is_last
+            fits, of_fits = fits[is_cheap], of_fits[is_cheap]
+            level_of[rest[fits]], sizes[rest[fits]], costs[rest[fits]] = index, own[fits], of_fits
+            rest = np.delete(rest, fits)
+        return level_of, sizes, costs
+
+    def _evaluations(
+        self, patterns: NDArray[np.int8], relevant: NDArray[np.bool_], level: CellLevel
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many densities a row needs alone, and how many rows share, both int64 (n_patterns,)."""
+        own, shared = np.zeros((2, len(patterns)))
+        for v, family in enumerate(self._families):
+            of_members = patterns[:, family]
+            is_unknown = of_members >= HIDDEN
+            is_own = (of_members == EXACT).any(axis=1)
+            cells = np.where(is_unknown, level.cards[family], 1.0).prod(axis=1)
+            own += np.where(is_own & relevant[:, v], cells, 0.0)
+            has_cells = (is_unknown & self._continuous[family]).any(axis=1)
+            size = float(level.cards[family].astype(np.float64).prod())
+            shared += np.where(~is_own & has_cells & relevant[:, v], size, 0.0)
+        most = float(2**62)
+        return np.minimum(own, most).astype(np.int64), np.minimum(shared, most).astype(np.int64)
+
+    def _empty_model(self, cards: NDArray[np.int64]) -> Model:
+        """Return the network over cells without tables."""
+        strides = [np.cumprod([1, *cards[family[:0:-1]].tolist()])[::-1] for family in self._families]
+        return Model(
+            cards=cards,
+            order=self._order,
+            members_at=np.cumsum([0, *map(len, self._families)], dtype=np.int64),
+            members=np.concatenate(self._families).astype(np.int64),
+            strides=np.concatenate(strides).astype(np.int64),
+            table_at=np.full(len(cards), -1, np.int64),
+            cells=np.empty(0),
+        )
+
+    def _model(self, index: int, needed: NDArray[np.bool_]) -> Model:
+        """Return the network over the cells of a level with the tables of some families."""
+        model = self._empty_model(self._grids.level(index).cards)
+        tables = {v: self._grids.table(index, v) for v in np.flatnonzero(needed).tolist()}
+        starts = np.cumsum([0, *(table.size for table in tables.values())])
+        model.table_at[list(tables)] = starts[:-1]
+        return model._replace(cells=np.concatenate([np.empty(0), *(t.ravel() for t in tables.values())]))
+
+    def _of_level(self, level: CellLevel) -> Columns:
+        """Return the values that stand for the cells of a level."""
+        if self._columns is None or self._columns[0] is not level:
+            self._columns = (
+                level,
+                Columns(dict(zip(self._network.names, level.values, strict=True)), level.ends),
+            )
+        return self._columns[1]
+
+    def _own_tables(
+        self, level: CellLevel, evidence: Evidence, batch: Batch, relevant: NDArray[np.bool_]
+    ) -> tuple[tuple[NDArray[np.int64], NDArray[np.float64]], NDArray[np.float64]]:
+        """Return the tables of rows for families with an observed number, where they start, and their log scales."""
+        patterns = batch.patterns[batch.pattern_of]
+        needed = relevant[batch.pattern_of]
+        table_at = np.full(patterns.shape, -1, np.int64)
+        log_scales = np.zeros(len(patterns))
+        parts: list[NDArray[np.float64]] = []
+        start = 0
+        numbers = evidence.numbers()
+        known = Columns(
+            {
+                name: numbers[:, v] if self._continuous[v] else evidence.codes[:, v]
+                for v, name in enumerate(self._network.names)
+            }
+        )
+        for v, family in enumerate(self._families):
+            of_members = patterns[:, family]
+            rows = np.flatnonzero(needed[:, v] & (of_members == EXACT).any(axis=1))
+            is_known = (of_members[rows] == EXACT) | (of_members[rows] == OBSERVED)
+            masks, group_of = np.unique(is_known, axis=0, return_inverse=True)
+            for k, mask in enumerate(masks):
+                of_group = rows[group_of.ravel() == k]
+                n_cells = prod(
+                    level.cards[[m for m, known in zip(family, mask, strict=True) if not known]].tolist()
+                )
+                for some in np.array_split(of_group, -(-len(of_group) * n_cells // _BLOCK)):
+                    logs = self._family_logs(level, v, mask, known, some).reshape(len(some), n_cells)
+                    top = logs.max(axis=1)
+                    log_scales[some] += top
+                    parts.append(np.exp(logs - np.where(top > -np.inf, top, 0.0)[:, None]).ravel())
+                    table_at[some, v] = start + n_cells * np.arange(len(some))
+                    start += n_cells * len(some)
+        return (table_at, np.concatenate([np.empty(0), *parts])), log_scales
+
+    def _family_logs(
+        self, level: CellLevel, v: int, mask: NDArray[np.bool_], known: Columns, rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return log densities, or log probabilities of cells, of a column, over rows and its family's unknown members.
+
+        `mask` says which members are `known`. The result has the shape (n_rows, card of every unknown member).
+        """
+        family, names = self._families[v], self._network.names
+        unknown = [m for m, is_known in zip(family, mask, strict=True) if not is_known]
+        axes = [m for m in unknown if m != v]
+        shapes = {names[m]: [-1 if m == other else 1 for other in (None, *axes)] for m in axes}
+        columns = _Combined(known, rows, self._of_level(level), shapes, len(axes))
+        own = self._network.families[names[v]]
+        shape_of_parents = (len(rows), *level.cards[axes].tolist())
+        if v not in unknown:
+            return np.broadcast_to(own.log_density(columns), shape_of_parents)
+        masses = own.masses(level.cuts.get(names[v]), columns)
+        with np.errstate(divide="ignore"):
+            return np.broadcast_to(np.log(masses), (*shape_of_parents, int(level.cards[v])))
+
+
+class _Combined(Columns):
+    """Some rows of columns, and cells of others along further axes: every combination of both.
+
+    Parameters
+    ----------
+    known : Columns
+        Values of shape (n_rows,).
+    rows : ndarray of shape (n,), int64
+    cells : Columns
+        Values that stand for the cells, of shape (card,).
+    shapes : mapping of str to list of int
+        Shape of the columns that are taken from the cells.
+    n_axes : int
+        Number of axes after that of the rows.
+    """
+
+    def __init__(
+        self,
+        known: Columns,
+        rows: NDArray[np.int64],
+        cells: Columns,
+        shapes: Mapping[str, list[int]],
+        n_axes: int,
+    ) -> None:
+        self._known, self._rows, self._cells, self._shapes = known, rows, cells, shapes
+        self._shape_of_rows = (len(rows), *[1] * n_axes)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._combined(name, lambda columns: columns[name])
+
+    def codes(self, name: str, cuts: NDArray[np.float64] | None) -> NDArray[Any]:
+        """Return the bins of a continuous column, or the codes of a discrete one."""
+        return self._combined(name, lambda columns: columns.codes(name, cuts))
+
+    def positions(self, name: str, scale: LineScale) -> NDArray[np.float64]:
+        """Return the positions of a continuous column on a scale."""
+        return self._combined(name, lambda columns: columns.positions(name, scale))
+
+    def ends(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the ends of the cells that values of a column stand for; None for exact values."""
+        of_cells = self._cells.ends(name) if name in self._shapes else None
+        if of_cells is None:
+            return None
+        low, high = (end.reshape(self._shapes[name]) for end in of_cells)
+        return low, high
+
+    def _combined(self, name: str, of_columns: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
+        if name in self._shapes:
+            return of_columns(self._cells).reshape(self._shapes[name])
+        return of_columns(self._known)[self._rows].reshape(self._shape_of_rows)
+
+
+class DensitySampler:
+    """Inference by likelihood weighting from conditional densities, with standard errors; see `Engine`.
+
+    Columns are drawn given their parents. Those whose value is known are not drawn, and a draw counts with their
+    density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic simulation in Bayesian
+    networks", 1990). Intervals, sets and weights count as the weights of drawn values.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        A network with conditional densities.
+    n_draws : int
+        Draws per row.
+    generator : Generator
+    """
+
+    def __init__(self, network: NetworkLike, n_draws: int, generator: np.random.Generator) -> None:
+        self._network = network
+        self.network = network.cell_grids.finest
+        self._n_draws, self._generator = n_draws, generator
+        self._continuous = np.array([name in network.cut_points for name in network.names])
+
+    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
+        """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
+        shown = self._network if in_bins else self.network
+        names = [self._network.names[target] for target in targets]
+        cards = [shown.cardinality(name) for name in names]
+        n_cells = answer_cells(len(evidence), cards)
+        tables, errors = np.zeros((2, len(evidence), n_cells))
+        log_evidence, log_errors = np.full(len(evidence), -np.inf), np.full(len(evidence), np.inf)
+        for rows, drawn, logs in self._weighted(evidence, self._generator):
+            top = logs.max(axis=1)
+            weights = np.exp(logs - np.where(top > -np.inf, top, 0.0)[:, None])
+            cells = np.zeros(logs.shape, np.int64)
+            for name, card in zip(names, cards, strict=True):
+                cells = cells * card + drawn.codes(name, shown.cut_points.get(name))
+            flat = (np.arange(len(rows))[:, None] * n_cells + cells).ravel()
+            sums, squares = (
+                np.bincount(flat, powers.ravel(), len(rows) * n_cells).reshape(len(rows), n_cells)
+                for powers in (weights, weights**2)
+            )
+            is_possible = top > -np.inf
+            total = np.where(is_possible, sums.sum(axis=1), 1.0)
+            of_squares = squares.sum(axis=1)
+            tables[rows] = sums / total[:, None]
+            # the variance of a ratio of sums, to first order
+            variances = squares * (1 - 2 * tables[rows]) + tables[rows] ** 2 * of_squares[:, None]
+            errors[rows] = np.sqrt(np.maximum(variances, 0.0)) / total[:, None]
+            log_evidence[rows] = np.where(is_possible, top + np.log(total / self._n_draws), -np.inf)
+            spread = np.sqrt(np.maximum(of_squares / total**2 - 1 / self._n_draws, 0.0))
+            log_errors[rows] = np.where(is_possible, spread, np.inf)
+        return Joint(log_evidence, tables if len(targets) else tables[:, :0], log_errors, errors)
+
+    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
+        """Return estimates of P(variable | evidence) by variable; see `Engine`."""
+        names, network = self._network.names, self.network
+        tables = [np.zeros((len(evidence), network.cardinality(name))) for name in names]
+        for rows, drawn, logs in self._weighted(evidence, self._generator):
+            top = logs.max(axis=1, keepdims=True)
+            weights = np.exp(logs - np.where(top > -np.inf, top, 0.0))
+            is_possible = top[:, 0] > -np.inf
+            weights[is_possible] /= weights[is_possible].sum(axis=1, keepdims=True)
+            for name, table in zip(names, tables, strict=True):
+                codes = drawn.codes(name, network.cut_points.get(name))
+                flat = np.arange(len(rows))[:, None] * table.shape[1] + codes
+                table[rows] = np.bincount(flat.ravel(), weights.ravel(), len(rows) * table.shape[1]).reshape(
+                    len(rows), -1
+                )
+                table[rows[~is_possible]] = np.nan
+        return tables
+
+    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
+        """Return draws of all variables, each chosen from the weighted draws of its row; see `Engine`."""
+        result = np.full((len(evidence), n_draws, len(self._continuous)), -1, np.int32)
+        for rows, drawn, logs in self._weighted(evidence, generator):
+            for place, row in enumerate(rows.tolist()):
+                top = logs[place].max()
+                if top == -np.inf:
+                    continue
+                weights = np.exp(logs[place] - top)
+                chosen = generator.choice(self._n_draws, n_draws, p=weights / weights.sum())
+                for v, name in enumerate(self._network.names):
+                    codes = drawn.codes(name, self.network.cut_points.get(name))
+                    result[row, :, v] = codes[place, chosen]
+        return result
+
+    def _weighted(
+        self, evidence: Evidence, generator: np.random.Generator
+    ) -> Iterator[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]:
+        """Yield rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
+        step = max(_DRAWS // self._n_draws, 1)
+        for start in range(0, len(evidence), step):
+            rows = np.arange(start, min(start + step, len(evidence)))
+            yield self._draw(evidence.take(rows), rows, generator)
+
+    def _draw(
+        self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator
+    ) -> tuple[NDArray[np.int64], Columns, NDArray[np.float64]]:
+        """Return rows, draws of all columns, and their log weights; see `_weighted`."""
+        shape = len(rows), self._n_draws
+        numbers, names = evidence.numbers(), self._network.names
+        known = [numbers[:, v] if self._continuous[v] else evidence.codes[:, v] for v in range(len(names))]
+        given = {name: np.repeat(of_rows, self._n_draws) for name, of_rows in zip(names, known, strict=True)}
+        drawn = drawn_values(self._network, shape[0] * shape[1], generator, given)
+        columns = Columns({name: values.reshape(shape) for name, values in drawn.items()})
+        logs = np.zeros(shape)
+        for v, name in enumerate(names):
+            is_known = (evidence.codes[:, v] >= 0)[:, None]
+            if is_known.any():
+                logs += np.where(is_known, self._network.families[name].log_density(columns), 0.0)
+            if v in evidence.weights and not is_known.all():
+                codes = columns.codes(name, self.network.cut_points.get(name))
+                weights = np.take_along_axis(evidence.weights[v], codes.astype(np.int64), axis=1)
+                with np.errstate(divide="ignore"):
+                    logs += np.where(is_known, 0.0, np.log(weights))
+        return rows, columns, logs
