@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import KernelProblem
 from gomea_bn.problems.kernels.benchmarks import (
     BlockData,
@@ -178,7 +177,6 @@ class NKLandscape(_Binary):
     `target` is the optimum, by dynamic programming along the windows.
     """
 
-    @renamed_options(seed="random_state")
     def __init__(
         self,
         n_variables: int,
@@ -341,7 +339,6 @@ class MaxCut(_Pairwise):
         super().__init__(n, edges, -weight, 0.0, target)
 
     @classmethod
-    @renamed_options(seed="random_state")
     def torus(cls, side: int, *, weights: str = "sign", random_state: int | None = None) -> MaxCut:
         """Return a square torus with four neighbours per vertex.
 
@@ -360,7 +357,6 @@ class MaxCut(_Pairwise):
         )
 
     @classmethod
-    @renamed_options(seed="random_state")
     def random_graph(
         cls, n_vertices: int, n_edges: int, *, weights: str = "sign", random_state: int | None = None
     ) -> MaxCut:
@@ -392,7 +388,6 @@ class IsingSpinGlass(_Pairwise):
         For options that cannot be used.
     """
 
-    @renamed_options(seed="random_state")
     def __init__(
         self,
         side: int,

@@ -65,7 +65,6 @@ def smoothed_scorer(
     estimate: str = "in-sample",
     cut_cost: float = 0.0,
     edge_cost: float = 0.0,
-    cache_bytes: int = 1 << 26,
     growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
     """Return a scorer of log likelihoods under smoothed tables of the same rows.
@@ -83,7 +82,7 @@ def smoothed_scorer(
         Cost of a chosen cut as a multiple of ln(distinct values - 1) nats, for "left-out" only.
     edge_cost : float
         Cost of an edge in nats, for "left-out" only.
-    cache_bytes, growth
+    growth
         As of `FamilyScorer`.
     """
     check_choice("misfit", estimate, MISFIT_ESTIMATES)
@@ -102,7 +101,7 @@ def smoothed_scorer(
         kind, prior = LEFT_OUT if leaves_out else SMOOTHED, float(pseudo_count)
     rule = ScoreRule(kind, 0.0, prior, np.zeros(1), np.zeros(1), float(edge_cost) if leaves_out else 0.0)
     method = replace(scoring_method("density-bic"), cut_cost=float(cut_cost) if leaves_out else 0.0)
-    return FamilyScorer(variables, method, rule, cache_bytes=cache_bytes, growth=growth)
+    return FamilyScorer(variables, method, rule, growth=growth)
 
 
 class FrontProblem(StructureProblem):

@@ -77,14 +77,9 @@ class EdgeRules:
         names: Sequence[str],
         edges: Iterable[tuple[int, int]],
         cardinality: Sequence[int],
-        curve_edges: Iterable[tuple[int, int]] = (),
     ) -> list[str]:
-        """Return one text for every rule that a network breaks; an empty list means none.
-
-        Tables leave the curve edges out.
-        """
+        """Return one text for every rule that a network breaks; an empty list means none."""
         present = set(edges)
-        in_tables = present - set(curve_edges)
         n = len(names)
         broken = []
         for i in range(n):
@@ -95,9 +90,7 @@ class EdgeRules:
                     broken.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
         for child in range(n):
             parents = [i for i, j in present if j == child]
-            cells = prod(
-                float(cardinality[k]) for k in [child, *parents] if k == child or (k, child) in in_tables
-            )
+            cells = prod(float(cardinality[k]) for k in [child, *parents])
             if len(parents) > self.max_indegree:
                 broken.append(f"{names[child]!r} has {len(parents)} parents, more than {self.max_indegree}")
             if cells > self.max_table_cells:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, KernelProblem, Solution, new_journal
 from gomea_bn.problems.benchmarks import (
     as_neighbours,
@@ -158,7 +157,6 @@ class MultiObjectiveMaxCut(_Bits):
         super().__init__(data, n, len(pairs), len(values))
 
     @classmethod
-    @renamed_options(seed="random_state")
     def random_graph(
         cls,
         n_vertices: int,
@@ -243,7 +241,6 @@ class MultiObjectiveKnapsack(_Bits):
         super().__init__(data, n_items, n_items + n_objectives, n_objectives)
 
     @classmethod
-    @renamed_options(seed="random_state")
     def random(
         cls, n_items: int, n_objectives: int = 2, *, random_state: int | None = None
     ) -> MultiObjectiveKnapsack:

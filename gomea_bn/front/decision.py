@@ -147,8 +147,6 @@ def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
     GomeaBnError
         If the decision was made on another front, or has ids or objectives that this front lacks.
     """
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
     position = _position(front, decision)
     for name in decision.weights:
         if name not in front.names:
@@ -157,19 +155,7 @@ def accept(front: Front, decision: Decision) -> DiscretizedBayesNet:
                 f"{nearest(name, front.names)}"
             )
     chosen = front[position].network
-    return DiscretizedBayesNet(
-        chosen.names,
-        chosen.edges,
-        cut_points=chosen.cut_points,
-        support=chosen.support,
-        levels=chosen.levels,
-        tables=chosen.tables,
-        shapes=chosen.shapes,
-        curve_edges=chosen.curve_edges,
-        value_kinds=chosen.value_kinds,
-        pseudo_count=chosen.pseudo_count,
-        metadata={**chosen.metadata, "decision": asdict(decision)},
-    )
+    return chosen.with_metadata(decision=asdict(decision))
 
 
 def _position(front: Front, decision: Decision) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,7 +28,6 @@ from gomea_bn.learning.options import (
     seed_of,
 )
 from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges.frequency import edge_frequency
 from gomea_bn.parameters import Parameters
@@ -63,8 +62,8 @@ class BayesNetEnsemble(Parameters):
         Learner of every network; never changed. By default a learner with default options. All networks share its
         `max_seconds`: time that one network leaves over goes to the next ones, so that the ensemble takes as long as
         the learner alone. All other limits apply to every network. Its `callback` can stop only the search of one
-        network. Its `random_state` is ignored. With ``density="averaged"`` the densities that are averaged are those of
-        averaged networks from all rows.
+        network. Its `random_state` is ignored. With ``density="averaged"`` the conditionals of every network are
+        learned from all rows.
     n_networks : int
         Number of networks, at least 1.
     resampling : {"subsample", "bootstrap"}
@@ -81,9 +80,6 @@ class BayesNetEnsemble(Parameters):
     ----------
     networks_ : list of DiscretizedBayesNet
         Networks over the same variables, levels and support; all have the same weight.
-    averaged_ : list of AveragedBayesNet
-        Averaged network of every network; only if the learner has ``density="averaged"``. Empty if Ctrl-C interrupted
-        the averaging, which a warning says; the ensemble then has no density.
     n_networks_ : int
         Number of learned networks: `n_networks`, or fewer after Ctrl-C.
     table_ : Table
@@ -188,8 +184,6 @@ class BayesNetEnsemble(Parameters):
         networks, seconds, stopped_by = self._learned(options, rows, seed, section, table_digest(table))
         section.close()
         self.networks_ = networks
-        # an earlier fit may have left some
-        self.__dict__.pop("averaged_", None)
         if options["density"] == "averaged":
             self._average(table, seed, options["line"])
         self.n_networks_ = len(networks)
@@ -240,33 +234,30 @@ class BayesNetEnsemble(Parameters):
         return networks, seconds, stopped_by
 
     def _average(self, table: Table, seed: int, line: str) -> None:
-        """Average the families of all networks; Ctrl-C leaves the networks alone, with a warning."""
+        """Learn the conditionals of all networks; Ctrl-C leaves them with tables alone, with a warning."""
         generators = np.random.default_rng(seed).spawn(len(self.networks_))
         try:
-            self.averaged_ = [
+            self.networks_ = [
                 average_families(network, table, line=line, random_state=generator)
                 for network, generator in zip(self.networks_, generators, strict=True)
             ]
         except KeyboardInterrupt:
-            self.averaged_ = []
             warnings.warn(interrupted_averaging("networks_"), stacklevel=3)
 
     def log_density(self, frame: pd.DataFrame, *, resolution: str = "points") -> NDArray[np.float64]:
         """Return ln of the mean of the densities of the networks for every row, float64 (n_rows,).
 
-        See `DiscretizedBayesNet.log_density`, also for `resolution`, which sums missing cells out; densities of
-        averaged networks need complete rows.
+        See `DiscretizedBayesNet.log_density`, also for `resolution`. Missing cells are summed out.
 
         Raises
         ------
         GomeaBnError
-            For missing columns, infinite values, undeclared levels, and for missing cells if ``density="averaged"``;
-            the message names the columns.
+            For missing columns, infinite values and undeclared levels; the message names the columns.
         """
         from scipy.special import logsumexp
 
         densities = np.array(
-            [network.log_density(frame, resolution=resolution) for network in self._densities()]
+            [network.log_density(frame, resolution=resolution) for network in self._fitted()]
         )
         return np.asarray(logsumexp(densities, axis=0) - np.log(len(densities)), np.float64)
 
@@ -313,7 +304,7 @@ class BayesNetEnsemble(Parameters):
         """Return `n_samples` rows, in random order; each is drawn from a random network."""
         import pandas as pd
 
-        networks = self._densities()
+        networks = self._fitted()
         check_integer("n_samples", n_samples, 0)
         generator = np.random.default_rng(seed_of(random_state))
         members = generator.integers(len(networks), size=n_samples)
@@ -374,18 +365,6 @@ class BayesNetEnsemble(Parameters):
         options["verbose"] = options["verbose"] or self.verbose
         return options
 
-    def _densities(self) -> Sequence[DiscretizedBayesNet | AveragedBayesNet]:
-        """Return the networks whose densities are averaged."""
-        networks = self._fitted()
-        if not hasattr(self, "averaged_"):
-            return networks
-        if not self.averaged_:
-            raise GomeaBnError(
-                "This BayesNetEnsemble has no averaged networks, since their averaging was interrupted; call "
-                "fit(frame) again."
-            )
-        return self.averaged_
-
     def _fitted(self) -> list[DiscretizedBayesNet]:
         if not hasattr(self, "networks_"):
             raise GomeaBnError("This BayesNetEnsemble has not learned networks yet; call fit(frame) first.")
@@ -439,7 +418,6 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, 
         learner.network_.cut_points,
         pseudo_count=learner.pseudo_count,
         shapes=shapes,
-        curve_edges=learner.network_.curve_edges,
         metadata=metadata,
     )
 

@@ -20,41 +20,36 @@ from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
 from gomea_bn.learning.hasty_preparation import options_of_run
 from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.learning.learning_problem import check_learning, is_late, learning_problem
+from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     LearnerParameters,
-    check_device,
     check_options,
     learner_section,
-    limits_after_preparation,
     limits_of,
     mean_density,
     preparation_seconds,
     row_densities,
     rows_of_search,
     seed_of,
+    warn_of_device,
     with_live_table,
 )
-from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.search.completed_tables import with_completions
 from gomea_bn.learning.search.final_network import final_network, warn_of_many_probabilities
-from gomea_bn.learning.search.first_search import first_search
+from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.settings import SearchSettings
-from gomea_bn.learning.search.table_search import LearnedNetwork, with_tables
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
-from gomea_bn.runtime.limits import HistoryEntry, Limits, Result
+from gomea_bn.runtime.limits import HistoryEntry, Limits
 from gomea_bn.runtime.threads import in_background, thread_count
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.certainty.edge_posterior import EdgeProbabilities
+    from gomea_bn.network.conditionals.conditionals import Conditionals
 
 __all__ = ["BayesNetLearner"]
 
@@ -132,18 +127,18 @@ class BayesNetLearner(LearnerParameters):
         better than its table. Curves need fewer rows than tables to show that several parents matter, and unlike bins
         they take all of a parent's influence away, so that its own parents get no false edges. Only with "optimal"
         cuts, "density-bd" and a shape other than "uniform". See Notes.
-    density : {"bins", "averaged"}
-        Density of `score`, `score_samples` and `sample`: that of the bins of the network, or that of an averaged
-        network, `averaged_`, see `gomea_bn.average_families`. The network itself is the same.
+    density : {"averaged", "bins"}
+        Conditional densities of the network. "averaged": averages of tables over several sets of cuts, and lines or
+        curves of continuous parents where they predict better, see `gomea_bn.average_families`. "bins": the tables over
+        the shown bins alone, counted from the rows.
     line : {"auto", "none"}
-        Whether the averaged network may use lines where they predict better.
+        Whether averaged densities may use lines and curves.
     sample_rows : int
         Number of rows of the sample on which the network of a table in pieces is searched, at least 1,000. See Notes.
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
-    device : {"cpu", "gpu"}
-        What counts the rows of a table in pieces in this process: its threads, or an NVIDIA GPU, for which the extra
-        `gpu` is needed. The result does not depend on it.
+    device : str
+        Has no effect, and any value but "cpu" gives a warning. The next version has no such parameter.
     max_seconds : float or None
         Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
         has at least a hundredth of it, also if the preparation took longer.
@@ -167,8 +162,6 @@ class BayesNetLearner(LearnerParameters):
     ----------
     network_ : DiscretizedBayesNet
         Learned network. It lacks edges of variables with a single bin, which are void, unless they are required.
-    averaged_ : AveragedBayesNet
-        Averaged network of `network_` and the rows; only with ``density="averaged"``.
     score_ : float
         Score of the network in nats, with every continuous column scaled to [0, 1]; higher is better.
     table_ : Table
@@ -178,7 +171,7 @@ class BayesNetLearner(LearnerParameters):
     n_eval_, n_eval_full_, n_generations_ : int, float, int
         Number of evaluations, of equivalent full evaluations, and of generations.
     fit_seconds_, time_to_best_ : float
-        Seconds of the search, without the preparation of the columns, and until the best network was found.
+        Seconds of the whole fit apart from compilation, and seconds of the search until it found the best network.
     stopped_by_ : str
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
@@ -207,13 +200,13 @@ class BayesNetLearner(LearnerParameters):
     gene, at least 500; the stage over graphs after it has 64 times as many, and every pair of stages twice as many as
     the pair before.
 
-    With `curves` the graph is learned from tables and curves together. If some columns follow curves, a second search
-    of about a tenth of the evaluations follows, which are not counted, and for which a fifth of `max_seconds` stays. It
-    scores by tables alone, and chooses which edges of the graph the tables have, and all cuts. Edges that the tables
-    leave out are the `curve_edges` of the network. `score_` is that of the first search.
-    ``network_.metadata["curves"]`` has the columns that follow curves, with the nats by which these are better than the
-    tables. The density of the network is that of its tables; ``density="averaged"`` adds the curves. A column with a
-    point mass follows no curves. A table with missing values is learned from tables alone.
+    With `curves` the graph is learned from tables and curves together. If some columns follow curves, cuts are chosen
+    for the score by tables alone after the search. A column that follows curves then has table parents, those of its
+    parents that raise this score. Every column with an edge gets at least two bins if its limits allow them, and
+    columns in families with curves get at most six. `score_` is that of the search. ``network_.metadata["curves"]`` has
+    the columns that follow curves, with their table parents and the nats by which curves are better than the tables of
+    these. The conditionals of ``density="averaged"`` follow the curves. A column in which point masses have some rows
+    and a density has others follows no curves.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -226,7 +219,10 @@ class BayesNetLearner(LearnerParameters):
     Further searches follow on rows that draws complete. If cuts are priced, three fifths of the limits stay for three
     of them, each for graph and cuts on a table that the network before it completes (structural EM: Friedman 1998). Of
     the four networks, the one whose observed values are likeliest is kept, less 1 nat per free probability and ln n per
-    cut. Otherwise a quarter of the limits, at most 10,000 evaluations or 100 per pair of columns, stays for two short
+    cut. With curves one such search is followed by up to four with curves: on the complete rows, if there are at least
+    100 and ten per column, and on tables that the conditionals of the best network so far complete. The network whose
+    observed values are likeliest under its conditionals is kept; `score_` is then that of the rows it was found on.
+    Otherwise a quarter of the limits, at most 10,000 evaluations or 100 per pair of columns, stays for two short
     searches over graphs. The first finds a graph with many edges; draws from its network complete the rows.
     The second finds the graph that scores best by expected counts, so that all families are compared on the same rows.
     What a parent costs there is multiplied by the fourth root of the number of all rows
@@ -264,7 +260,7 @@ class BayesNetLearner(LearnerParameters):
     cut_cost: float = 0.5
     edge_cost: float = 1.0
     curves: str = "auto"
-    density: str = "bins"
+    density: str = "averaged"
     line: str = "auto"
     sample_rows: int = 200_000
     scheduler: str | None = None
@@ -301,6 +297,7 @@ class BayesNetLearner(LearnerParameters):
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options.
         """
+        warn_of_device(self.device)
         if is_in_pieces(X):
             return self._fit_pieces(X, checkpoint)
         limits = self._checked_limits()
@@ -317,35 +314,32 @@ class BayesNetLearner(LearnerParameters):
             check_learning(table, options)
         # the compiler is not on the clock
         began += compile_kernels(**size_of_table(table))
-        end = began + preparation_seconds(limits)
+        seconds = began + preparation_seconds(limits) - perf_counter()
         rows = rows_of_search(table, options.shape)
-        given, options = options, options_of_run(options, rows, end - perf_counter(), section)
-        problem = learning_problem(rows, options, deadline=end)
-        is_cut_short = options != given or is_late(rows, end)
-        limits = limits_after_preparation(limits, perf_counter() - began)
-        constant_score = problem.scorer.constant_score
+        given, options = options, options_of_run(options, rows, seconds, section)
         digest = in_background(table_digest, table)
-        with with_live_table(self.verbose, self.callback) as live_callback:
-            callback = reporting(live_callback, constant_score)
+        with with_live_table(self.verbose, self.callback) as callback:
             settings = SearchSettings(self.algorithm or GOMEA(), limits, seed, n_threads, callback, section)
-            problem, result, effort = first_search(problem, rows, options, settings.part("search"))
-            # Ctrl-C must not lose what the search has found
-            with delayed_interrupts():
-                result = with_completions(problem, rows, options, result, settings.part("completions"))
-                learned, result = with_tables(problem, result, effort, settings.part("tables"))
-                section.close()
-                self._keep(table, problem, learned, reported(result, constant_score), seed, digest.result())
-                if is_cut_short:
-                    self.statistics_["preparation_cut_short"] = 1
-        warn_of_many_probabilities(self.network_, table.n_rows)
+            found = search(rows, options, settings, began=began)
+        # Ctrl-C must not lose what the search has found
+        with delayed_interrupts():
+            section.close()
+            self.network_, self.score_ = final_network(
+                self, table, found, seed=seed, data_digest=digest.result()
+            )
+            self.history_: list[HistoryEntry] = found.result.history
+            self._keep_search(table, found.problem.n_edge_genes, found.result, seed, began)
+            if options != given:
+                self.statistics_["preparation_cut_short"] = 1
         if self.density == "averaged":
-            self._average()
+            self._average(found.conditionals)
+        self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
+        warn_of_many_probabilities(self.network_, table.n_rows)
         return self
 
     def _checked_limits(self) -> Limits:
         """Return the limits, after a check of the options that need no table: a mistake shows before it is read."""
         check_density(self.density, self.line)
-        check_device(self.device, in_pieces=False)
         LearningOptions.of(self)
         limits = limits_of(self)
         check_options(self, GOMEA, auto=True)
@@ -360,36 +354,21 @@ class BayesNetLearner(LearnerParameters):
         fitted = {name: value for name, value in vars(on_sample).items() if name.endswith("_")}
         self.__dict__.update(fitted)
         self.network_, self.score_ = large.network, large.score
+        self.fit_seconds_ = large.record["seconds"]
         if large.record["stopped_by"] == "interrupt":
             self.stopped_by_ = "interrupt"
             self.statistics_["improvement_cut_short"] = 1
         warn_of_many_probabilities(large.network, large.record["n_rows"])
         return self
 
-    def _keep(
-        self,
-        table: Table,
-        problem: StructureProblem,
-        learned: LearnedNetwork,
-        result: Result,
-        seed: int,
-        digest: str,
-    ) -> None:
-        """Set the fitted attributes."""
-        self.network_, self.score_ = final_network(
-            self, table, problem, learned, result, seed=seed, data_digest=digest
-        )
-        # an earlier fit may have left one
-        self.__dict__.pop("averaged_", None)
-        self.history_: list[HistoryEntry] = result.history
-        self._keep_search(table, problem.n_edge_genes, result, seed)
+    def _average(self, conditionals: Conditionals | None) -> None:
+        """Learn the conditionals of the network; Ctrl-C leaves it with its tables alone, with a warning.
 
-    def _average(self) -> None:
-        """Average the families of the learned network; Ctrl-C leaves the network alone, with a warning."""
+        Given conditionals fill missing cells first.
+        """
+        network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
         try:
-            self.averaged_ = average_families(
-                self.network_, self.table_, line=self.line, random_state=self.seed_
-            )
+            self.network_ = average_families(network, self.table_, line=self.line, random_state=self.seed_)
         except KeyboardInterrupt:
             warnings.warn(interrupted_averaging("network_"), stacklevel=3)
 
@@ -468,14 +447,14 @@ class BayesNetLearner(LearnerParameters):
             For missing columns and undeclared levels. Also for missing or infinite values, unless
             ``missing="drop"``: then such rows get nan.
         """
-        network = self._density()
+        network = self._fitted()
         return row_densities(
             lambda rows: network.log_density(rows, resolution=resolution), network.names, X, self.missing
         )
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""
-        return self._density().sample(n_samples, random_state)
+        return self._fitted().sample(n_samples, random_state)
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
@@ -483,16 +462,13 @@ class BayesNetLearner(LearnerParameters):
 
         return learner_html(self)
 
-    def _density(self) -> DiscretizedBayesNet | AveragedBayesNet:
-        """Return the network whose density is that of the learner."""
-        network = self._fitted()
-        if self.density == "bins":
-            return network
-        if not hasattr(self, "averaged_"):
-            raise GomeaBnError(
-                f'This {type(self).__name__} has no averaged network; call fit(frame) with density="averaged".'
-            )
-        return self.averaged_
+    @property
+    def averaged_(self) -> DiscretizedBayesNet:
+        """The network, with a warning: it is the averaged network. The next version drops this name."""
+        if "network_" not in vars(self) or self.network_.conditionals is None:
+            raise AttributeError("averaged_")
+        warnings.warn("averaged_ is now network_ itself.", DeprecationWarning, stacklevel=2)
+        return self.network_
 
     def _fitted(self) -> DiscretizedBayesNet:
         if not hasattr(self, "network_"):

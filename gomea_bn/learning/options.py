@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,14 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.sources import AVAILABLE, source_frame
 from gomea_bn.data.table import column_digests
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number, is_integer
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    check_number,
+    is_integer,
+)
+from gomea_bn.learning.search.budget import Budget
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
@@ -30,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LearnerParameters",
-    "check_device",
     "check_options",
     "learner_section",
     "limits_after_preparation",
@@ -41,15 +49,13 @@ __all__ = [
     "rows_of_search",
     "section_of_data",
     "seed_of",
+    "warn_of_device",
     "why_unrepeatable",
     "with_live_table",
 ]
 
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "device", "n_jobs", "scheduler", "verbose")
-
-# what counts the rows of a table in pieces
-_DEVICES = ("cpu", "gpu")
 
 # share of the seconds that a search has even if its preparation took all of them
 _LEAST_SHARE = 0.01
@@ -86,13 +92,19 @@ class LearnerParameters(Parameters):
     callback: Callback | None = None
     verbose: bool = False
 
-    def _keep_search(self, table: Table, n_candidate_pairs: int, result: Result, seed: int) -> None:
-        """Set the fitted attributes that describe the table and the search; the classes document them."""
+    def _keep_search(
+        self, table: Table, n_candidate_pairs: int, result: Result, seed: int, began: float
+    ) -> None:
+        """Set the fitted attributes that describe the table and the search; the classes document them.
+
+        `began` is the time of `perf_counter` at which `fit` began, without compilation.
+        """
         self.table_ = table
         self.n_eval_ = result.n_eval
         self.n_eval_full_ = result.n_eval_full
         self.n_generations_ = result.n_generations
-        self.fit_seconds_ = result.exec_time
+        # a resumed search counts the seconds of former processes
+        self.fit_seconds_ = max(result.exec_time, perf_counter() - began)
         self.time_to_best_ = result.time_to_best
         self.stopped_by_ = result.stopped_by
         self.statistics_ = result.statistics
@@ -187,16 +199,19 @@ def section_of_data(
     return section, int(section.options.get("random_state", seed))
 
 
-def check_device(device: str, *, in_pieces: bool) -> None:
-    """Raise `GomeaBnError` unless a device is known and can count a table of the given kind."""
-    check_choice("device", device, _DEVICES)
-    if device == "gpu" and not in_pieces:
-        raise GomeaBnError(
-            [
-                Option("device", "gpu"),
-                " counts the rows of a table in pieces alone: a folder or a pattern of files, or a Dask dataframe.",
-            ],
-            [Setting("device", "cpu")],
+def warn_of_device(device: str) -> None:
+    """Warn that threads count the rows of a table in pieces, whatever the option `device` says."""
+    if device != "cpu":
+        warnings.warn(
+            GomeaBnWarning(
+                [
+                    Option("device", str(device)),
+                    " has no effect: threads count the rows. The next version has no ",
+                    Option("device"),
+                    ".",
+                ]
+            ),
+            stacklevel=3,
         )
 
 
@@ -241,10 +256,8 @@ def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
     A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns. At
     least a hundredth of `max_seconds` is left, so that there is always a network.
     """
-    most = limits.max_seconds
-    if most is None:
-        return limits
-    return replace(limits, max_seconds=max(most - (1 + _SHARE_OF_TABLES) * seconds, _LEAST_SHARE * most))
+    least = _LEAST_SHARE * (limits.max_seconds or 0.0)
+    return Budget(limits).spend((1 + _SHARE_OF_TABLES) * seconds).share(least_seconds=least)
 
 
 def row_densities(

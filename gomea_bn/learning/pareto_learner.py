@@ -134,7 +134,7 @@ class ParetoBayesNetLearner(FrontParameters):
     n_eval_single_ : int
         Number of evaluations of the search for a single network.
     fit_seconds_, time_to_best_ : float
-        Seconds of both searches, and until the archive last changed.
+        Seconds of the whole fit apart from compilation, and seconds of both searches until the archive last changed.
     stopped_by_ : str
         Name of the limit that ended the search, or "interrupt".
     statistics_ : dict
@@ -237,7 +237,9 @@ class ParetoBayesNetLearner(FrontParameters):
                 f"{searched.result.n_eval:,} evaluations.",
                 [Setting("max_complexity"), "raise the limits of the search"],
             )
-        self._keep_front(table, searched, objectives, seed, digest.result(), is_cut_short=options != given)
+        self._keep_front(
+            table, searched, objectives, seed, digest.result(), began, is_cut_short=options != given
+        )
         return self
 
     def _keep_front(
@@ -247,6 +249,7 @@ class ParetoBayesNetLearner(FrontParameters):
         objectives: Sequence[str | OwnObjective],
         seed: int,
         digest: str,
+        began: float,
         *,
         is_cut_short: bool,
     ) -> None:
@@ -255,7 +258,7 @@ class ParetoBayesNetLearner(FrontParameters):
         self.expert_ = searched.expert
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = searched.n_eval_single
-        self._keep_search(table, problem.n_edge_genes, result, seed)
+        self._keep_search(table, problem.n_edge_genes, result, seed, began)
         if is_cut_short:
             self.statistics_["preparation_cut_short"] = 1
         if single is not None and searched.position is None:

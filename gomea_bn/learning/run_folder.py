@@ -18,7 +18,6 @@ from gomea_bn.runtime.files.json_files import has_format
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
@@ -33,7 +32,7 @@ RECORD_FORMAT_VERSION = 1
 RECORD_FILE = "run.json"
 FILES = ("network.json", "network.bif", "network.dot", RECORD_FILE)
 AVERAGED_FILE = "averaged.json"
-"""File of an averaged network, only in the folders of runs that made one."""
+"""File of an averaged network, which earlier versions wrote; a new run in the folder removes it."""
 CONFIDENCE_FILE = "confidence.json"
 """File of the probabilities of edges, only in the folders of runs that computed them."""
 STABILITY_FILE = "stability.json"
@@ -63,7 +62,6 @@ def write_run_folder(
     folder: Path,
     network: DiscretizedBayesNet,
     record: dict[str, Any],
-    averaged: AveragedBayesNet | None = None,
     further: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write network.json, network.bif, network.dot and run.json to a folder, and return their paths.
@@ -79,8 +77,6 @@ def write_run_folder(
         Network to write.
     record : dict
         Content of run.json, from `run_record`.
-    averaged : AveragedBayesNet, optional
-        Averaged network, which is written to averaged.json. Without one an averaged.json of an earlier run is removed.
     further : mapping of str to str, optional
         Texts of confidence.json and stability.json; those of an earlier run are removed.
 
@@ -89,17 +85,13 @@ def write_run_folder(
     GomeaBnError
         If the folder cannot be made or written.
     """
-    # JSON and DOT keep the edges that the BIF file leaves out
-    of_tables = network.without_curve_edges()
     texts = dict(
         zip(
             FILES,
-            (network.to_json(), of_tables.to_bif(), network.to_dot(), _record_text(record)),
+            (network.to_json(), network.to_bif(), network.to_dot(), _record_text(record)),
             strict=True,
         )
     )
-    if averaged is not None:
-        texts[AVERAGED_FILE] = averaged.to_json()
     texts.update(further or {})
     with replaced_entries(folder, RUN_ENTRIES) as new:
         for name, text in texts.items():
@@ -154,7 +146,6 @@ def run_record(
         "algorithm": asdict(GOMEA()) if learner.algorithm is None else repr(learner.algorithm),
         "seed": learner.seed_,
         "n_jobs": learner.n_jobs,
-        "device": learner.device,
         **environment(),
         "counts": {
             "n_eval": learner.n_eval_,

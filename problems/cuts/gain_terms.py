@@ -12,7 +12,7 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
-__all__ = ["FamilyTable", "TableScore", "family_tables", "is_observed", "observed_codes"]
+__all__ = ["FamilyTable", "TableScore", "family_tables", "is_observed", "least_gain", "observed_codes"]
 
 TableScore = Callable[[NDArray[np.int64], float], float]
 """Function that gets counts, int64 (n_observed, r), and the number of parent configurations; returns nats."""
@@ -98,7 +98,14 @@ def family_tables(child: CodedColumn, parents: Sequence[CodedColumn], score: Tab
 def _weakest(child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore) -> int:
     """Return the position of the parent that gains least given the others, the first of equal ones."""
     whole = _score_of(child, parents, score)
-    gains = [whole - _score_of(child, [*parents[:p], *parents[p + 1 :]], score) for p in range(len(parents))]
+    return least_gain(
+        whole,
+        [whole - _score_of(child, [*parents[:p], *parents[p + 1 :]], score) for p in range(len(parents))],
+    )
+
+
+def least_gain(whole: float, gains: Sequence[float]) -> int:
+    """Return the position of the least gain of a part of the score `whole`, the first of equal ones."""
     weakest = 0
     for p, gain in enumerate(gains):
         if gain < gains[weakest] - LEAST_GAIN * max(1.0, abs(whole)):

@@ -295,10 +295,6 @@ class FamilyScorer:
         self._replace_policy(variable, index, Policy(cut_points))
         return index
 
-    def replace_first(self, variable: int, cut_points: NDArray[np.float64]) -> None:
-        """Replace the first policy of a library that may grow by one with other cuts."""
-        self._replace_policy(variable, 0, Policy(cut_points))
-
     def leave(self, variable: int, index: int) -> None:
         """Free an index of a variable's library that no solution uses; the first index cannot be freed."""
         if index == 0 or not self.grows[variable]:
@@ -396,6 +392,10 @@ class FamilyScorer:
         penalties.
         """
         return self.score_encoded(*self.encode(families), use_cache=use_cache)
+
+    def graph_score(self, parents: Iterable[Iterable[int]]) -> float:
+        """Return the sum of the scores of a graph's families in nats, given the parents of every variable."""
+        return float(self.score(graph_families(parents)).sum())
 
     def score_encoded(
         self, offsets: NDArray[np.int64], views: NDArray[np.int64], *, use_cache: bool = True

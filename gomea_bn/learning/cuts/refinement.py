@@ -29,13 +29,11 @@ from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.learning_options import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.edges.recorded import EDGE_PROBABILITIES
 from gomea_bn.network.recorded_words import STABILITY_WORDS
 from gomea_bn.network.rows import table_for
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -95,7 +93,6 @@ class _Search:
     seconds: float
 
 
-@renamed_options(width_floor="min_width")
 def refine_boundaries(
     network: DiscretizedBayesNet,
     data: pd.DataFrame | Table | str | os.PathLike[str],
@@ -122,7 +119,7 @@ def refine_boundaries(
     Parameters
     ----------
     network : DiscretizedBayesNet
-        The network. An averaged network is refined by refining its `network` and averaging the result again.
+        The network. Its conditionals are learned again with the refined cuts.
     data : DataFrame, Table, or path of a CSV, TSV or Parquet file
         Rows to fit; normally those that the network was learned from. With missing values only "dp" works: its score is
         that on available cases, see `BayesNetLearner`.
@@ -233,19 +230,18 @@ def refine_boundaries(
         {session.table.names[v]: points for v, points in cuts.items()},
         pseudo_count=pseudo_count,
         shapes={name: session.shapes[network.names.index(name)].shape for name in network.shapes},
-        curve_edges=network.curve_edges,
         metadata=metadata,
     )
+    if network.conditionals is not None:
+        from gomea_bn.learning.averaging.families import average_families
+
+        line = "auto" if network.conditionals.lines else "none"
+        refined = average_families(refined, session.table, line=line, random_state=random_state or 0)
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
 
 
 def _check_network(network: Any) -> None:
     """Raise `GomeaBnError` unless the argument is a network whose cuts can move."""
-    if isinstance(network, AveragedBayesNet):
-        raise GomeaBnError(
-            "network must be a DiscretizedBayesNet, got an AveragedBayesNet. Refine its attribute network, then "
-            "average the families of the result again with average_families."
-        )
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
 
@@ -331,7 +327,7 @@ def _by_discretizer(
     unmoved = [names[v] for v in session.network_cuts if v not in session.movable]
     with_unmoved_fixed = DiscretizedBayesNet.from_table(
         session.table,
-        network.without_curve_edges().edges,
+        network.edges,
         network.cut_points,
         metadata={"fixed_cut_points": unmoved},
     )

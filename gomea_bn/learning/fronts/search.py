@@ -16,15 +16,15 @@ from gomea_bn.learning.fronts.options import FrontParameters, OwnObjective
 from gomea_bn.learning.fronts.search_space import completed_expert, front_problem
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.options import limits_after_preparation
+from gomea_bn.learning.reported_scores import continued
+from gomea_bn.learning.search.budget import Budget
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.single_network import (
     SingleNetwork,
-    limits_after,
     limits_of_single,
     single_network,
     with_single,
 )
-from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.runtime.checkpoints import Section
@@ -150,7 +150,8 @@ class FrontSearch:
         genotype = single.genotype(problem)
         result = algorithm.run(
             problem,
-            limits_after(left, single),
+            # the first population has the single network, and is a front
+            Limits(max_generations=1) if single.was_stopped else Budget(left).after(single.result).share(),
             callback=continued(self.callback, single.result, keeps_best=False),
             initial=genotype[None],
             **options,

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
+from gomea_bn.learning.reported_scores import continued
+from gomea_bn.learning.search.budget import Budget
 from gomea_bn.learning.search.learned import learned_cut_points, learned_edges
 from gomea_bn.learning.search.settings import SearchSettings
-from gomea_bn.learning.search.table_search import continued
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.expected_tables import completed_codes
 from gomea_bn.problems.kernels.available_cases import MISSING
@@ -22,7 +23,7 @@ from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
-__all__ = ["limits_before_rows", "limits_left", "on_completed_rows", "shared_limits", "total_of"]
+__all__ = ["limits_before_rows", "on_completed_rows", "total_of"]
 
 # share of the limits of a search that stays for completed rows
 _SHARE = 0.25
@@ -45,21 +46,10 @@ class _Codes:
 def limits_before_rows(problem: StructureProblem, limits: Limits) -> Limits:
     """Return the limits of the search before `on_completed_rows`, given those of both together."""
     evaluations, most = limits.max_evaluations, 2 * _evaluations(problem)
-    before = shared_limits(limits, 1 - _SHARE)
+    before = Budget(limits).share(1 - _SHARE)
     if evaluations is None:
         return before
     return replace(before, max_evaluations=max(evaluations - min(int(_SHARE * evaluations), most), 1))
-
-
-def shared_limits(limits: Limits, share: float) -> Limits:
-    """Return a share of seconds, evaluations and generations, of the last two at least 1; `patience` stays."""
-    evaluations, generations = limits.max_evaluations, limits.max_generations
-    return replace(
-        limits,
-        max_seconds=None if limits.max_seconds is None else share * limits.max_seconds,
-        max_evaluations=None if evaluations is None else max(int(share * evaluations), 1),
-        max_generations=None if generations is None else max(int(share * generations), 1),
-    )
 
 
 def on_completed_rows(
@@ -96,9 +86,10 @@ def on_completed_rows(
 
     def searched(of_rows: StructureProblem, step: int) -> list[tuple[int, int]] | None:
         """Return the edges of a search, None if nothing is left for it or the user stops it."""
-        left = limits_left(settings.limits, total_of(results), 2 - step)
-        if left is None:
+        budget = Budget(settings.limits).after(total_of(results))
+        if budget.is_spent:
             return None
+        left = budget.share(1 / (2 - step))
         evaluations = min(left.evaluations, _evaluations(problem))
         of_search = settings.algorithm.run(
             of_rows,
@@ -135,36 +126,6 @@ def on_completed_rows(
 def _evaluations(problem: StructureProblem) -> int:
     """Return the largest number of evaluations of either search."""
     return max(_MOST_EVALUATIONS, _MOST_PER_GENE * problem.n_edge_genes)
-
-
-def limits_left(limits: Limits, spent: Result, n_left: int) -> Limits | None:
-    """Return the limits of the next of `n_left` searches that share equally what is left; None if nothing is.
-
-    Parameters
-    ----------
-    limits : Limits
-        Limits of all searches together.
-    spent : Result
-        Counts of the searches so far.
-    n_left : int
-        Number of searches that follow.
-    """
-    counts = (
-        (limits.max_seconds, spent.exec_time),
-        (limits.max_evaluations, spent.n_eval),
-        (limits.max_generations, spent.n_generations),
-    )
-    if any(limit is not None and of_spent >= limit for limit, of_spent in counts):
-        return None
-    seconds, evaluations, generations = (
-        None if limit is None else (limit - of_spent) / n_left for limit, of_spent in counts
-    )
-    return replace(
-        limits,
-        max_seconds=seconds,
-        max_evaluations=None if evaluations is None else max(int(evaluations), 1),
-        max_generations=None if generations is None else max(int(generations), 1),
-    )
 
 
 def total_of(results: Sequence[Result]) -> Result:

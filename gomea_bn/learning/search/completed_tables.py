@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 from time import perf_counter
 
@@ -12,29 +12,63 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.learning.reported_scores import continued
+from gomea_bn.learning.search.budget import Budget
 from gomea_bn.learning.search.completed_rows import (
     limits_before_rows,
-    limits_left,
     on_completed_rows,
-    shared_limits,
     total_of,
 )
 from gomea_bn.learning.search.learned import learned_cut_points, learned_edges, learned_shapes
 from gomea_bn.learning.search.settings import SearchSettings
+from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
 from gomea_bn.learning.search.staged_search import searched
-from gomea_bn.learning.search.table_search import continued
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.problems.kernels.score_rules import DIRICHLET
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
 __all__ = ["limits_before", "network_of", "with_completions"]
 
-# share of the limits of a search that stays for completed tables, and their number
+# share of the limits of a search that stays for completed tables
 _SHARE = 0.6
+# number of completed tables that are searched by tables alone, and before and in searches with curves
 _N_TABLES = 3
+_N_BEFORE_CURVES = 1
+_N_WITH_CURVES = 4
+# fewest complete rows that are searched alone, and per column
+_LEAST_COMPLETE_ROWS = 100
+_ROWS_PER_COLUMN = 10
+# any number: draws must be others than those of the searches before
+_SEED_OF_CURVES = 11
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What searches on completed rows have found.
+
+    Attributes
+    ----------
+    problem : StructureProblem
+        The problem of the search before them, or that of the rows on which the best network with curves was found.
+    result : Result
+        Counts of all searches. The genotype is that of `problem` unless a network with curves was found.
+    network : LearnedNetwork or None
+        The network with curves, if it is the best one.
+    conditionals : Conditionals or None
+        Its conditionals, by which missing cells may be filled.
+    """
+
+    problem: StructureProblem
+    result: Result
+    network: LearnedNetwork | None = None
+    conditionals: Conditionals | None = None
 
 
 def limits_before(problem: StructureProblem, table: Table, limits: Limits) -> Limits:
@@ -43,7 +77,7 @@ def limits_before(problem: StructureProblem, table: Table, limits: Limits) -> Li
         return limits
     if not problem.first_cuts:
         return limits_before_rows(problem, limits)
-    return shared_limits(limits, 1 - _SHARE)
+    return Budget(limits).share(1 - _SHARE)
 
 
 def with_completions(
@@ -52,8 +86,8 @@ def with_completions(
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
-) -> Result:
-    """Return the result of a search after searches on completed rows; a complete table has none.
+) -> Completed:
+    """Return what a search has found after searches on completed rows; a complete table has none.
 
     If cuts are priced, graph and cuts are searched on completed tables, otherwise the graph on completed rows.
 
@@ -70,10 +104,16 @@ def with_completions(
         Limits are those of all searches together, the section is that of the searches on completed rows.
     """
     if not table.n_missing:
-        return result
+        return Completed(problem, result)
     if not problem.first_cuts:
-        return on_completed_rows(problem, table, result, settings)
-    return _on_completed_tables(problem, table, options, result, settings)
+        return Completed(problem, on_completed_rows(problem, table, result, settings))
+    has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET
+    n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
+    n_left = n_tables + _N_WITH_CURVES * has_curves
+    result = _on_completed_tables(problem, table, options, result, settings, n_tables, n_left)
+    if not has_curves:
+        return Completed(problem, result)
+    return _with_curves(problem, table, options, result, settings)
 
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:
@@ -93,6 +133,8 @@ def _on_completed_tables(
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
+    n_tables: int,
+    n_left: int,
 ) -> Result:
     """Return the result of a search with the best graph and cuts that it or searches on completed tables have found.
 
@@ -100,27 +142,28 @@ def _on_completed_tables(
     Draws from the network therefore complete the table, the learner searches it for a graph and cuts, and the next
     network completes the table again (the structural EM algorithm: Friedman 1998). A completed table makes the network
     that completed it look better than it is. So the networks compete by the likelihood of the observed values, minus 1
-    for a free probability (Akaike's information criterion), and minus ln n for a cut.
+    for a free probability (Akaike's information criterion), and minus ln n for a cut. `n_tables` tables are completed;
+    the limits are shared with further searches, of which there are `n_left` in all.
     """
     began = perf_counter()
     frame = table.to_frame()
     genotype = best = result.X
     network = network_of(problem, table, genotype)
     criterion = _criterion(network, frame)
-    for step in range(_N_TABLES):
-        left = limits_left(settings.limits, result, _N_TABLES - step)
-        if left is None or result.stopped_by in STOPPED_BY_USER:
+    for step in range(n_tables):
+        budget = Budget(settings.limits).after(result)
+        if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
         completed = completed_table(network, table, np.random.default_rng([settings.seed, step]))
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
-        of_search, _ = searched(
+        of_search = searched(
             of_table,
             replace(
                 settings.part(f"table {step}"),
-                limits=left,
+                limits=budget.share(1 / (n_left - step)),
                 seed=settings.seed + step + 1,
                 callback=continued(settings.callback, result),
             ),
@@ -138,16 +181,102 @@ def _on_completed_tables(
     return replace(result, X=best, F=np.array([objective]), exec_time=seconds)
 
 
-def _criterion(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:
-    """Return the charged likelihood of the observed values as a cost in nats; lower is better."""
-    n_cuts = sum(map(len, network.cut_points.values()))
-    price = network.n_parameters + log(len(frame)) * n_cuts
+def _with_curves(
+    problem: StructureProblem,
+    table: Table,
+    options: LearningOptions,
+    result: Result,
+    settings: SearchSettings,
+) -> Completed:
+    """Return the best network of a search and of further ones with curves on complete rows and on completed tables.
+
+    Completed tables have curves like any complete table. The first search with curves is that of the complete rows, if
+    there are enough of them: unlike draws from tables, these rows show all dependences. The other searches begin
+    without a network on a table that the conditionals of the best network complete. Networks with conditionals compete
+    by the likelihood of the observed values, minus 1 for every free probability and coefficient, weighted as in the
+    mixture.
+    """
+    began = perf_counter()
+    frame, shapes = table.to_frame(), table_shapes(table)
+    network = average_families(network_of(problem, table, result.X), table, random_state=settings.seed)
+    criterion = _criterion_of_conditionals(network, frame)
+    best, n_left = Completed(problem, result), _N_WITH_CURVES
+    complete = table.complete_rows()
+    if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
+        n_left -= 1
+    while n_left:
+        budget = Budget(settings.limits).after(result)
+        if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
+            break
+        seed = [settings.seed, _SEED_OF_CURVES, n_left]
+        completed = completed_table(network, table, np.random.default_rng(seed))
+        rows = complete if n_left == _N_WITH_CURVES else completed
+        of_table = learning_problem(rows, options, pairs=problem.pairs)
+        result = replace(result, exec_time=result.exec_time + perf_counter() - began)
+        of_search = searched(
+            of_table,
+            replace(
+                settings.part(f"curves {n_left}"),
+                limits=budget.share(1 / n_left),
+                seed=settings.seed + _SEED_OF_CURVES + n_left,
+                callback=continued(settings.callback, result),
+            ),
+        )
+        began = perf_counter()
+        result = total_of([result, of_search])
+        learned, _ = with_shown_cuts(of_table, of_search)
+        of_search_network = average_families(
+            DiscretizedBayesNet.from_table(
+                completed,
+                [(table.names[parent], table.names[child]) for parent, child in learned.edges],
+                learned.cuts,
+                pseudo_count="auto",
+                shapes={name: shapes[name].shape for name in learned.shapes},
+                metadata=learned.record,
+            ),
+            rows,
+            random_state=settings.seed,
+        )
+        of_network = _criterion_of_conditionals(of_search_network, frame)
+        if of_network < criterion:
+            network, criterion = of_search_network, of_network
+            result = replace(result, F=of_search.F, time_to_best=result.exec_time)
+            learned = replace(learned, shapes=network.shapes)
+            best = Completed(of_table, result, learned, network.conditionals)
+        n_left -= 1
+    seconds = result.exec_time + perf_counter() - began
+    return replace(best, result=replace(result, exec_time=seconds))
+
+
+def _criterion_of_conditionals(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:
+    """Return the charged likelihood of the observed values under conditionals as a cost in nats; lower is better."""
+    known = network.conditionals
+    assert known is not None
+    price = 0.0
+    for name in network.names:
+        tables = [copy.tables[name] for copy in known.copies]
+        of_tables = float(np.mean([table.size - table.size // table.shape[-1] for table in tables]))
+        line = known.lines.get(name)
+        weight = 0.0 if line is None else line.weight
+        price += (1 - weight) * of_tables + (0.0 if line is None else weight * line.n_parameters)
+    return price - _log_likelihood(network, frame)
+
+
+def _log_likelihood(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:
+    """Return the log likelihood of the observed values of rows in nats."""
     try:
         densities = network.log_density(frame)
     except GomeaBnError:
         # the graph has too many paths for exact inference
         densities = network.log_density(frame, method="sampling", random_state=0)
-    return price - float(densities.sum())
+    return float(densities.sum())
+
+
+def _criterion(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:
+    """Return the charged likelihood of the observed values as a cost in nats; lower is better."""
+    n_cuts = sum(map(len, network.cut_points.values()))
+    price = network.n_parameters + log(len(frame)) * n_cuts
+    return price - _log_likelihood(network, frame)
 
 
 def _genotype(

@@ -152,7 +152,11 @@ class DiscretizerSearch:
         return {
             **self._cuts_state(),
             "rounds": self.rounds.state(),
-            "best": [float(self.best.objective), self.best.edges, [[*pair] for pair in self.best.cuts.items()]],
+            "best": [
+                float(self.best.objective),
+                self.best.edges,
+                [[*pair] for pair in self.best.cuts.items()],
+            ],
             "too_many": [[*pair] for pair in self.too_many.items()],
             "last_network": None if last is None else last.to_json(),
             "discretizer_seconds": self.discretizer_seconds,

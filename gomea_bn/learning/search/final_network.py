@@ -9,26 +9,17 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.limits import Result
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.learning.search.table_search import LearnedNetwork
+    from gomea_bn.learning.search.search import Found
 
 __all__ = ["final_network", "warn_of_many_probabilities"]
 
 
 def final_network(
-    learner: BayesNetLearner,
-    table: Table,
-    problem: StructureProblem,
-    learned: LearnedNetwork,
-    result: Result,
-    *,
-    seed: int,
-    data_digest: str,
+    learner: BayesNetLearner, table: Table, found: Found, *, seed: int, data_digest: str
 ) -> tuple[DiscretizedBayesNet, float]:
     """Return the network of a search with tables counted from the rows, and its score in nats.
 
@@ -36,8 +27,10 @@ def final_network(
     ----------
     learner : BayesNetLearner
         The options.
-    table, problem, learned, result
-        The rows, the problem that was searched, the graph and cuts, and the end of the search.
+    table : Table
+        The rows.
+    found : Found
+        Graph, cuts and counts of the search.
     seed : int
         Seed of the search.
     data_digest : str
@@ -48,9 +41,10 @@ def final_network(
     RuntimeError
         If the network breaks a rule about edges, which is a mistake of the search.
     """
+    problem, learned, result = found.problem, found.network, found.result
     cuts = learned.cuts
     cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
-    broken = problem.edge_rules.violations(table.names, learned.edges, cardinality, learned.curve_edges)
+    broken = problem.edge_rules.violations(table.names, learned.edges, cardinality)
     if broken:
         raise RuntimeError(
             f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
@@ -64,7 +58,6 @@ def final_network(
         cuts,
         pseudo_count=learner.pseudo_count,
         shapes=learned.shapes,
-        curve_edges=[(table.names[parent], table.names[child]) for parent, child in learned.curve_edges],
         metadata={
             "scoring_method": method.name,
             "score": score,
@@ -82,8 +75,11 @@ def final_network(
 
 
 def warn_of_many_probabilities(network: DiscretizedBayesNet, n_rows: int) -> None:
-    """Warn the caller of `fit` if a network has more free probabilities than rows, and name its largest table."""
-    if network.n_parameters <= n_rows:
+    """Warn the caller of `fit` if a network has more free probabilities than rows, and name its largest table.
+
+    Tables that are computed from conditionals need no rows for each of their probabilities.
+    """
+    if network.conditionals is not None or network.n_parameters <= n_rows:
         return
     tables = network.tables
     name = max(network.names, key=lambda name: tables[name].size)

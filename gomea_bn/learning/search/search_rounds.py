@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.learning.search.budget import Budget
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits, Progress, Result
@@ -80,15 +81,7 @@ class SearchRounds:
 
     def limits_left(self) -> Limits:
         """Return the limits minus the counts of the runs so far; `patience` is that of the whole search."""
-        limits = self.settings.limits
-        seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
-        if seconds is not None:
-            seconds = max(seconds - self.stop.seconds, 1e-6)
-        if evaluations is not None:
-            evaluations -= self.n_eval
-        if generations is not None:
-            generations -= self.n_generations
-        return replace(limits, max_seconds=seconds, max_evaluations=evaluations, max_generations=generations)
+        return Budget(self.settings.limits, self.stop.seconds, self.n_eval, self.n_generations).share()
 
     def reporter(self, best: float) -> Callback | None:
         """Return a callback that passes on the progress of the next run with the counts of all runs.

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +13,16 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.evaluation import evaluate_genotypes
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.learning.learning_problem import is_late, learning_problem
-from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
-from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.search.completed_tables import limits_before, network_of, with_completions
-from gomea_bn.learning.search.learned import learned_edges
+from gomea_bn.learning.search.completed_tables import network_of
+from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.settings import SearchSettings
-from gomea_bn.learning.search.staged_search import searched
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, FrontHistoryEntry, Limits, Result
 
-__all__ = ["SingleNetwork", "limits_after", "limits_of_single", "single_network", "with_single"]
+__all__ = ["SingleNetwork", "limits_of_single", "single_network", "with_single"]
 
 # as of `BayesNetLearner`: more evaluations than that rarely change the network
 _PATIENCE = 10.0
@@ -143,27 +138,16 @@ def single_network(
     share : float
         Share of the seconds of the preparation that the limits pay for.
     """
-    deadline = began + preparation_seconds(settings.limits)
-    problem = learning_problem(table, options, deadline=deadline)
-    is_cut_short = is_late(table, deadline)
-    limits = limits_after_preparation(settings.limits, share * (perf_counter() - began))
-    constant = problem.scorer.constant_score
-    settings = replace(settings, limits=limits, callback=reporting(settings.callback, constant))
-    before = limits_before(problem, table, limits)
-    result, _ = searched(problem, settings.within(before).part("search"))
+    found = search(table, replace(options, curves="none"), settings, began=began, share=share)
+    problem, result = found.problem, found.result
     rows = table
     if table.n_missing:
-        result = with_completions(problem, table, options, result, settings.part("completions"))
         network = network_of(problem, table, result.X)
         rows = completed_table(network, table, np.random.default_rng([settings.seed, _SEED_OF_ROWS]))
-    edges = learned_edges(problem, result.X)
-    result = reported(result, constant)
-    if is_cut_short:
-        result.statistics["preparation_cut_short"] = 1
     return SingleNetwork(
-        edges=edges,
+        edges=found.network.edges,
         cuts=problem.cuts(result.X),
-        n_parameters=_n_parameters(problem, result.X, edges),
+        n_parameters=_n_parameters(problem, result.X, found.network.edges),
         pairs=problem.pairs,
         rows=rows,
         result=result,
@@ -221,18 +205,3 @@ def with_single(
         statistics=dict(Counter(before.statistics) + Counter(front.statistics)),
         extra={**front.extra, "violation": np.zeros(len(genotypes))},
     ), position
-
-
-def limits_after(limits: Limits, single: SingleNetwork) -> Limits:
-    """Return the limits that are left for the search for a front."""
-    if single.was_stopped:
-        # the first population has the single network, and is a front
-        return Limits(max_generations=1)
-    done = single.result
-    seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
-    return replace(
-        limits,
-        max_seconds=None if seconds is None else max(seconds - done.exec_time, 1e-6),
-        max_evaluations=None if evaluations is None else max(evaluations - done.n_eval, 1),
-        max_generations=None if generations is None else max(generations - done.n_generations, 1),
-    )

@@ -21,7 +21,7 @@ from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Limits, Result
 from gomea_bn.runtime.threads import Workers
 
-__all__ = ["StagedSearch", "evaluations_of_effort", "searched"]
+__all__ = ["StagedSearch", "searched"]
 
 Cuts = dict[int, NDArray[np.float64]]
 
@@ -37,8 +37,6 @@ _MOST_CLIMBS = 12
 _IDLE_CLIMBS = 3
 # share of the time for them
 _CLIMBING_SHARE = 0.5
-# share of the time that stays for the tables if some columns follow curves
-_TABLE_SHARE = 0.2
 # reasons why a stage ends, although the search may go on
 _STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
 
@@ -68,11 +66,6 @@ class StagedSearch:
         With pricing and first cuts; stages over graphs take turns with the first and the last ones of every variable.
     settings : SearchSettings
         Limits and counts of progress are those of all stages together.
-
-    Attributes
-    ----------
-    effort : float
-        Number of evaluations of all stages, in which 64 evaluations over graphs alone count as one.
     """
 
     def __init__(self, problem: StructureProblem, settings: SearchSettings) -> None:
@@ -80,10 +73,9 @@ class StagedSearch:
         self.settings = settings
         self.first_cuts = {v: cuts for v, cuts in problem.first_cuts.items() if cuts}
         self.best, self.objective = _Network([], {}), np.inf
-        # whether the best network needs a search for its tables, for which a share of the time stays
-        self._has_curves = self._needs_tables = bool(has_curves(problem.scorer.rows.curves))
+        self._has_curves = bool(has_curves(problem.scorer.rows.curves))
         # numbers of evaluations as patience counts them: those over graphs alone take a small share of the time
-        self.effort = self._effort_at_best = 0.0
+        self._effort = self._effort_at_best = 0.0
         # the pair of stages that is running, and the cuts of its second stage once that has begun
         self._turn = 0
         self._graph_cuts: Cuts | None = None
@@ -100,7 +92,6 @@ class StagedSearch:
         section = self.settings.section
         before = ended_before(section, self.problem)
         if before is not None:
-            section.resume(self._restore_effort)
             return before
         self.rounds = SearchRounds(self.settings)
         self.stages = self.rounds.results
@@ -134,7 +125,7 @@ class StagedSearch:
                 self._length, self._turn, self._graph_cuts = 2 * self._length, self._turn + 1, None
             genotype = _genotypes(self.problem, [self.best])[0]
         result = self.rounds.result(genotype, self.objective, {"stages": len(self.stages)})
-        finish_section(section, self.problem, result, effort=self.effort)
+        finish_section(section, self.problem, result)
         return result
 
     def _state(self) -> State:
@@ -144,8 +135,7 @@ class StagedSearch:
             "rounds": self.rounds.state(),
             "best": [self.best.edges, _cuts_state(self.best.cuts)],
             "objective": float(self.objective),
-            "needs_tables": self._needs_tables,
-            "effort": self.effort,
+            "effort": self._effort,
             "effort_at_best": self._effort_at_best,
             "length": self._length,
             "turn": self._turn,
@@ -161,16 +151,11 @@ class StagedSearch:
         edges, cuts = state["best"]
         self.best = _Network([(parent, child) for parent, child in edges], _cuts_of(cuts))
         self.objective = state["objective"]
-        self._needs_tables = state["needs_tables"]
-        self._restore_effort(state)
-        self._effort_at_best = state["effort_at_best"]
+        self._effort, self._effort_at_best = state["effort"], state["effort_at_best"]
         self._length, self._turn, self._began = state["length"], state["turn"], state["began"]
         if state["graph_cuts"] is not None:
             self._graph_cuts = _cuts_of(state["graph_cuts"])
             self.problem.restore(state["problem"])
-
-    def _restore_effort(self, state: State) -> None:
-        self.effort = state["effort"]
 
     @property
     def _has_required_edges(self) -> bool:
@@ -310,12 +295,9 @@ class StagedSearch:
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
         if objective < self.objective:
             self.best, self.objective = network, objective
-            self._needs_tables = self._has_curves and bool(
-                (self.problem.curve_gains(_genotypes(self.problem, [network])[0]) > 0).any()
-            )
             self.rounds.note_objective(objective)
-            self._effort_at_best = self.effort + share * result.history[-1].n_eval
-        self.effort += share * result.n_eval
+            self._effort_at_best = self._effort + share * result.history[-1].n_eval
+        self._effort += share * result.n_eval
         if result.stopped_by not in _STAGE_ENDS:
             self.stop.raise_for(result.stopped_by)
         return network
@@ -332,7 +314,7 @@ class StagedSearch:
                 self.stop.raise_for("max_evaluations")
             elif limits.max_generations is not None and self.rounds.n_generations >= limits.max_generations:
                 self.stop.raise_for("max_generations")
-            elif limits.patience is not None and self.effort > max(
+            elif limits.patience is not None and self._effort > max(
                 _PATIENT_PER_GENE * self.problem.n_variables, limits.patience * self._effort_at_best
             ):
                 self.stop.raise_for("patience")
@@ -349,29 +331,27 @@ class StagedSearch:
         )
 
     def _left(self) -> tuple[float, float]:
-        """Return the seconds, without those that stay for tables, and the evaluations that are left, or infinity."""
+        """Return the seconds and the evaluations that are left, or infinity."""
         limits = self.settings.limits
         seconds = np.inf if limits.max_seconds is None else limits.max_seconds
-        share = 1 - _TABLE_SHARE * self._needs_tables
-        return share * seconds - self.stop.seconds, limits.evaluations - self.rounds.n_eval
+        return seconds - self.stop.seconds, limits.evaluations - self.rounds.n_eval
 
 
 def searched(
     problem: StructureProblem,
     settings: SearchSettings,
     start: tuple[list[tuple[int, int]], Cuts] | None = None,
-) -> tuple[Result, float]:
-    """Return the result of the search that suits a problem, in stages if its cuts are priced, and its effort.
+) -> Result:
+    """Return the result of the search that suits a problem, in stages if its cuts are priced.
 
-    The effort is that of `StagedSearch`, 0 for a search without stages. `start` is that of `StagedSearch.run`, by
+    `start` is that of `StagedSearch.run`, by
     default the graph from which a search of the problem begins.
     """
     if problem.first_cuts:
-        search = StagedSearch(problem, settings)
-        return search.run(start), search.effort
+        return StagedSearch(problem, settings).run(start)
     if start is None and problem.start:
         start = problem.start, {}
-    result = settings.algorithm.run(
+    return settings.algorithm.run(
         problem,
         settings.limits,
         random_state=settings.seed,
@@ -380,7 +360,6 @@ def searched(
         initial=None if start is None else _genotypes(problem, [_Network(*start)]),
         checkpoint=settings.section,
     )
-    return result, 0.0
 
 
 def _required_edges(problem: StructureProblem) -> list[tuple[int, int]]:
@@ -396,27 +375,6 @@ def _cuts_state(cuts: Cuts) -> State:
 
 def _cuts_of(saved: State) -> Cuts:
     return {int(v): np.array(of_variable, np.float64) for v, of_variable in saved.items()}
-
-
-def evaluations_of_effort(effort: float, n_genes: int) -> int:
-    """Return the number of evaluations, at least 1, in stages that take a given effort.
-
-    Parameters
-    ----------
-    effort : float
-        As of `StagedSearch.effort`.
-    n_genes : int
-        Number of genes of the problem.
-    """
-    length = max(_FIRST_PER_GENE * n_genes, _FEWEST_EVALUATIONS)
-    total = 0.0
-    while effort > 0:
-        with_cuts = min(length, effort)
-        of_graphs = min(length, effort - with_cuts)
-        total += with_cuts + _GRAPH_SHARE * of_graphs
-        effort -= with_cuts + of_graphs
-        length *= 2
-    return max(int(total), 1)
 
 
 def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArray[np.int16]:

@@ -1,0 +1,90 @@
+"""The search for one network: preparation, the first search, searches on completed rows, and the shown cuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from gomea_bn.data.table import Table
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.learning_problem import is_late, learning_problem
+from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
+from gomea_bn.learning.reported_scores import reported, reporting
+from gomea_bn.learning.search.completed_tables import limits_before, with_completions
+from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
+from gomea_bn.learning.search.settings import SearchSettings
+from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
+from gomea_bn.learning.search.staged_search import searched
+from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.interrupts import delayed_interrupts
+from gomea_bn.runtime.limits import Result
+
+__all__ = ["Found", "search"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found.
+
+    Attributes
+    ----------
+    problem : StructureProblem
+        Problem of the last search.
+    network : LearnedNetwork
+        Edges and shown cuts.
+    result : Result
+        Genotype and counts of all searches; objectives are minus the score as users see it.
+    conditionals : Conditionals or None
+        Conditionals that the searches on completed rows ended with, if any.
+    """
+
+    problem: StructureProblem
+    network: LearnedNetwork
+    result: Result
+    conditionals: Conditionals | None = None
+
+
+def search(
+    table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float = 1.0
+) -> Found:
+    """Search for the best network of a table.
+
+    Ctrl-C ends the search that is running, and what has been found is completed.
+
+    Parameters
+    ----------
+    table : Table
+        Rows in the order in which they are searched.
+    options : LearningOptions
+        Search space.
+    settings : SearchSettings
+        Limits are those of everything together, the preparation of the table included.
+    began : float
+        Time of `perf_counter` at which the preparation of the table began.
+    share : float
+        Share of the seconds of the preparation that the limits pay for.
+    """
+    deadline = began + preparation_seconds(settings.limits)
+    problem = learning_problem(table, options, deadline=deadline)
+    is_cut_short = is_late(table, deadline)
+    settings = replace(
+        settings,
+        limits=limits_after_preparation(settings.limits, share * (perf_counter() - began)),
+        callback=reporting(settings.callback, problem.scorer.constant_score),
+    )
+    first = settings.part("search")
+    if options.asks_discretizer:
+        problem, result = DiscretizerSearch(problem, table, options, first).run()
+    else:
+        result = searched(problem, first.within(limits_before(problem, table, settings.limits)))
+    # Ctrl-C must not lose what the search has found
+    with delayed_interrupts():
+        completed = with_completions(problem, table, options, result, settings.part("completions"))
+        problem, result, network = completed.problem, completed.result, completed.network
+        if network is None:
+            network, result = with_shown_cuts(problem, result)
+    if is_cut_short:
+        result.statistics["preparation_cut_short"] = 1
+    result = reported(result, problem.scorer.constant_score)
+    return Found(problem, network, result, completed.conditionals)

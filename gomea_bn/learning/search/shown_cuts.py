@@ -1,0 +1,349 @@
+"""What a search has learned, and the cuts that are shown of a network in which some columns follow curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.learning.search.learned import learned_cut_points, learned_edges, learned_shapes
+from gomea_bn.problems.cuts.blanket import (
+    CodedFamily,
+    DueColumns,
+    Neighbourhood,
+    ParentSets,
+    coded_bins,
+)
+from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, OptimalCuts
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
+from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.scoring.scores import is_gain
+from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.runtime.limits import Result
+
+__all__ = ["LearnedNetwork", "with_shown_cuts"]
+
+Edges = list[tuple[int, int]]
+Cuts = dict[int, NDArray[np.float64]]
+
+# rounds of table parents given cuts and cuts given table parents: of every start, and of the best one after that
+_ROUNDS_OF_START = 2
+_MOST_ROUNDS = 3
+# columns beyond which there is one start, since the choice follows the search and its clock
+_MOST_COLUMNS_OF_STARTS = 40
+# passes over the columns in a round of the best start
+_MOST_PASSES = 3
+# most bins of a column in a family with curves, so that people can read its table
+_MOST_BINS = 6
+# most cells of the table of all parents of a column that follows curves, unless two bins a column exceed it
+_MOST_CELLS = 2**16
+# bins of equal frequency of a neighbour that has no cuts
+_BINS_OF_NEIGHBOUR = 5
+
+
+@dataclass(frozen=True)
+class LearnedNetwork:
+    """The parts of a learned network that a search decides.
+
+    Attributes
+    ----------
+    edges : list of (parent, child)
+        Edges of the graph, by position.
+    n_void : int
+        Number of edges of the search that the graph lacks, since one of their variables has a single bin.
+    cuts : dict of str to ndarray of shape (n_bins - 1,)
+        Inner cuts by continuous variable.
+    shapes : dict of str to Shape
+        By continuous variable whose bins are shaped.
+    record : dict
+        Fields of the metadata that describe families with curves; empty without any. "curves": by column that follows
+        curves, the "nats" by which these are better than the table of its "table_parents", and the names of these.
+    """
+
+    edges: Edges
+    n_void: int
+    cuts: dict[str, NDArray[np.float64]]
+    shapes: dict[str, Shape]
+    record: dict[str, Any]
+
+
+def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedNetwork, Result]:
+    """Return the network of a search, and its result with the seconds that the choice of cuts took.
+
+    Without curves the cuts are those of the search. If columns follow curves, cuts are chosen for the score by tables
+    alone. The table of such a column has those of its parents that raise the score, its table parents. Cuts and table
+    parents take turns: the cuts of one column after another are the best ones given those of all others. In the end
+    every column with an edge has at least two bins, if its limits allow them.
+
+    Parameters
+    ----------
+    problem : StructureProblem
+        Problem of the search; its libraries of cuts change.
+    result : Result
+        Result of the search.
+    """
+    began = perf_counter()
+    edges = learned_edges(problem, result.X)
+    network = LearnedNetwork(
+        edges=edges,
+        n_void=len(problem.edges(result.X)) - len(edges),
+        cuts=learned_cut_points(problem, result.X),
+        shapes=learned_shapes(problem, result.X),
+        record={},
+    )
+    follows = problem.curve_gains(result.X) > 0
+    if not follows.any():
+        return network, result
+    scores = problem.scorer.score(problem.families(result.X))
+    cuts = problem.cuts(result.X)
+    tables = problem.of_tables(edges)
+    choice = _ShownCuts(tables, edges, follows, cuts)
+    choice.climb()
+    choice.make_readable()
+    genotype = choice.genotype()
+    by_tables = tables.scorer.score(tables.families(genotype))
+    gains = np.maximum(scores - by_tables, 0.0).tolist()
+    names = [variable.name for variable in problem.scorer.variables]
+    record = {
+        names[v]: {"nats": gains[v], "table_parents": [names[parent] for parent in choice.parents[v]]}
+        for v in np.flatnonzero(follows).tolist()
+    }
+    learned = replace(
+        network,
+        cuts=learned_cut_points(tables, genotype),
+        shapes=learned_shapes(tables, genotype),
+        record={"curves": record},
+    )
+    return learned, replace(result, exec_time=result.exec_time + perf_counter() - began)
+
+
+class _ShownCuts:
+    """The cuts of all columns and the table parents of those that follow curves, which are improved in turns.
+
+    Parameters
+    ----------
+    tables : StructureProblem
+        Scores networks by tables alone.
+    edges : list of (parent, child)
+        Edges of the graph.
+    follows : ndarray of shape (n_nodes,), bool
+        Whether a column follows curves. The table of any other column has all its parents.
+    cuts : dict of int to ndarray
+        Cuts to start from, by continuous column.
+
+    Attributes
+    ----------
+    cuts : dict of int to ndarray
+    parents : list of tuple of int
+        Parents in the table of every column, ascending.
+    """
+
+    def __init__(
+        self, tables: StructureProblem, edges: Edges, follows: NDArray[np.bool_], cuts: Cuts
+    ) -> None:
+        self.tables = tables
+        self.graph = ParentSets([p for p, child in edges if child == v] for v in range(tables.n_nodes))
+        self.followers = np.flatnonzero(follows).tolist()
+        self.parents = [() if follows[v] else parents for v, parents in enumerate(self.graph.parents)]
+        self.movable = tables.priced_variables
+        members = {v for child in self.followers for v in (child, *self.graph.parents[child])}
+        self._in_curves = members & set(self.movable)
+        self._sorted = SortedColumns(tables.values)
+        self._policies = [0] * tables.n_nodes
+        self._coded = tables.coded_network(self.genotype()).columns
+        self.cuts = dict(cuts)
+        self._set_all(cuts)
+
+    def genotype(self) -> NDArray[np.int16]:
+        """Return the genotype of the cuts and of the parents in tables."""
+        edges = [(parent, child) for child, parents in enumerate(self.parents) for parent in parents]
+        return self.tables.genotype(edges, self._policies)
+
+    def climb(self) -> None:
+        """Choose cuts and table parents in turns, from several starts, until the score by tables rises no more."""
+        first, best, best_score = list(self.parents), (self.cuts, self.parents), -np.inf
+        for cuts in self._starts():
+            self._set_all(cuts)
+            self.parents = list(first)
+            for _ in range(_ROUNDS_OF_START):
+                self._choose_parents()
+                self._choose_cuts(1)
+            self._choose_parents()
+            score = float(self.tables.scorer.score(self.tables.families(self.genotype())).sum())
+            if score > best_score:
+                best, best_score = (dict(self.cuts), self.parents), score
+        self._set_all(best[0])
+        self.parents = best[1]
+        for _ in range(_MOST_ROUNDS):
+            if not (self._choose_cuts(_MOST_PASSES) | self._choose_parents()):
+                break
+
+    def make_readable(self) -> None:
+        """Give every column with an edge at least two bins, and limit the size of tables of all parents."""
+        in_tables = ParentSets(self.parents)
+        for v in self.movable:
+            if self.graph.blanket(v) and not (in_tables.blanket(v) and len(self.cuts[v])):
+                self._set(v, self._cuts_without_table(v))
+        most = self.tables.max_table_cells
+        self._shrink(self.followers, min(most, _MOST_CELLS), 2)
+        self._shrink(range(len(self.parents)), most, 1)
+        self._choose_parents()
+
+    def _starts(self) -> list[Cuts]:
+        """Return cuts to start from: first cuts where a column in curves has more of these than the search found."""
+        present = dict(self.cuts)
+        first = {v: cuts for v, cuts in self.tables.first_cuts.items() if v in self._in_curves and cuts}
+        starts = []
+        for turn in range(max(map(len, first.values()), default=1)):
+            # the last ones are those that show most
+            of_turn = {v: cuts[-1 - turn % len(cuts)] for v, cuts in first.items()}
+            finer = {v: cuts for v, cuts in of_turn.items() if len(cuts) > len(present[v])}
+            starts.append({**present, **finer})
+        return starts if len(present) <= _MOST_COLUMNS_OF_STARTS else starts[:1]
+
+    def _choose_parents(self) -> bool:
+        """Choose table parents, given the cuts; return whether any of them change."""
+        changed = False
+        for child in self.followers:
+            chosen, score = self._greedy_parents(child)
+            (before,) = self._scores(child, [self.parents[child]])
+            if is_gain(score - before, before):
+                self.parents[child] = chosen
+                changed = True
+        return changed
+
+    def _greedy_parents(self, child: int) -> tuple[tuple[int, ...], float]:
+        """Return table parents that enter one after another while the score rises, and the score."""
+        chosen: tuple[int, ...] = ()
+        (score,) = self._scores(child, [chosen])
+        while True:
+            larger = [tuple(sorted({*chosen, p})) for p in self.graph.parents[child] if p not in chosen]
+            larger = [p for p in larger if self._n_cells(child, p) <= self.tables.max_table_cells]
+            scores = self._scores(child, larger)
+            if not larger or not is_gain(max(scores) - score, score):
+                return chosen, score
+            score = max(scores)
+            chosen = larger[scores.index(score)]
+
+    def _choose_cuts(self, most_passes: int) -> bool:
+        """Give one column after another its best cuts, given the table parents; return whether any cuts change."""
+        passes = DueColumns(self.movable, ParentSets(self.parents), most_passes)
+        changed = False
+        for v in passes:
+            present, around = self.cuts[v], self._around(v)
+            most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
+            most = min(most, around.most_bins(self.tables.max_table_cells))
+            problem = self._problem(v, around)
+            best = self._best(v, problem, 1, most) if most else None
+            if best is None:
+                continue
+            before = problem.value(present)
+            if len(present) >= most or is_gain(best.value - before, before):
+                self._set(v, best.cut_points)
+                passes.note_change(v)
+                changed = True
+        return changed
+
+    def _shrink(self, children: Sequence[int], most_cells: float, least_bins: int) -> None:
+        """Take bins from columns in too large tables of all parents, first where the score by tables loses least."""
+        graph = ParentSets(self.parents)
+        losses: dict[int, tuple[float, NDArray[np.float64]]] = {}
+        while True:
+            members = {
+                v
+                for child in children
+                if self._n_cells(child, self.graph.parents[child]) > most_cells
+                for v in (child, *self.graph.parents[child])
+                if v in self.movable and len(self.cuts[v]) >= least_bins
+            }
+            if not members:
+                return
+            for v in members - set(losses):
+                problem = self._problem(v, self._around(v))
+                best = self._best(v, problem, least_bins, len(self.cuts[v]))
+                fewer = self.cuts[v][:-1] if best is None else best.cut_points
+                losses[v] = problem.value(self.cuts[v]) - problem.value(fewer), fewer
+            v = min(sorted(members), key=lambda member: losses[member][0])
+            self._set(v, losses[v][1])
+            for other in (v, *graph.blanket(v)):
+                losses.pop(other, None)
+
+    def _best(self, v: int, problem: CutProblem, least_bins: int, most_bins: int) -> OptimalCuts | None:
+        """Return the best cuts of a column, None if no cuts are within the limits."""
+        limits = replace(self._limits, min_bins=least_bins, max_bins=min(most_bins, self._most_bins))
+        return problem.optimal(limits, n_cells=self._pricing.n_cells, incumbent=self.cuts[v])
+
+    def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
+        return CutProblem(self._sorted[v], around, self._pricing.scores[0], self.tables.shape(v))
+
+    @property
+    def _pricing(self) -> Pricing:
+        pricing = self.tables.pricing
+        # without it no cuts move
+        assert pricing is not None
+        return pricing
+
+    @property
+    def _limits(self) -> CutLimits:
+        return self._pricing.limits
+
+    @property
+    def _most_bins(self) -> int:
+        return self._limits.max_bins or MAX_CARDINALITY
+
+    def _around(self, v: int) -> Neighbourhood:
+        """Return the neighbourhood of a column in the tables."""
+        return ParentSets(self.parents).neighbourhood(v, self._coded)
+
+    def _cuts_without_table(self, v: int) -> NDArray[np.float64]:
+        """Return cuts of a column that no table needs: the best ones for each of its neighbours in the graph alone.
+
+        If these are none, the bins are thirds of the rows, or halves; no cuts are returned if the limits allow none.
+        """
+        families = []
+        for other in sorted({*self.graph.parents[v], *self.graph.children[v]}):
+            column = self._coded[other]
+            if column.cardinality == 1:
+                values = self.tables.values(other)
+                column = coded_bins(values, equal_frequency_cuts(values, _BINS_OF_NEIGHBOUR))
+            families.append(CodedFamily(column))
+        problem = self._problem(v, Neighbourhood(families=tuple(families)))
+        best = self._best(v, problem, 1, _MOST_BINS)
+        if best is not None and len(best.cut_points):
+            return best.cut_points
+        values = self.tables.values(v)
+        for n_bins in (3, 2):
+            cuts = equal_frequency_cuts(values, n_bins)
+            counts = np.bincount(coded_bins(values, cuts).codes, minlength=len(cuts) + 1)
+            if n_bins <= self._most_bins and counts.min() >= self._limits.min_bin_count:
+                return cuts
+        return self.cuts[v]
+
+    def _n_cells(self, child: int, parents: Iterable[int]) -> float:
+        return prod(float(self._coded[v].cardinality) for v in (child, *parents))
+
+    def _scores(self, child: int, parent_sets: Iterable[Iterable[int]]) -> list[float]:
+        """Return the scores of the tables of a column with some sets of parents, in nats."""
+        families = [
+            Family((child, self._policies[child]), tuple((p, self._policies[p]) for p in parents))
+            for parents in parent_sets
+        ]
+        return list(map(float, self.tables.scorer.score(families)))
+
+    def _set_all(self, cuts: Cuts) -> None:
+        for v in self.movable:
+            self._set(v, cuts[v])
+
+    def _set(self, v: int, cuts: NDArray[np.float64]) -> None:
+        """Give a column other cuts, which enter its library."""
+        self.cuts[v] = cuts
+        self._coded[v] = coded_bins(self.tables.values(v), cuts)
+        self._policies[v] = self.tables.enter_between_runs(v, cuts, [])
