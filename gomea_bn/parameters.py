@@ -1,54 +1,13 @@
-"""Parameters as of scikit-learn's estimators, without importing scikit-learn, and options that were renamed."""
+"""Parameters as of scikit-learn's estimators, without importing scikit-learn."""
 
 from __future__ import annotations
 
-import functools
 import inspect
-import warnings
-from collections.abc import Callable
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["Parameters", "renamed_options"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def renamed_options(**current_names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that accepts options under their former names, with a `FutureWarning`.
-
-    Parameters
-    ----------
-    **current_names : str
-        Current name of every former name, for example ``seed="random_state"``.
-
-    Raises
-    ------
-    GomeaBnError
-        When the function is called with both names of an option.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            for former, current in current_names.items():
-                if former not in kwargs:
-                    continue
-                if current in kwargs:
-                    raise GomeaBnError(f"{former} is the former name of {current}; give only {current}.")
-                warnings.warn(
-                    f"{former} is now called {current}; the former name works until the next version.",
-                    FutureWarning,
-                    stacklevel=2,
-                )
-                kwargs[current] = kwargs.pop(former)
-            return function(*args, **kwargs)
-
-        return call
-
-    return decorate
+__all__ = ["Parameters"]
 
 
 class Parameters:

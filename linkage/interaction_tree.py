@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.linkage.models import Linkage, LinkageModel, average_linkage, single_genes
-from gomea_bn.parameters import renamed_options
 
 __all__ = ["StaticTree"]
 
@@ -50,7 +49,6 @@ class StaticTree(LinkageModel):
         self._pairs, self._weights = _checked(self.interactions, self.weights)
 
     @classmethod
-    @renamed_options(seed="random_state")
     def from_neighbours(
         cls, neighbours: Iterable[Iterable[int]], *, max_set_size: int | None = None, random_state: int = 0
     ) -> StaticTree:
@@ -98,10 +96,6 @@ class StaticTree(LinkageModel):
         if self.max_set_size is not None:
             keep &= tree.sizes <= self.max_set_size
         return Linkage(order[tree.members], tree.starts[keep], tree.sizes[keep])
-
-
-# a dataclass writes its own __init__, which therefore is wrapped here
-StaticTree.__init__ = renamed_options(seed="random_state")(StaticTree.__init__)  # type: ignore[method-assign]
 
 
 def _checked(

@@ -32,7 +32,6 @@ from gomea_bn.operators.kernels.mixing import (
     MixingRules,
     PopulationData,
 )
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, Refiner, with_defaults
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
@@ -80,7 +79,6 @@ class DiscreteSettings(Scheme, Protocol):
 class DiscreteSearch(ABC):
     """The call that the searches over discrete genes share; a subclass holds their options."""
 
-    @renamed_options(seed="random_state", n_threads="n_jobs")
     def run(
         self,
         problem: CompiledProblem,

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.algorithms.populations import checked_genotypes, new_population, new_work
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
 from gomea_bn.operators.kernels.mixing import evaluate_row
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.base import CompiledProblem, with_defaults
 from gomea_bn.problems.continuous import RealProblem
 from gomea_bn.runtime.limits import Limits
@@ -16,7 +15,6 @@ from gomea_bn.runtime.limits import Limits
 __all__ = ["evaluate_genotypes", "evaluate_solutions"]
 
 
-@renamed_options(seed="random_state")
 def evaluate_genotypes(
     problem: CompiledProblem, genotypes: ArrayLike, random_state: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int16]]:

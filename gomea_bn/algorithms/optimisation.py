@@ -10,7 +10,6 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.runtime.checkpoints import Checkpoint
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
@@ -18,7 +17,6 @@ from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
 __all__ = ["optimise"]
 
 
-@renamed_options(seed="random_state", n_threads="n_jobs")
 def optimise(
     problem: Any,
     algorithm: GOMEA | MOGOMEA | RVGOMEA | None = None,

@@ -29,7 +29,6 @@ from gomea_bn.operators.kernels.real_mixing import (
     initialise,
     vary,
 )
-from gomea_bn.parameters import renamed_options
 from gomea_bn.problems.continuous import RealProblem, new_real_journal, with_real_defaults
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
@@ -122,7 +121,6 @@ class RVGOMEA:
         check_scheme(self, ("reselect",), sizes)
         real_linkage_model(self.linkage, [])
 
-    @renamed_options(seed="random_state")
     def run(
         self,
         problem: RealProblem,

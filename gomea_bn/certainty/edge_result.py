@@ -102,13 +102,13 @@ class EdgeProbabilities:
         Columns `arc` (probability of this edge), `adjacent` (of this edge or its reverse) and `direction` (of this edge
         if there is one, nan where there is none). The first two are those of `BayesNetEnsemble.edge_frequency`. Column
         `kind` says how the network has the edge: "compelled" or "reversible" (all or some Markov-equivalent graphs have
-        this direction), or "" for an edge that its tables lack.
+        this direction), or "" for a pair without an edge.
         """
         import pandas as pd
 
         parents, children = np.nonzero(~np.eye(len(self.names), dtype=np.bool_))
         arc, adjacent = self.arcs[parents, children], self.adjacent[parents, children]
-        edges = equivalence_class(self._network.without_curve_edges())
+        edges = equivalence_class(self._network)
         kinds = dict.fromkeys(edges.compelled, "compelled") | dict.fromkeys(edges.reversible, "reversible")
         frame = pd.DataFrame(
             {
@@ -179,11 +179,6 @@ class EdgeProbabilities:
         ):
             arrow = f"{shown_name(parent)} → {shown_name(child)}"
             lines.append(f"  {arrow}: {adjacent:.2f}, in this direction {adjacent * direction:.2f} ({kind})")
-        of_curves = [
-            f"{shown_name(parent)} → {shown_name(child)}" for parent, child in self._network.curve_edges
-        ]
-        if of_curves:
-            lines.append(f"  Without a probability, since only curves need them: {listed(of_curves, 12)}.")
         of_network = {frozenset(edge) for edge in self._network.edges}
         likely = [
             f"{shown_name(parent)} — {shown_name(child)} ({adjacent:.2f})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.certainty.parent_sets import ParentSets, parent_sets, parent_sets_of
+from gomea_bn.certainty.parent_sets import ParentSets, parent_sets
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
@@ -17,9 +17,10 @@ from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.recorded_score import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.recorded_columns import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth, graph_families
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import SCORING_METHODS, score_rule, scoring_method
 from gomea_bn.texts import listed
@@ -90,10 +91,10 @@ class GraphScores:
         _warn_of_curves(network)
         position = {name: v for v, name in enumerate(network.names)}
         parents = [
-            [position[parent] for parent in network.table_parents(name) if network.cardinality(parent) > 1]
+            [position[parent] for parent in of_name if network.cardinality(parent) > 1]
             if network.cardinality(name) > 1
             else []
-            for name in network.names
+            for name, of_name in zip(network.names, counted_parents(network), strict=True)
         ]
         return cls(network.names, table, scorer, rules, parents, scorer.method.name, knowledge_rules, session)
 
@@ -162,16 +163,8 @@ class GraphScores:
 
     def with_bins(self, cuts: Cuts) -> GraphScores:
         """Return the scores of graphs over other bins of the continuous variables, under a density score."""
-        return self.scored_by(self.scorer_of_bins(cuts))
-
-    def scorer_of_bins(self, cuts: Cuts, growth: LibraryGrowth | None = None) -> FamilyScorer:
-        """Return a scorer of families under other bins of the continuous variables, under a density score."""
         assert self.session is not None
-        variables = self.session.scored_variables(cuts)
-        return FamilyScorer(variables, self.scorer.method, self.scorer.rule, growth=growth)
-
-    def scored_by(self, scorer: FamilyScorer) -> GraphScores:
-        """Return the scores of graphs under the present first policies of another scorer."""
+        scorer = FamilyScorer(self.session.scored_variables(cuts), self.scorer.method, self.scorer.rule)
         cardinality = scorer.rows.cardinality[scorer.view_offset[:-1]].tolist()
         return replace(self, scorer=scorer, rules=_without_constants(self.knowledge_rules, cardinality))
 
@@ -179,13 +172,9 @@ class GraphScores:
         """Return the allowed parent sets of every variable; see `parent_sets`."""
         return parent_sets(self.scorer, self.rules, prune=prune, margin=margin)
 
-    def parent_sets_of(self, child: int) -> ParentSets:
-        """Return all allowed parent sets of one variable."""
-        return parent_sets_of(self.scorer, self.rules, child)
-
     def score(self, parents: list[list[int]]) -> float:
         """Return the score of a graph in nats."""
-        return float(self.scorer.score(graph_families(parents)).sum()) + self.scorer.constant_score
+        return self.scorer.graph_score(parents) + self.scorer.constant_score
 
     def edges(self, parents: list[list[int]]) -> list[tuple[str, str]]:
         """Return the edges (parent, child) of a graph by name."""
@@ -203,12 +192,13 @@ def _without_constants(rules: EdgeRules, cardinality: list[int]) -> EdgeRules:
 def _warn_of_curves(network: DiscretizedBayesNet) -> None:
     """Warn if columns were learned with curves: scores of tables are others than those that chose the graph."""
     record = network.metadata.get("curves")
-    names = record if isinstance(record, dict) else {child for _, child in network.curve_edges}
+    names = record if isinstance(record, dict) else {}
     if not names:
         return
+    n_counted = sum(map(len, counted_parents(network)))
     without = ""
-    if network.curve_edges:
-        without = f" It counts no edge that only curves need ({len(network.curve_edges)} here)."
+    if n_counted < len(network.edges):
+        without = f" It counts no edge that only curves need ({len(network.edges) - n_counted} here)."
     warnings.warn(
         GomeaBnWarning(
             [

@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
-__all__ = ["ParentSets", "parent_sets", "parent_sets_of"]
+__all__ = ["ParentSets", "parent_sets"]
 
 # memory and seconds: a score takes about a microsecond per thousand rows
 _MOST_FAMILIES = 20_000_000
@@ -69,12 +69,6 @@ def parent_sets(
         _sets_of(scorer, child, may[:, child], must[:, child], rules, margin if prune else np.inf)
         for child in range(len(may))
     ]
-
-
-def parent_sets_of(scorer: FamilyScorer, rules: EdgeRules, child: int) -> ParentSets:
-    """Return all allowed parent sets of one variable with their scores; as of `parent_sets`."""
-    may, must = _allowed_parents(rules)
-    return _sets_of(scorer, child, may[:, child], must[:, child], rules, np.inf)
 
 
 def _allowed_parents(rules: EdgeRules) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -1,4 +1,4 @@
-"""Dynamic programmes over all subsets of the variables: the best graph, and the best score of every subset."""
+"""Dynamic programmes over all subsets of the variables: the best score of every subset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.parent_sets import ParentSets
 
-__all__ = ["MOST_VARIABLES", "best_graph", "best_of_subsets", "over_subsets", "subset_scores"]
+__all__ = ["MOST_VARIABLES", "best_of_subsets", "over_subsets"]
 
 MOST_VARIABLES = 20
 """Largest number of variables: the tables hold 2 to this power times this number of floats, 170 MB."""
@@ -40,11 +40,7 @@ def best_of_subsets(sets: Sequence[ParentSets]) -> NDArray[np.float64]:
     A graph has a sink, whose parents are among the other variables, and the rest is a graph again (Silander &
     Myllymäki, "A simple approach for finding the globally optimal Bayesian network structure", UAI 2006).
     """
-    return subset_scores([over_subsets(of_child, np.maximum) for of_child in sets])
-
-
-def subset_scores(within: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the best score of a graph on every subset, given the best score of every variable within every subset."""
+    within = [over_subsets(of_child, np.maximum) for of_child in sets]
     n = len(within)
     subsets = np.arange(1 << n)
     n_members = np.zeros(1 << n, np.int64)
@@ -61,20 +57,3 @@ def subset_scores(within: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
             others = with_v ^ (1 << v)
             best[with_v] = np.maximum(best[with_v], best[others] + within[v][others])
     return best
-
-
-def best_graph(sets: Sequence[ParentSets]) -> list[list[int]]:
-    """Return the parents of every variable in a graph with the highest score, for at most 20 variables."""
-    within = [over_subsets(of_child, np.maximum) for of_child in sets]
-    best = subset_scores(within)
-    n = len(sets)
-    parents: list[list[int]] = [[] for _ in range(n)]
-    subset = (1 << n) - 1
-    while subset:
-        members = [v for v in range(n) if subset >> v & 1]
-        sink = max(members, key=lambda v: best[subset ^ 1 << v] + within[v][subset ^ 1 << v])
-        subset ^= 1 << sink
-        # sets are ordered by score
-        first = int(np.argmax((sets[sink].masks & ~subset) == 0))
-        parents[sink] = np.flatnonzero(sets[sink].members[first]).tolist()
-    return parents

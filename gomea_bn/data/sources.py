@@ -54,15 +54,13 @@ def source_frame(source: Any) -> pd.DataFrame:
     return frame_of(source)
 
 
-def source_table(
-    source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int, min_rows: int = 10
-) -> Table:
+def source_table(source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int) -> Table:
     """Return the table of any source; all sources but a `Table` are read by `read_table`.
 
     Parameters
     ----------
     source : Table, or any source of `read_table`
-    kinds, max_levels, min_rows
+    kinds, max_levels
         As of `read_table`. A `Table` must have the kinds that `kinds` names.
     missing : {"available", "error", "drop"}
         How to treat missing values: keep them, raise an error, or drop the rows that have some.
@@ -75,7 +73,7 @@ def source_table(
     check_choice("missing", missing, MISSING_CHOICES)
     if not isinstance(source, Table):
         reading = treatment_in_reading(missing)
-        return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels, min_rows=min_rows)
+        return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels)
     if kinds is not None and not isinstance(kinds, Mapping):
         raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
     kind_of = {str(name): kind for name, kind in (kinds or {}).items()}

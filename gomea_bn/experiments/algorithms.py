@@ -100,7 +100,7 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
         return Learned(coupled.network_, 0, coupled.stopped_by_, coupled.fit_seconds_, None)
     compile_kernels()
     learner = BayesNetLearner(
-        **{**GOMEA_ALGORITHMS[name], **options},
+        **{"density": "bins", **GOMEA_ALGORITHMS[name], **options},
         max_seconds=limits["seconds"],
         max_evaluations=limits["evaluations"],
         n_jobs=1,

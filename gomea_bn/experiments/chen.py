@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from gomea_bn.experiments.algorithms import learn, learning_seed
 from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan, Row, Task
-from gomea_bn.experiments.runner.report import Report, Sheet, group_by, nested, rank_tests, summary_sheet
+from gomea_bn.experiments.runner.report import (
+    Report,
+    Sheet,
+    group_by,
+    nested,
+    rank_tests,
+    summary_sheet,
+    values_of,
+)
 from gomea_bn.experiments.runner.statistics import Claim, number, summarise
 from gomea_bn.experiments.tables import FAMILIES, ORDERS, TABLES, family_edges, published_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -235,7 +243,7 @@ def report(plan: Plan, rows: Sequence[Row]) -> Report:
         return summarise(wide[key]).spread
 
     def mean_bins(key: tuple[Any, ...]) -> str:
-        return number(summarise([row["measured"]["bins"] for row in bins[key]]).mean)
+        return number(summarise(values_of(bins[key], "bins")).mean)
 
     def seconds(key: tuple[Any, ...]) -> str:
         return number(summarise([row["seconds"]["fit"] for row in bins[key]]).median)

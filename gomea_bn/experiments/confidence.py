@@ -117,6 +117,7 @@ def _confidences(task: Task, frame: pd.DataFrame) -> pd.DataFrame:
         max_seconds=task["seconds"],
         max_evaluations=task["evaluations"],
         random_state=seed,
+        density="bins",
     )
     # sweeps end chains, not the clock, so that rows repeat
     sampling: dict[str, Any] = {"random_state": seed, "max_seconds": None, "n_sweeps": MOST_SWEEPS}

@@ -30,6 +30,7 @@ from gomea_bn.experiments.runner.report import (
     rank_tests,
     summary_sheet,
     timed_out,
+    values_of,
 )
 from gomea_bn.experiments.runner.statistics import Claim, Finding, is_lower, number, summarise
 from gomea_bn.experiments.tables import published_network
@@ -207,7 +208,7 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
                 ("tpr", "True positive rate of arcs"),
                 ("fpr", "False positive rate of arcs"),
             ):
-                rates = {key: [row["measured"][rate] for row in cell] for key, cell in cells.items()}
+                rates = {key: values_of(cell, rate) for key, cell in cells.items()}
                 _add(sheets, panels, heading, rates)
             claims += _ratio_claims(seconds, cells)
             claims += _rate_findings(cells)
@@ -270,8 +271,7 @@ def _rate_findings(cells: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[Findi
             if (size, "MGCD") not in cells or (size, other) not in cells:
                 continue
             of_mgcd, of_other = (
-                summarise([row["measured"][rate] for row in cells[size, name]]).mean
-                for name in ("MGCD", other)
+                summarise(values_of(cells[size, name], rate)).mean for name in ("MGCD", other)
             )
             ratio = of_mgcd / of_other if of_other else None
             ratio_text = "" if ratio is None else f"{ratio:.2f} "

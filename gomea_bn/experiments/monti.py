@@ -24,6 +24,7 @@ from gomea_bn.experiments.runner.report import (
     group_by,
     rank_tests,
     summary_sheet,
+    values_of,
 )
 from gomea_bn.experiments.runner.statistics import Claim
 from gomea_bn.experiments.tables import parents_first, published_network
@@ -150,15 +151,15 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     """Return arcs added and omitted by method over all settings, and by rows."""
     sheets, panels, claims = [], [], []
     for column, change in enumerate(("added", "omitted")):
-        pooled = {key: _values(group, change) for key, group in group_by(rows, "method").items()}
+        pooled = {key: values_of(group, change) for key, group in group_by(rows, "method").items()}
         sheets.append(summary_sheet(f"Arcs {change}, fraction of 46, all settings", ("method",), pooled))
         by_setting = {
-            key: _values(group, change) for key, group in group_by(rows, "sigma", "rows", "method").items()
+            key: values_of(group, change) for key, group in group_by(rows, "sigma", "rows", "method").items()
         }
         sheets.append(summary_sheet(f"Arcs {change}, by setting", ("sigma", "rows", "method"), by_setting))
         tests = {"all settings": {name: values for (name,), values in pooled.items()}}
         sheets.append(rank_tests(f"Arcs {change}, pairs of methods", "settings", tests))
-        by_rows = {key: _values(group, change) for key, group in group_by(rows, "rows", "method").items()}
+        by_rows = {key: values_of(group, change) for key, group in group_by(rows, "rows", "method").items()}
         panels.append(Panel(f"arcs {change}", "rows", "fraction of 46", figures_of(by_rows), log_x=True))
         for method, numbers in PAPER.items():
             mean, sd = numbers[column]
@@ -186,10 +187,6 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
         "arcs", "Arcs added and omitted: medians and quartiles over noises and samples", tuple(panels)
     )
     return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
-
-
-def _values(rows: Sequence[Any], name: str) -> list[float]:
-    return [row["measured"][name] for row in rows]
 
 
 KNOWN = (*DISCRETIZERS, *(name for name in learners() if name in GOMEA_ALGORITHMS))

@@ -21,6 +21,7 @@ from gomea_bn.experiments.runner.report import (
     rank_tests,
     summary_sheet,
     timed_out,
+    values_of,
 )
 from gomea_bn.experiments.runner.statistics import Claim, Finding, is_lower, number, summarise
 
@@ -88,11 +89,6 @@ def measure(task: Task) -> Measured:
         "bins": sum(bins) / len(bins) if bins else 0.0,
     }
     return Measured({**values, **counts}, seconds)
-
-
-def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-    """Return one measured number of rows."""
-    return [row["measured"][name] for row in rows]
 
 
 def to_best(rows: Sequence[Mapping[str, Any]]) -> list[float]:

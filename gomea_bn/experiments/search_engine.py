@@ -23,6 +23,7 @@ from gomea_bn.experiments.runner.report import (
     nested,
     rank_tests,
     summary_sheet,
+    values_of,
 )
 from gomea_bn.experiments.runner.statistics import Finding, is_even, is_lower, number, summarise
 from gomea_bn.experiments.tables import published_network
@@ -102,6 +103,7 @@ def measure(task: Task) -> Measured:
             max_evaluations=task["evaluations"],
             n_jobs=1,
             random_state=learning_seed(task["net"]),
+            density="bins",
         ).fit(frame)
         edges = learner.network_.edges
         counts = {
@@ -163,12 +165,12 @@ def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Fin
     panels, claims = [], []
     for (name,), group in group_by(rows, "network").items():
         cells = group_by(group, "rows", "algorithm")
-        gains = {key: [row["measured"]["gain"] for row in cell] for key, cell in cells.items()}
+        gains = {key: values_of(cell, "gain") for key, cell in cells.items()}
         effort = {
             key: _medians([row["measured"].get("n_eval_at_best") for row in cell])
             for key, cell in cells.items()
         }
-        distance = {key: _medians([row["measured"]["shd"] for row in cell]) for key, cell in cells.items()}
+        distance = {key: _medians(values_of(cell, "shd")) for key, cell in cells.items()}
         seconds = {key: _medians([row["seconds"]["search"] for row in cell]) for key, cell in cells.items()}
         more_columns = {
             "evaluations to best": effort.__getitem__,

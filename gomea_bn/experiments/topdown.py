@@ -20,6 +20,7 @@ from gomea_bn.experiments.runner.report import (
     nested,
     rank_tests,
     summary_sheet,
+    values_of,
 )
 from gomea_bn.experiments.runner.statistics import Finding, is_lower, number, summarise
 
@@ -107,8 +108,8 @@ def report(_plan: Plan, rows: Sequence[Row]) -> Report:
     panels, findings = [], []
     for (graph,), group in group_by(rows, "graph").items():
         cells = group_by(group, "rows", "search")
-        recovered = {key: [row["measured"]["recovered"] for row in cell] for key, cell in cells.items()}
-        lengths = {key: [row["measured"]["length"] for row in cell] for key, cell in cells.items()}
+        recovered = {key: values_of(cell, "recovered") for key, cell in cells.items()}
+        lengths = {key: values_of(cell, "length") for key, cell in cells.items()}
         seconds = {
             key: summarise([row["seconds"]["fit"] for row in cell]).median for key, cell in cells.items()
         }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.large.counters.plan import View
 from gomea_bn.large.grid_cuts import GridColumn, GridCuts
 from gomea_bn.large.scores import family_score
-from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.problems.cuts.gain_terms import least_gain
 from gomea_bn.problems.kernels.score_rules import ScoreRule
 
 __all__ = ["Term", "available_score", "available_terms", "counts_of_term", "cuts_around", "observed_counts"]
@@ -91,12 +91,9 @@ def available_terms(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 def _weakest(counts: NDArray[np.int64], rule: ScoreRule) -> int:
     """Return the axis of the parent that gains least given the others, the first of equal ones."""
     whole = family_score(counts, rule)
-    weakest, least = 0, np.inf
-    for axis in range(counts.ndim - 1):
-        gain = whole - family_score(counts.sum(axis=axis), rule)
-        if gain < least - LEAST_GAIN * max(1.0, abs(whole)) or least == np.inf:
-            weakest, least = axis, gain
-    return weakest
+    return least_gain(
+        whole, [whole - family_score(counts.sum(axis=axis), rule) for axis in range(counts.ndim - 1)]
+    )
 
 
 def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:

@@ -46,7 +46,6 @@ def network_from_pieces(
     sample_rows: int = 200_000,
     scheduler: str | None = None,
     n_jobs: int | None = None,
-    device: str = "cpu",
     announce: Callable[[str], object] = silent,
 ) -> DiscretizedBayesNet:
     """Return the network of a graph and bins, with probability tables counted from all rows of a table in pieces.
@@ -63,7 +62,7 @@ def network_from_pieces(
         How to treat missing values, as of `BayesNetLearner`.
     shape : {"auto", "uniform", "marginal"}
         Distribution inside the bins, as of `BayesNetLearner`. It is fitted to the sample.
-    sample_rows, scheduler, n_jobs, device
+    sample_rows, scheduler, n_jobs
         As of `BayesNetLearner`.
     announce : callable
         Receives a line on every step.
@@ -78,7 +77,7 @@ def network_from_pieces(
     if table_of is None:
         table_of = partial(read_table, missing=treatment_in_reading(missing))
     files = SourceFiles(source)
-    with opened_counter(source, scheduler, n_jobs, device) as counter:
+    with opened_counter(source, scheduler, n_jobs) as counter:
         rows, n_rows, _ = sample_frame(counter, sample_rows, 0)
         announce(f"{n_rows:,} rows; shapes and levels come from {len(rows):,} of them.")
         with about_sample(len(rows), n_rows):

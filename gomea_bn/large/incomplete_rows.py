@@ -93,9 +93,7 @@ def _family_views(network: DiscretizedBayesNet) -> list[list[View]]:
         name: View.of_codes(v, np.arange(network.cardinality(name)), network.cardinality(name))
         for v, name in enumerate(network.names)
     }
-    return [
-        [*(views[parent] for parent in network.table_parents(name)), views[name]] for name in network.names
-    ]
+    return [[*(views[parent] for parent in network.parents(name)), views[name]] for name in network.names]
 
 
 def network_of_counts(
@@ -160,19 +158,7 @@ def with_expected_tables(
             )
             for name, counts, of_available in zip(network.names, plan.tables(totals), available, strict=True)
         }
-        network = DiscretizedBayesNet(
-            network.names,
-            network.edges,
-            cut_points=network.cut_points,
-            support=network.support,
-            levels=network.levels,
-            tables=tables,
-            shapes=network.shapes,
-            curve_edges=network.curve_edges,
-            pseudo_count=network.pseudo_count,
-            value_kinds=network.value_kinds,
-            metadata=network.metadata,
-        )
+        network = network.changed(tables=tables)
     return network
 
 

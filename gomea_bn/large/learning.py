@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import read_table, table_digest
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
+from gomea_bn.errors import GomeaBnError, Option, check_integer
 from gomea_bn.large.available import observed_counts
 from gomea_bn.large.climb import Climb
 from gomea_bn.large.coded_table import CodedTable
@@ -30,11 +30,15 @@ from gomea_bn.large.opening import (
     sample_frame,
     silent,
 )
+from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem, scored_variables, scoring_of
 from gomea_bn.learning.options import section_of_data, seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.family import TableSet
+from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.network.rows import table_for
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.kernels.score_rules import DIRICHLET
@@ -102,7 +106,7 @@ def learn_from_pieces(
     check_integer("sample_rows", learner.sample_rows, 1000)
     _check_options(learner)
     tell = announce or (print_line if learner.verbose else silent)
-    with opened_counter(source, learner.scheduler, learner.n_jobs, learner.device) as counter:
+    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
         return _Fit(learner, source, counter, tell, checkpoint).run()
 
 
@@ -119,7 +123,7 @@ def score_of_pieces(learner: BayesNetLearner, source: Any, network: DiscretizedB
     network : DiscretizedBayesNet
         Edges and cuts; its tables are not used.
     """
-    with opened_counter(source, learner.scheduler, learner.n_jobs, learner.device) as counter:
+    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
         return _Fit(learner, source, counter, silent).score_of(network)
 
 
@@ -141,10 +145,6 @@ def compile_large_kernels(announce: Callable[[str], object]) -> float:
 
 def _check_options(learner: BayesNetLearner) -> None:
     """Raise for options that only tables in memory have."""
-    if learner.density != "bins":
-        raise GomeaBnError(
-            [Option("density", "averaged"), " needs a table in memory."], [Setting("density", "bins")]
-        )
     if learner.discretizer != "optimal":
         raise GomeaBnError(
             [
@@ -191,7 +191,12 @@ class _Fit:
         self.section.resume(self._restore)
         self.section.keep(self._state)
         on_sample = replace(
-            self.learner, curves="none", missing=AVAILABLE, random_state=self.seed, device="cpu"
+            self.learner,
+            curves="none",
+            density="bins",
+            missing=AVAILABLE,
+            random_state=self.seed,
+            device="cpu",
         )
         without = " without curves" if self.learner.curves == "auto" else ""
         self.tell(f"Searching on a sample of {self.table.n_rows:,} rows{without}.")
@@ -272,8 +277,22 @@ class _Fit:
         """Return the network and the tables of the sample, after a Ctrl-C that did not wait for all rows."""
         self.stop.raise_for("interrupt")
         record = self._record(tables_of="sample")
-        network = on_sample.network_.with_metadata(all_rows=record)
+        network = self._with_lines(on_sample.network_).with_metadata(all_rows=record)
         return LargeFit(network, on_sample, on_sample.score_, record)
+
+    def _with_lines(self, network: DiscretizedBayesNet) -> DiscretizedBayesNet:
+        """Return a network with conditionals: its tables, and lines from rows of the sample; itself for "bins"."""
+        if self.learner.density == "bins":
+            return network
+        generator = np.random.default_rng(self.seed)
+        rows = table_for(network, self.table, allow_missing=True)
+        if rows.n_rows > ROWS_OF_LINES:
+            rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:ROWS_OF_LINES]))
+        rows = completed_table(network, rows, generator)
+        parents = {name: network.parents(name) for name in network.names}
+        return with_lines(
+            network, TableSet(network.cut_points, parents, network.tables), rows, line=self.learner.line
+        )
 
     def _record(
         self,
@@ -406,6 +425,7 @@ class _Fit:
         network = network_of_counts(names, edges, available, parts)
         views = [climb.view(v) for v in range(len(names))]
         network = with_expected_tables(network, available, views, rows, self.tell)
+        network = self._with_lines(network)
         record = self._record(tables_of="all rows", rows=rows, moves=_described(climb, names))
         network = network.with_metadata(all_rows=record)
         return LargeFit(network, on_sample, score, record)

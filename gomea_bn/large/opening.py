@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import files_digest, pieces_of
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.on_dask import DaskCounter
-from gomea_bn.large.counters.on_gpu import GpuCounter
 from gomea_bn.large.counters.plan import FamilyCounter
 from gomea_bn.large.survey import sample_of, sampled_rows
-from gomea_bn.learning.options import check_device
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.threads import thread_count
 from gomea_bn.texts import listed
@@ -68,10 +66,8 @@ class SourceFiles:
 
 
 @contextmanager
-def opened_counter(
-    source: Any, scheduler: str | None, n_jobs: int | None, device: str = "cpu"
-) -> Iterator[FamilyCounter]:
-    """Give the counter of a table in pieces: the workers of a cluster, a GPU, or threads of this process.
+def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> Iterator[FamilyCounter]:
+    """Give the counter of a table in pieces: the workers of a cluster, or threads of this process.
 
     Parameters
     ----------
@@ -81,23 +77,14 @@ def opened_counter(
         Address of a Dask scheduler.
     n_jobs : int, optional
         Number of threads, as of learners.
-    device : {"cpu", "gpu"}
-        What counts in this process.
 
     Raises
     ------
     GomeaBnError
-        For a source that cannot be read, a scheduler that does not answer, a GPU that cannot be used, and a GPU
-        together with a cluster.
+        For a source that cannot be read, and a scheduler that does not answer.
     """
-    check_device(device, in_pieces=True)
     pieces = pieces_of(source)
     client = _present_client() if hasattr(source, "dask") and scheduler is None else None
-    if device == "gpu" and (scheduler is not None or client is not None):
-        raise GomeaBnError(
-            [Option("device", "gpu"), " counts in this process, not on the workers of a Dask cluster."],
-            [Setting("device", "cpu")],
-        )
     if scheduler is not None:
         with connected(scheduler) as client:
             yield DaskCounter(client, pieces)
@@ -106,7 +93,7 @@ def opened_counter(
         yield DaskCounter(client, pieces)
         return
     with LocalCounter(pieces, thread_count(n_jobs), _MOST_BYTES) as counter:
-        yield GpuCounter(counter) if device == "gpu" else counter
+        yield counter
 
 
 def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataFrame, int, int]:

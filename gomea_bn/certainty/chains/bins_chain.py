@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.chains.cut_sums import CutModel, CutSums, with_parents
 from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
-from gomea_bn.certainty.chains.guided_parents import GuidedParents
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ParentSets
@@ -41,12 +40,9 @@ class BinsModel(CutModel):
     ----------
     n_edge_proposals : int
         Number of single edges that are proposed to come or go before a draw of a column's cuts.
-    n_guided_proposals : int
-        Number of whole parent sets that are proposed before such a draw; see `GuidedParents`.
     """
 
     n_edge_proposals: int = 2
-    n_guided_proposals: int = 3
 
     @classmethod
     def of(cls, graphs: GraphScores) -> BinsModel:
@@ -75,9 +71,6 @@ class BinsModel(CutModel):
         """
         drawn, graph = dict(cuts), [list(of_child) for of_child in parents]
         coded = self.session.coded(cuts)
-        guided = None
-        if self.n_guided_proposals:
-            guided = GuidedParents(self.graphs, cuts, self.n_guided_proposals)
         for v in generator.permutation(list(self.columns)).tolist():
             if stop is not None and stop.is_over:
                 return None
@@ -87,15 +80,11 @@ class BinsModel(CutModel):
                 continue
             for _ in range(self.n_edge_proposals):
                 graph = self._with_edge_changed(v, graph, coded, sums, generator)
-            if guided is not None:
-                graph = with_parents(graph, v, guided.moved(v, self.columns[v], graph, sums, generator))
             posterior = sums.posterior(frozenset(graph[v]))
             # only parents with a posterior are accepted
             assert posterior is not None
             drawn[v] = posterior.draw(1, generator)[0]
             coded[v] = coded_bins(self.graphs.table.columns[v].values, drawn[v])
-            if guided is not None:
-                guided.set_cuts(v, drawn[v])
         return drawn, graph
 
     def _with_edge_changed(
@@ -148,7 +137,7 @@ class BinsChain:
         assert graphs.session is not None
         self._cuts: Cuts = dict(graphs.session.network_cuts)
         if not at_network:
-            alone = replace(model, n_edge_proposals=0, n_guided_proposals=0)
+            alone = replace(model, n_edge_proposals=0)
             drawn = alone.draw(self._cuts, [[] for _ in graphs.names], generator, stop)
             if drawn is not None:
                 self._cuts, _ = drawn

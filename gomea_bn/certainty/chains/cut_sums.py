@@ -17,10 +17,10 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 
-__all__ = ["MOST_BINS", "CutModel", "CutSums", "with_parents"]
+__all__ = ["CutModel", "CutSums", "with_parents"]
 
-MOST_BINS = 15
-"""Largest number of bins of a drawn column: draws take time that grows with it, and with the square of candidates."""
+# most bins of a drawn column: draws take time that grows with it, and with the square of candidates
+_MOST_BINS = 15
 
 
 def with_parents(graph: Sequence[Sequence[int]], v: int, parents: Iterable[int]) -> list[list[int]]:
@@ -62,7 +62,7 @@ class CutModel:
         around = graph.neighbourhood(v, coded)
         shape = self.session.shapes.get(v)
         least = self._least_bins(v, graph)
-        most = min(MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
+        most = min(_MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
         if most < least:
             return None
         intervals = PricedIntervals(

@@ -23,6 +23,7 @@ __all__ = [
     "rank_tests",
     "summary_sheet",
     "timed_out",
+    "values_of",
 ]
 
 
@@ -90,6 +91,11 @@ def group_by(
     return groups
 
 
+def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    """Return one measured number of rows."""
+    return [row["measured"][name] for row in rows]
+
+
 def by_net(rows: Iterable[Mapping[str, Any]], name: str) -> dict[int, float]:
     """Return one measured number of rows by repetition."""
     return {row["task"]["net"]: row["measured"][name] for row in rows}
@@ -129,9 +135,7 @@ def summary_sheet(
     return Sheet(heading, columns, tuple(rows), note)
 
 
-def rank_tests(
-    heading: str, key_column: str, groups: Mapping[Any, Mapping[str, Sequence[float]]], note: str = ""
-) -> Sheet:
+def rank_tests(heading: str, key_column: str, groups: Mapping[Any, Mapping[str, Sequence[float]]]) -> Sheet:
     """Return Mann-Whitney U tests of every pair of algorithms within every group.
 
     Parameters
@@ -139,7 +143,6 @@ def rank_tests(
     heading, key_column : str
     groups : mapping
         Values by algorithm, by setting.
-    note : str
 
     Notes
     -----
@@ -159,8 +162,8 @@ def rank_tests(
             (str(key), f"{a} / {b}", f"{test.u:g}", f"{test.share:.2f}", f"{test.p_value:.2g}", differs)
         )
     columns = (key_column, "pair", "U", "share above", "p, corrected", "differs at .05")
-    test_note = f"Mann-Whitney U, two-sided; Bonferroni factor {len(pairs)}."
-    return Sheet(heading, columns, tuple(rows), f"{test_note} {note}".strip())
+    note = f"Mann-Whitney U, two-sided; Bonferroni factor {len(pairs)}."
+    return Sheet(heading, columns, tuple(rows), note)
 
 
 def figure_of(

@@ -1,1 +1,1 @@
-"""Those that count families over all rows: threads, a cluster, a GPU; `plan` has what they count."""
+"""Those that count families over all rows: threads, a cluster; `plan` has what they count."""

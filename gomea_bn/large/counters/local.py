@@ -78,11 +78,6 @@ class LocalCounter:
         self._coded = list(self._pool.map(code_and_keep, self._pieces))
         return Coded.of_pieces([(c.n_rows, c.n_missing, c.log_densities) for c in self._coded])
 
-    @property
-    def coded_pieces(self) -> Sequence[CodedPiece]:
-        """Cells of all pieces, in memory or in files; none before `code`."""
-        return self._coded
-
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
         """Return the counts of a plan over all rows; see `FamilyCounter`."""
         waiting = iter(self._coded)
