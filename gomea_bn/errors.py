@@ -217,11 +217,10 @@ def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: boo
     raise GomeaBnError([Option(name), f" must be one of {listed_choices}, got {value!r:.80}.{hint}"])
 
 
-def check_flag(name: str, value: Any, *, optional: bool = False) -> None:
-    """Raise `GomeaBnError` unless an option is True or False, or None if `optional`."""
-    if not (isinstance(value, bool) or (optional and value is None)):
-        choices = "True, False or None" if optional else "True or False"
-        raise GomeaBnError([Option(name), f" must be {choices}, got {value!r:.80}."])
+def check_flag(name: str, value: Any) -> None:
+    """Raise `GomeaBnError` unless an option is True or False."""
+    if not isinstance(value, bool):
+        raise GomeaBnError([Option(name), f" must be True or False, got {value!r:.80}."])
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -9,20 +9,16 @@ from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["averaged_network", "report"]
+__all__ = ["report"]
 
 
 def report(learner: BayesNetLearner) -> str:
     """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
-    import numpy as np
-
     from gomea_bn.learning.cuts.cut_gains import cut_gains
     from gomea_bn.learning.options import why_unrepeatable
     from gomea_bn.network.distributions.point_masses import points_measure
-    from gomea_bn.network.inference.completion import completed_table
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
     unrepeatable = why_unrepeatable(learner)
@@ -30,12 +26,7 @@ def report(learner: BayesNetLearner) -> str:
     if timed:
         again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
     method = learner.network_.metadata["scoring_method"]
-    averaged = averaged_network(learner)
-    rows = learner.table_
-    if averaged is not None:
-        # averages cannot sum missing cells out
-        rows = completed_table(learner.network_, rows, np.random.default_rng(learner.seed_))
-    density = (learner.network_ if averaged is None else averaged).score(rows.to_frame())
+    density = learner.network_.score(learner.table_.to_frame())
     n_pairs = learner.table_.n_varying * (learner.table_.n_varying - 1) // 2
     screened = (
         f"The search considered {learner.n_candidate_pairs_:,} of {n_pairs:,} pairs of columns; "
@@ -44,7 +35,7 @@ def report(learner: BayesNetLearner) -> str:
         else ""
     )
     gains = cut_gains(learner.network_, learner.table_)
-    summary = learner.network_.summary(gains) if averaged is None else averaged.summary(gains)
+    summary = learner.network_.summary(gains)
     measure = points_measure(learner.network_)
     of_rows = "these data" if "all_rows" not in learner.network_.metadata else "the sample"
     return (
@@ -88,8 +79,3 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
         f"{counted(edges, 'edge')} of the network that the search found on {record['sample_rows']:,} rows, and moved "
         f"the cuts of columns {counted(kinds['cuts'], 'time')}. {ended}\n"
     )
-
-
-def averaged_network(learner: BayesNetLearner) -> AveragedBayesNet | None:
-    """Return the averaged network of a learner, None if it should make none or Ctrl-C interrupted the averaging."""
-    return getattr(learner, "averaged_", None)

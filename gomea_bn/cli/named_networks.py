@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.front.front import Candidate, Front
-    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
     "NETWORK_HELP",
     "WRITERS",
-    "averaged_of_run_folder",
     "candidate",
     "ending_of",
     "files_of",
@@ -155,29 +153,6 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
             "`gomea-bn learn` wrote with --out."
         )
     return DiscretizedBayesNet.from_json(folder / "network.json")
-
-
-def averaged_of_run_folder(folder: Path, network: DiscretizedBayesNet) -> AveragedBayesNet | None:
-    """Return the averaged network of a folder that `learn --out` wrote, or None if there is none.
-
-    Raises
-    ------
-    GomeaBnError
-        If the file cannot be read, or averages another network than that of the folder.
-    """
-    from gomea_bn.learning.run_folder import AVERAGED_FILE
-    from gomea_bn.network.averaged.network import AveragedBayesNet
-
-    path = folder / AVERAGED_FILE
-    if not os.path.isfile(path):
-        return None
-    averaged = AveragedBayesNet.from_json(path)
-    if averaged.network != network:
-        raise GomeaBnError(
-            f"'{path}' averages another network than the network.json next to it. Remove it, or average that network "
-            "with average_families."
-        )
-    return averaged
 
 
 def run_record_of(folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the texts of options stand for: kinds, cuts, edges, tiers, numbers and former names."""
+"""What the texts of options stand for: kinds, cuts, edges, tiers and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.output import say
 from gomea_bn.data.files.reading import ReadingOptions
@@ -34,36 +34,8 @@ __all__ = [
     "read_pseudo_count",
     "read_reading",
     "read_tiers",
-    "renamed",
     "written_options",
 ]
-
-T = TypeVar("T")
-
-
-def renamed(current: str, value: T, former: str, former_value: T | None, default: T) -> T:
-    """Return the value of an option that may be given under its former name, which is then announced.
-
-    Parameters
-    ----------
-    current, former : str
-        Names, for example "--jobs" and "--threads".
-    value, former_value : object
-        Values under these names; a former value of None was not given.
-    default : object
-        Default of `value`.
-
-    Raises
-    ------
-    GomeaBnError
-        If both names are used.
-    """
-    if former_value is None:
-        return value
-    if value != default:
-        raise GomeaBnError(f"{former} is the former name of {current}; give only {current}.")
-    say(f"Warning: {former} is now called {current}; the former name works until the next version.")
-    return former_value
 
 
 def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = None) -> ReadingOptions:
@@ -199,11 +171,11 @@ def written_options(
     }
 
 
-def read_jobs(jobs: int, threads: int | None) -> int:
-    """Return the number of threads that --jobs, or its former name --threads, stands for; 0 is all cores."""
+def read_jobs(jobs: int) -> int:
+    """Return the number of threads that --jobs stands for; 0 is all cores."""
     from gomea_bn.runtime.threads import thread_count
 
-    return thread_count(renamed("--jobs", jobs, "--threads", threads, 0) or -1)
+    return thread_count(jobs or -1)
 
 
 def read_auto(option: str, text: str) -> int | str:

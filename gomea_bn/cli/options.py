@@ -22,10 +22,8 @@ __all__ = [
     "CheckpointResume",
     "CutPoints",
     "Data",
-    "Device",
     "Forbid",
-    "FormerMinWidth",
-    "FormerThreads",
+    "FormerDevice",
     "Jobs",
     "Kind",
     "LearnerMissing",
@@ -70,13 +68,7 @@ MinWidth = Annotated[
     float, typer.Option(help="Smallest width of an optimal bin, as a fraction of the range of its column.")
 ]
 MinBinCount = Annotated[int, typer.Option(min=0, help="Smallest number of rows in an optimal bin.")]
-Device = Annotated[
-    str,
-    typer.Option(
-        help="What counts the rows of a folder of files: cpu, or gpu, an NVIDIA GPU (extra gpu). The result is "
-        "the same."
-    ),
-]
+FormerDevice = Annotated[str, typer.Option(hidden=True)]
 Shape = Annotated[
     str,
     typer.Option(
@@ -133,8 +125,6 @@ Seed = Annotated[
 Jobs = Annotated[
     int, typer.Option(min=0, help="Number of threads, 0 for all cores; the result does not depend on it.")
 ]
-FormerThreads = Annotated[int | None, typer.Option("--threads", min=0, hidden=True)]
-FormerMinWidth = Annotated[float | None, typer.Option("--width-floor", hidden=True)]
 Kind = Annotated[
     list[str] | None,
     typer.Option(help="NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated."),

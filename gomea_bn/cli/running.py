@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "announcement",
-    "check_usable_device",
     "compile_first",
     "limit",
     "loaded_data",
@@ -71,18 +70,6 @@ def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
     for note in (*loaded.notes, *loaded.warnings):
         say(note.text(spelling()))
     return loaded.frame
-
-
-def check_usable_device(device: str, data: Path) -> None:
-    """Raise `GomeaBnError` unless a device can count DATA, before anything is read or compiled."""
-    from gomea_bn.data.pieces import is_in_pieces
-    from gomea_bn.learning.options import check_device
-
-    check_device(device, in_pieces=is_in_pieces(data))
-    if device == "gpu":
-        from gomea_bn.large.counters.on_gpu import usable_cuda
-
-        usable_cuda()
 
 
 @contextmanager

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_number, nearest
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.curves import Curve
 from gomea_bn.network.distributions.conditionals import (
-    Network,
     conditional_density,
     conditional_probabilities,
 )
@@ -57,7 +55,7 @@ class ConditionalDensity:
 
 
 def conditional_densities(
-    network: Network,
+    network: DiscretizedBayesNet,
     variable: str,
     given: Mapping[str, object] | None = None,
     *,
@@ -68,8 +66,8 @@ def conditional_densities(
 
     Parameters
     ----------
-    network : DiscretizedBayesNet or AveragedBayesNet
-        The network. Of an averaged network the distribution is that with averages and line.
+    network : DiscretizedBayesNet
+        The network.
     variable : str
         Name of a variable.
     given : mapping of str to value, optional
@@ -91,8 +89,7 @@ def conditional_densities(
         For an unknown variable, for names that are not parents of it, for a parent that both varies and has a given
         value, for probabilities out of range, and for values that do not fit.
     """
-    shown = network.network if isinstance(network, AveragedBayesNet) else network
-    parents = shown.parents(variable)
+    parents = network.parents(variable)
     values = dict(given or {})
     free = [parent for parent in parents if parent not in values]
     if along is None:
@@ -111,10 +108,10 @@ def conditional_densities(
     rows = _numbers_drawn(network) if free else None
     steps: list[tuple[dict[str, Any], float | None]] = [({}, None)]
     if rows is not None:
-        values |= {parent: _typical(shown, parent, rows) for parent in free}
+        values |= {parent: _typical(network, parent, rows) for parent in free}
         if along is not None:
-            steps = _steps(shown, along, rows, quantiles)
-    distribution = conditional_density if variable in shown.cut_points else conditional_probabilities
+            steps = _steps(network, along, rows, quantiles)
+    distribution = conditional_density if variable in network.cut_points else conditional_probabilities
     conditions = [({**values, **step}, quantile) for step, quantile in steps]
     return [
         ConditionalDensity(condition, quantile, distribution(network, variable, condition))
@@ -122,13 +119,13 @@ def conditional_densities(
     ]
 
 
-def _numbers_drawn(network: Network) -> pd.DataFrame:
+def _numbers_drawn(network: DiscretizedBayesNet) -> pd.DataFrame:
     """Return rows drawn from a network, with dates as numbers."""
     return network.sample(_N_DRAWN, 0, values="numbers")
 
 
 def plot_conditional_density(
-    network: Network,
+    network: DiscretizedBayesNet,
     variable: str,
     given: Mapping[str, object] | None = None,
     *,
@@ -138,9 +135,9 @@ def plot_conditional_density(
 ) -> Axes:
     """Draw the density of a variable given its parents, for several values of one parent, and return the axes.
 
-    The density is drawn as it is in the network: with steps or shapes inside bins, and for an averaged network with all
-    sets of cuts and the line. Point masses are dots; the highest density stands for probability 1. A discrete variable
-    is drawn as bars. The legend names the values of the parent that varies, and its title those of other parents.
+    The density is drawn as it is in the network: with steps or shapes inside bins, all sets of cuts and the line. Point
+    masses are dots; the highest density stands for probability 1. A discrete variable is drawn as bars. The legend
+    names the values of the parent that varies, and its title those of other parents.
     `conditional_densities` returns the data that are drawn.
 
     Parameters
@@ -158,7 +155,6 @@ def plot_conditional_density(
     from matplotlib import colormaps
 
     densities = conditional_densities(network, variable, given, along=along, quantiles=quantiles)
-    shown = network.network if isinstance(network, AveragedBayesNet) else network
     if ax is None:
         ax = new_axes((6.4, 3.8))
     ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
@@ -171,10 +167,10 @@ def plot_conditional_density(
         listed(_said(parent, density.given[parent], density.quantile) for parent in varying) or "density"
         for density in densities
     ]
-    if variable in shown.cut_points:
-        handles, highest = _draw_curves(ax, densities, colours, unit_of(shown.support[variable]))
+    if variable in network.cut_points:
+        handles, highest = _draw_curves(ax, densities, colours, unit_of(network.support[variable]))
     else:
-        handles, highest = _draw_levels(ax, densities, colours, shown, variable)
+        handles, highest = _draw_levels(ax, densities, colours, network, variable)
     leave_room_for_legend(ax, highest, len(labels) + bool(fixed))
     legend = plain_legend(ax, handles, labels, frameon=False, loc="upper right")
     if fixed:

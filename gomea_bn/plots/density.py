@@ -13,8 +13,8 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.averaged.network import CUT_INTERVAL, AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
 from gomea_bn.network.curves import Curve
 from gomea_bn.network.distributions.marginals import level_probabilities, marginal, marginal_density
 from gomea_bn.network.distributions.point_masses import points_text, width_of_points
@@ -48,7 +48,7 @@ _FILL = "#cfcfcf"
 
 
 def density_bins(
-    network: NetworkLike | AveragedBayesNet,
+    network: NetworkLike,
     variable: str,
     *,
     table: Table | pd.DataFrame | None = None,
@@ -58,8 +58,8 @@ def density_bins(
 
     Parameters
     ----------
-    network : DiscretizedBayesNet or AveragedBayesNet
-        The network. The bins of an averaged network are those of the network that is shown, with its probabilities.
+    network : DiscretizedBayesNet
+        The network.
     variable : str
         Name of a variable.
     table : Table or DataFrame, optional
@@ -88,21 +88,20 @@ def density_bins(
     """
     import pandas as pd
 
-    shown = _shown(network)
-    shown.cardinality(variable)  # raises for an unknown name
-    if variable in shown.cut_points:
-        parts = [_continuous_part(shown, variable, "network")]
+    network.cardinality(variable)  # raises for an unknown name
+    if variable in network.cut_points:
+        parts = [_continuous_part(network, variable, "network")]
     else:
         parts = [_discrete_part(network, variable, "network")]
     if table is not None:
-        parts.append(_data_part(shown, variable, table))
+        parts.append(_data_part(network, variable, table))
     if expert is not None:
-        parts += _expert_parts(shown, variable, expert)
+        parts += _expert_parts(network, variable, expert)
     return pd.concat(parts, ignore_index=True)
 
 
 def plot_density(
-    network: NetworkLike | AveragedBayesNet,
+    network: NetworkLike,
     variable: str,
     *,
     table: Table | pd.DataFrame | None = None,
@@ -119,9 +118,9 @@ def plot_density(
     cannot draw, such as 1e300, is drawn in a power of ten, which both axes name. A discrete variable is drawn as bars.
     `density_bins` and `marginal_density` return the data that are drawn.
 
-    Of an averaged network the averaged density is drawn as a line. A band around every cut of the network that is shown
-    is its 90 % interval, and the number above it the probability that a cut is near, in per cent; see
-    `AveragedBayesNet.cut_intervals` and `cut_probabilities`.
+    Of a network with conditionals their density is drawn as a line. A band around every shown cut is its 90 % interval,
+    and the number above it the probability that a cut is near, in per cent; see `DiscretizedBayesNet.cut_intervals` and
+    `cut_probabilities`.
 
     Parameters
     ----------
@@ -140,33 +139,32 @@ def plot_density(
         ax = new_axes((6.4, 3.8))
     ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
     ax.spines[["top", "right"]].set_visible(False)
-    shown = _shown(network)
-    if variable in shown.cut_points:
+    if variable in network.cut_points:
         owners = {"network": network, "expert": _with_tables(expert)}
         curves = {
             source: marginal_density(owner, variable).curve
             for source, owner in owners.items()
-            if owner is not None and (isinstance(owner, AveragedBayesNet) or variable in owner.shapes)
+            if owner is not None and (owner.conditionals is not None or variable in owner.shapes)
         }
         points = curves["network"].points if "network" in curves else {}
         shares = {} if table is None else _shares(_values(variable, table), points)
-        unit = unit_of(shown.support[variable])
+        unit = unit_of(network.support[variable])
         if unit != 1:
             ax.set_xlabel(f"{plain_text(variable, _LONGEST_NAME)} [{unit:g}]", **LITERAL)
             bins[["low", "high"]] /= unit
             bins["density"] *= unit
             curves = {source: in_unit(curve, unit) for source, curve in curves.items()}
             shares = {point / unit: share for point, share in shares.items()}
-        shape = shown.shapes.get(variable)
+        shape = network.shapes.get(variable)
         if shape is not None and shape.has_few_values:
             # densities as probabilities of bins that stand for one value
-            width = width_of_points(shown, variable) / unit
+            width = width_of_points(network, variable) / unit
             bins["density"] *= width
             curves = {
                 source: Curve(curve.values, curve.densities * width, curve.points)
                 for source, curve in curves.items()
             }
-        certainty = _Certainty.of(network, variable, unit) if isinstance(network, AveragedBayesNet) else None
+        certainty = _Certainty.of(network, variable, unit)
         _draw_densities(ax, bins, curves, shares, unit, certainty)
     else:
         _draw_bars(ax, bins)
@@ -175,7 +173,7 @@ def plot_density(
 
 @dataclass(frozen=True, slots=True)
 class _Certainty:
-    """What an averaged network says about the cuts of a variable, in the unit of the drawing.
+    """What a network says about the cuts of a variable, in the unit of the drawing.
 
     Attributes
     ----------
@@ -192,23 +190,20 @@ class _Certainty:
     probabilities: NDArray[np.float64]
 
     @classmethod
-    def of(cls, averaged: AveragedBayesNet, variable: str, unit: float) -> _Certainty:
-        """Return the certainty of the cuts of a variable."""
-        n_copies = counted(len(averaged.copies), "set")
-        line = averaged.lines.get(variable)
+    def of(cls, network: NetworkLike, variable: str, unit: float) -> _Certainty | None:
+        """Return the certainty of the cuts of a variable; None for a network of tables."""
+        known = network.conditionals
+        if known is None:
+            return None
+        line = known.lines.get(variable)
         share = "" if line is None else f", {percent(line.weight)} a line"
+        cuts = network.cut_points[variable]
         intervals, probabilities = np.empty((0, 3)), np.empty((0, 2))
-        if averaged.has_cut_intervals:
-            intervals = averaged.cut_intervals(variable).to_numpy() / unit
-        if averaged.has_cut_probabilities:
-            probabilities = averaged.cut_probabilities(variable)[["cut", "probability"]].to_numpy()
-            probabilities = probabilities / [unit, 1.0]
-        return cls(f"average of {n_copies} of cuts{share}", intervals, probabilities)
-
-
-def _shown(network: NetworkLike | AveragedBayesNet) -> NetworkLike:
-    """Return the network whose bins are shown."""
-    return network.network if isinstance(network, AveragedBayesNet) else network
+        if variable in known.cut_intervals:
+            intervals = np.column_stack([cuts, known.cut_intervals[variable]]) / unit
+        if variable in known.cut_probabilities:
+            probabilities = np.column_stack([cuts / unit, known.cut_probabilities[variable]])
+        return cls(f"average of {counted(len(known.copies), 'set')} of cuts{share}", intervals, probabilities)
 
 
 def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
@@ -221,11 +216,11 @@ def _continuous_part(network: NetworkLike, variable: str, source: str) -> pd.Dat
     return _steps(source, "exact" if distribution.is_exact else "sampled", edges, density)
 
 
-def _discrete_part(network: NetworkLike | AveragedBayesNet, variable: str, source: str) -> pd.DataFrame:
+def _discrete_part(network: NetworkLike, variable: str, source: str) -> pd.DataFrame:
     """Return the probabilities of the levels in a network."""
     distribution = level_probabilities(network, variable)
     how = "exact" if distribution.is_exact else "sampled"
-    return _levels(source, how, _shown(network).levels[variable], distribution.probabilities)
+    return _levels(source, how, network.levels[variable], distribution.probabilities)
 
 
 def _expert_parts(

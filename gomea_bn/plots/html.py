@@ -13,11 +13,9 @@ from gomea_bn.texts import counted, text_width
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Column, Table
-    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 __all__ = [
-    "averaged_html",
     "front_html",
     "learner_html",
     "network_html",
@@ -91,17 +89,12 @@ def _labels(labels: Sequence[str]) -> str:
 
 
 def network_html(network: DiscretizedBayesNet) -> str:
-    """Return a network as HTML: counts, its drawing, and bins or levels and parents of every variable."""
-    return page_part(type(network).__name__, counts_text(network), _network_parts(network, {}))
-
-
-def averaged_html(averaged: AveragedBayesNet) -> str:
-    """Return an averaged network as HTML: that of the network it shows, and the weight of every line."""
-    weights = {name: f"{line.weight:.2f}" for name, line in averaged.lines.items()}
-    more = f"{counts_text(averaged.network)}; averaged over {counted(len(averaged.copies), 'set')} of cuts"
-    return page_part(
-        type(averaged).__name__, more, _network_parts(averaged.network, {"weight of its line": weights})
-    )
+    """Return a network as HTML: counts, its drawing, and bins or levels, parents and line of every variable."""
+    known, counts, more = network.conditionals, counts_text(network), {}
+    if known is not None:
+        counts += f"; averaged over {counted(len(known.copies), 'set')} of cuts"
+        more = {"weight of its line": {name: f"{line.weight:.2f}" for name, line in known.lines.items()}}
+    return page_part(type(network).__name__, counts, _network_parts(network, more))
 
 
 def _network_parts(network: DiscretizedBayesNet, more: Mapping[str, Mapping[str, str]]) -> str:
@@ -170,9 +163,7 @@ def learner_html(learner: Any) -> str:
         ("seed", learner.seed_),
         ("rows", f"{learner.table_.n_rows:,}"),
     ]
-    shown = (
-        averaged_html(learner.averaged_) if hasattr(learner, "averaged_") else network_html(learner.network_)
-    )
+    shown = network_html(learner.network_)
     return page_part(repr(learner), "", rows_html(["figure", "value"], figures), shown)
 
 

@@ -43,10 +43,7 @@ _STYLES: dict[str, Style] = {
     "added": (BLUE, (0, (5, 2)), 1.6),
     "missing": (GREY, (0, (1.2, 2)), 1.3),
 }
-_CURVE_STYLES: dict[str, Style] = {
-    "in a table": (INK, (0, ()), 1.3),
-    "by a curve": (INK, (0, (4, 2.2)), 1.3),
-}
+_PLAIN: Style = (INK, (0, ()), 1.3)
 # characters
 _LONGEST_NAME, _LINE = 48, 16
 # points
@@ -140,14 +137,8 @@ def plot_network(
     """
     marks = None if reference is None else edge_marks(network, reference)
     edges = list(network.edges if marks is None else marks)
-    of_curves = set(network.curve_edges)
-    kinds: dict[tuple[str, str], str] = (
-        {edge: "by a curve" if edge in of_curves else "in a table" for edge in edges}
-        if marks is None
-        else dict(marks.items())
-    )
-    styles = _CURVE_STYLES if marks is None else _STYLES
-    has_legend = marks is not None or bool(of_curves)
+    kinds: dict[tuple[str, str], str] = {} if marks is None else dict(marks.items())
+    has_legend = marks is not None
     boxes = {name: _box(network, name) for name in network.names}
     layout = network_layout(
         network.names, edges, widths={name: box.width for name, box in boxes.items()}, gap=_SIDE_GAP
@@ -158,20 +149,20 @@ def plot_network(
         ax = _fitting_axes(sketch, room)
     ax.set_axis_off()
     width, height = size_in_points(ax)
-    columns = min(max(int(width / _LEGEND_ENTRY), 1), len(styles))
-    scale = _fit(ax, sketch, width, height, room * ceil(len(styles) / columns))
+    columns = min(max(int(width / _LEGEND_ENTRY), 1), len(_STYLES))
+    scale = _fit(ax, sketch, width, height, room * ceil(len(_STYLES) / columns))
     for name, box in boxes.items():
         _draw_box(ax, box, sketch.points[name], scale, rounded=name in network.cut_points)
     probabilities = recorded_edge_probabilities(network) if marks is None else {}
     for edge in edges:
-        colour, dashes, line = styles[kinds[edge]]
+        colour, dashes, line = _STYLES[kinds[edge]] if edge in kinds else _PLAIN
         if edge in probabilities:
             adjacent = probabilities[edge].adjacent
             line = 0.4 + 2.2 * adjacent
             _draw_number(ax, sketch.path(edge), f"{adjacent:.2f}", scale)
         _draw_edge(ax, sketch.path(edge), (colour, dashes, line), scale)
     if has_legend:
-        _draw_legend(ax, styles, list(kinds.values()), columns)
+        _draw_legend(ax, _STYLES, list(kinds.values()), columns)
     return ax
 
 

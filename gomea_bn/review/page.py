@@ -13,7 +13,6 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def review_page(
 
 
 def network_report(
-    network: DiscretizedBayesNet | AveragedBayesNet,
+    network: DiscretizedBayesNet,
     table: Table | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -121,9 +120,9 @@ def network_report(
 
     Parameters
     ----------
-    network : DiscretizedBayesNet or AveragedBayesNet
-        Network to show. Of an averaged network the page shows its `network`, and draws the averaged marginal density as
-        a dashed line.
+    network : DiscretizedBayesNet
+        Network to show. Answers on the page come from its tables over the shown bins. Of a network with conditionals
+        the page also draws their marginal density as a dashed line.
     table : Table, optional
         Rows from which the network was learned, for histograms and counts. Without it they come from "columns" in
         `record`.
@@ -142,8 +141,6 @@ def network_report(
     from gomea_bn.review.page_data import network_data
 
     _check_title(title)
-    averaged = network if isinstance(network, AveragedBayesNet) else None
-    network = network.network if isinstance(network, AveragedBayesNet) else network
     if table is not None and not set(network.names) <= set(table.names):
         missing = [name for name in network.names if name not in table.names]
         hint = nearest(missing[0], table.names)
@@ -152,7 +149,7 @@ def network_report(
             "from which the network was learned."
         )
     facts = network.metadata if record is None else record
-    return _written(network_data(network, table, facts, title, averaged), path)
+    return _written(network_data(network, table, facts, title), path)
 
 
 def _check_title(title: str | None) -> None:

@@ -23,8 +23,8 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.front.front import Front
-    from gomea_bn.network.averaged.network import AveragedBayesNet
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.conditionals.conditionals import Conditionals
 
 __all__ = ["front_data", "network_data"]
 
@@ -36,6 +36,8 @@ _SHOWN_ELSEWHERE = ("columns", STABILITY_WORDS)
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
 _FRAME, _FRAME_ALONE = (680.0, 610.0), (900.0, 640.0)
+# questions that compare the answers of a page with those of the network
+_MOST_QUESTIONS = 12
 
 
 def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None) -> dict[str, Any]:
@@ -95,9 +97,8 @@ def network_data(
     table: Table | None,
     record: Mapping[str, Any],
     title: str | None,
-    averaged: AveragedBayesNet | None = None,
 ) -> dict[str, Any]:
-    """Return the page's data of one network, which leaves nothing to choose, with the density of its average if any."""
+    """Return the page's data of one network, which leaves nothing to choose."""
     pools = Pools(network.names, table)
     data: dict[str, Any] = {
         "kind": "network",
@@ -116,23 +117,57 @@ def network_data(
         "expert": None,
         "facts": _facts(record),
         "stability": recorded_stability(network),
-        "averaged": None if averaged is None else [_average(averaged, name) for name in network.names],
+        "averaged": None
+        if network.conditionals is None
+        else [_average(network, network.conditionals, name) for name in network.names],
+        "coarseness": _coarseness(network),
     }
     data |= _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
     return data | _own_drawings(network.names, [network], [], [0])
 
 
-def _average(averaged: AveragedBayesNet, name: str) -> dict[str, Any] | None:
-    """Return the averaged marginal density of a variable with the number of sets of cuts and the weight of its line.
+def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:
+    """Return by how much answers of the page, from shown tables, differ from those of `query`; None for equal ones.
+
+    Children are asked given a bin or level of a parent: some of the edges, drawn with a fixed seed. "n" is the number
+    of questions, "median" and "most" are of the largest difference of a probability in each of them.
+    """
+    if network.conditionals is None or not network.edges:
+        return None
+    from gomea_bn.network.inference.answers import states_of
+
+    generator = np.random.default_rng(0)
+    order = generator.permutation(len(network.edges))[:_MOST_QUESTIONS]
+    differences = []
+    for parent, child in (network.edges[k] for k in order.tolist()):
+        states = states_of(network, [parent])
+        given = {parent: states[int(generator.integers(len(states)))]}
+        try:
+            exact, of_page = network.query(child, given), network.query(child, given, cells="bins")
+        except GomeaBnError:
+            # a question that is too large, or evidence without probability
+            continue
+        differences.append(float(np.abs(np.asarray(exact) - np.asarray(of_page)).max()))
+    if not differences:
+        return None
+    return {
+        "n": len(differences),
+        "median": round(float(np.median(differences)), 4),
+        "most": round(max(differences), 4),
+    }
+
+
+def _average(network: DiscretizedBayesNet, conditionals: Conditionals, name: str) -> dict[str, Any] | None:
+    """Return the marginal density of a variable with the number of sets of cuts and the weight of its line.
 
     A discrete variable has None.
     """
-    if name not in averaged.network.cut_points:
+    if name not in network.cut_points:
         return None
-    line = averaged.lines.get(name)
+    line = conditionals.lines.get(name)
     return {
-        **curve_entry(marginal_density(averaged, name).curve, averaged.network.support[name]),
-        "copies": len(averaged.copies),
+        **curve_entry(marginal_density(network, name).curve, network.support[name]),
+        "copies": len(conditionals.copies),
         "line": None if line is None else line.weight,
         "words": None if line is None else line.terms.words,
     }

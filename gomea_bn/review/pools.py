@@ -117,6 +117,8 @@ class Pools:
         of the child. "p" has the probability of an edge in either direction, and the one in this direction, by such
         positions, if the network carries them.
         """
+        # the page answers by tables
+        network = network.of_tables()
         bins = [self._bins(network, position) for position in range(len(self._names))]
         families = [self._family(network, position, bins) for position in range(len(self._names))]
         sample = _Sample(network)
@@ -131,8 +133,6 @@ class Pools:
         if edges not in self._reversible:
             self._reversible[edges] = equivalence_class(network).reversible
         entry["o"] = keys(self._reversible[edges])
-        if network.curve_edges:
-            entry["e"] = keys(network.curve_edges)
         probabilities = recorded_edge_probabilities(network)
         if probabilities:
             entry["p"] = [
@@ -228,7 +228,7 @@ class Pools:
 
     def _family(self, network: DiscretizedBayesNet, position: int, bins: Sequence[int]) -> int:
         name = self._names[position]
-        parents = [self._position_of[parent] for parent in network.table_parents(name)]
+        parents = [self._position_of[parent] for parent in network.parents(name)]
         table = network.tables[name]
         key = (tuple(parents), tuple(bins[parent] for parent in parents), bins[position], table.tobytes())
         positions = self._family_positions[position]

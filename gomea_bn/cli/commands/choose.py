@@ -14,7 +14,6 @@ import typer
 from gomea_bn.cli.named_networks import (
     NETWORK_HELP,
     WRITERS,
-    averaged_of_run_folder,
     candidate,
     ending_of,
     files_of,
@@ -82,7 +81,7 @@ def review(
 
     The page holds histograms and counts of the table, never its rows. The table of a folder is read as recorded there,
     other tables by the options for reading. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network, folder or table
-    unusable. Of a run with averaged.json the page also draws the averaged densities.
+    unusable.
     """
     from gomea_bn.front.folder import is_front_folder
 
@@ -135,9 +134,8 @@ def _review_of_run(folder: Path, target: Path, data: Path | None) -> Callable[[]
     from gomea_bn.review.page import network_report
 
     network, run = of_run_folder(folder), run_record_of(folder)
-    averaged = averaged_of_run_folder(folder, network)
     table = _recorded_rows(run, run.get("data"), data, target)
-    return lambda: network_report(averaged or network, table, target, record=run)
+    return lambda: network_report(network, table, target, record=run)
 
 
 def _review_of_network(

@@ -14,7 +14,7 @@ from gomea_bn.cli.option_texts import all_cut_points, read_kinds, read_missing, 
 from gomea_bn.cli.options import (
     CutPoints,
     Data,
-    Device,
+    FormerDevice,
     Kind,
     LearnerMissing,
     MaxLevels,
@@ -32,7 +32,7 @@ from gomea_bn.cli.output import (
     finishing,
     say,
 )
-from gomea_bn.cli.running import check_usable_device, loaded_data, printed_warnings
+from gomea_bn.cli.running import loaded_data, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.texts import listed
@@ -69,7 +69,7 @@ def fit(
         str, typer.Option(help="Smoothing of the tables: rows per table row, or auto: chosen from the data.")
     ] = "auto",
     shape: Shape = "auto",
-    device: Device = "cpu",
+    device: FormerDevice = "cpu",
     kind: Kind = None,
     missing: LearnerMissing = "available",
     max_levels: MaxLevels = 50,
@@ -93,6 +93,7 @@ def fit(
     from gomea_bn.large.fitting import network_from_pieces
     from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
     from gomea_bn.learning.learning_options import SHAPES
+    from gomea_bn.learning.options import warn_of_device
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     inputs = {"GRAPH": files_of(graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
@@ -104,13 +105,14 @@ def fit(
         treatment = read_missing(missing, ("available", "error", "drop"))
         smoothing = read_pseudo_count(pseudo_count)
         check_choice("shape", shape, SHAPES)
-        check_usable_device(device, data)
         of_files = [name for name in reading.given if name in FILE_OPTIONS]
         if of_files and is_in_pieces(data):
             raise GomeaBnError([Option(of_files[0]), " does not apply to a folder of files."])
     except GomeaBnError as error:
         fail(error, WRONG_USE)
     check_writable(out)
+    with printed_warnings():
+        warn_of_device(device)
     try:
         names, edges, own_cuts = _graph(graph)
     except GomeaBnError as error:
@@ -141,7 +143,6 @@ def fit(
                     pseudo_count=smoothing,
                     shape=shape,
                     n_jobs=-1,
-                    device=device,
                     announce=say,
                 )
         else:

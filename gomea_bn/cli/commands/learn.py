@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.after_search import AfterSearch
-from gomea_bn.cli.learn_report import averaged_network, report
+from gomea_bn.cli.learn_report import report
 from gomea_bn.cli.option_texts import (
     all_cut_points,
     read_auto,
@@ -33,9 +33,8 @@ from gomea_bn.cli.options import (
     CheckpointResume,
     CutPoints,
     Data,
-    Device,
     Forbid,
-    FormerThreads,
+    FormerDevice,
     Jobs,
     Kind,
     LearnerMissing,
@@ -71,7 +70,6 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.running import (
     announcement,
-    check_usable_device,
     compile_first,
     limit,
     printed_warnings,
@@ -124,12 +122,15 @@ def learn(
     density: Annotated[
         str,
         typer.Option(
-            help="bins: the density of the network; averaged: that of its graph with averages over cuts and with "
-            "lines, written to averaged.json."
+            help="averaged: conditional densities with averages over cuts and with lines; bins: tables of counts "
+            "over the shown bins alone."
         ),
-    ] = "bins",
+    ] = "averaged",
     line: Annotated[
-        str, typer.Option(help="auto: averaged densities use lines where they help; none: bins alone.")
+        str,
+        typer.Option(
+            help="auto: averaged densities use lines and curves where they help; none: tables alone."
+        ),
     ] = "auto",
     cut_cost: Annotated[
         float,
@@ -154,7 +155,6 @@ def learn(
     resume: CheckpointResume = False,
     seed: Seed = None,
     jobs: Jobs = 0,
-    threads: FormerThreads = None,
     kind: Kind = None,
     cut_points: CutPoints = None,
     cuts: Annotated[
@@ -176,7 +176,7 @@ def learn(
         str | None,
         typer.Option(help="Address of a Dask scheduler whose workers count the rows of a folder of files."),
     ] = None,
-    device: Device = "cpu",
+    device: FormerDevice = "cpu",
     pseudo_count: Annotated[
         str, typer.Option(help="Smoothing of a table row, in rows; auto: the data choose it for every table.")
     ] = "auto",
@@ -286,7 +286,7 @@ def learn(
             max_evaluations=max_evaluations,
             max_generations=max_generations,
             patience=limit(patience),
-            n_jobs=read_jobs(jobs, threads),
+            n_jobs=read_jobs(jobs),
             random_state=seed,
             verbose=not quiet,
         )
@@ -368,7 +368,6 @@ def _read_source(
     from gomea_bn.runtime.environment import file_digest
     from gomea_bn.runtime.threads import thread_count
 
-    check_usable_device(learner.device, data)
     if is_in_pieces(data):
         if reading.given:
             raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
@@ -412,19 +411,15 @@ def _write_and_print(
     from gomea_bn.learning.run_folder import write_run_folder
 
     problem, written = after_search.problem, []
-    network, averaged, texts = after_search.network(learner), averaged_network(learner), after_search.texts()
-    if averaged is not None and texts:
-        averaged = averaged.with_metadata(**network.metadata)
+    network, texts = after_search.network(learner), after_search.texts()
     try:
         if out is not None:
-            written = write_run_folder(out, network, record, averaged, texts)
+            written = write_run_folder(out, network, record, texts)
     except GomeaBnError as error:
         problem = error
     if as_json:
         content = {"run": record, "network": json.loads(network.to_json())}
         content |= {name.removesuffix(".json"): json.loads(text) for name, text in texts.items()}
-        if averaged is not None:
-            content["averaged"] = json.loads(averaged.to_json())
         typer.echo(json.dumps(content))
     else:
         say("\n\n".join([report(learner), *after_search.reports()]), to_error=False)

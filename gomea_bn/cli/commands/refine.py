@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
-from gomea_bn.cli.option_texts import read_auto, read_penalty, renamed
-from gomea_bn.cli.options import Data, FormerMinWidth, MaxSeconds, reads_table
+from gomea_bn.cli.option_texts import read_auto, read_penalty
+from gomea_bn.cli.options import Data, MaxSeconds, reads_table
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -36,7 +35,6 @@ __all__ = ["refine"]
 _METHOD_HELP = (
     "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
 )
-_MIN_WIDTH = 1e-3
 
 
 @reads_table("network")
@@ -69,8 +67,7 @@ def refine(
     ] = "auto",
     min_width: Annotated[
         float, typer.Option(help="Smallest width of a bin, as a fraction of the range of its column.")
-    ] = _MIN_WIDTH,
-    width_floor: FormerMinWidth = None,
+    ] = 1e-3,
     min_bin_count: Annotated[int, typer.Option(help="Smallest number of rows in a bin.")] = 1,
     max_seconds: MaxSeconds = 60.0,
     seed: Annotated[
@@ -81,7 +78,7 @@ def refine(
 ) -> None:
     """Move the cut points of NETWORK to fit DATA better; the graph stays.
 
-    An averaged.json next to NETWORK or to the refined network stays as it was, and a warning names it.
+    Conditional densities of NETWORK are learned again with the refined cuts.
 
     Ctrl-C ends the method and keeps the cuts so far. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data
     unusable, 130 interrupted before there were cuts.
@@ -114,7 +111,7 @@ def refine(
                 scoring_method=scoring_method,
                 penalty=None if penalty is None else read_penalty(penalty),
                 max_bins=read_auto("--max-bins", max_bins),
-                min_width=renamed("--min-width", min_width, "--width-floor", width_floor, _MIN_WIDTH),
+                min_width=min_width,
                 min_bin_count=min_bin_count,
                 max_seconds=limit(max_seconds),
                 random_state=seed,
@@ -129,21 +126,6 @@ def refine(
         except GomeaBnError as error:
             fail(error, FAILED)
         say(_report(former, result, out, seed), to_error=False)
-        for averaged in _of_former_cuts(network, out):
-            say(
-                f"Warning: {averaged} averages the network before the refinement. Average the refined network with "
-                "average_families in Python, or do not use that file with it."
-            )
-
-
-def _of_former_cuts(network: str, out: Path) -> list[Path]:
-    """Return the files of averaged networks next to the given and the refined network, each once."""
-    from gomea_bn.learning.run_folder import AVERAGED_FILE
-
-    given = Path(network)
-    folders = [out.parent, given if os.path.isdir(given) else given.parent]
-    distinct = {folder.resolve(): folder for folder in folders}
-    return [folder / AVERAGED_FILE for folder in distinct.values() if os.path.isfile(folder / AVERAGED_FILE)]
 
 
 def _report(before: DiscretizedBayesNet, result: RefinementResult, out: Path, seed: int) -> str:

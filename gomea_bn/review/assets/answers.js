@@ -228,11 +228,17 @@ function renderWords() {
   );
 }
 
-/** What the answers for an averaged network leave out. */
-const averageNote = () =>
-  model.data.averaged && answers.after
-    ? "Answers follow the tables shown, without the averaging of the densities."
-    : "";
+/** How far answers from the shown tables are from those of the densities that the tables are computed from. */
+function averageNote() {
+  if (!model.data.averaged || !answers.after) return "";
+  const note = "Answers follow the tables shown.";
+  const { n, median, most } = model.data.coarseness ?? {};
+  if (n === undefined) return note;
+  return (
+    `${note} In ${n} questions about a child of a column, probabilities differed from those of the network's ` +
+    `densities by ${median.toFixed(3)} (median) and at most ${most.toFixed(3)}; query(…) in Python uses these.`
+  );
+}
 
 function answerText() {
   const { after, refusal } = answers;

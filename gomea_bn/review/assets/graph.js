@@ -3,8 +3,6 @@
 // classes of edges in drawing order, the faintest at the bottom
 const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
-// of edges that the tables leave out
-const DASHES = "6 4";
 const NAME_LINE = 14;
 const graph = { nodes: [], edges: null, drawing: null };
 
@@ -162,7 +160,6 @@ function edgeOf({ from, to, kind }, compared, near) {
     draw("path", {
       d: `M${first}C${rest.join(" ")}`,
       "stroke-width": width.toFixed(2),
-      ...(isOfCurve(from, to) ? { "stroke-dasharray": DASHES } : {}),
     }),
     draw("polygon", {
       points: corners.map((corner) => corner.map((value) => value.toFixed(1)).join(",")).join(" "),
@@ -180,9 +177,6 @@ function edgeOf({ from, to, kind }, compared, near) {
   const classes = ["edge", kind, ...(isOpen(from, to) ? ["open"] : []), ...(near ? ["near"] : [])];
   return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}` }, ...parts);
 }
-
-/** Whether the tables of the selected network leave an arc out. */
-const isOfCurve = (from, to) => model.curveEdges[view.selected].has(arcKey(from, to));
 
 /** Whether the rows cannot tell the direction of an edge of the network that is shown. */
 const isOpen = (from, to) => model.open[view.selected].has(arcKey(from, to));
@@ -209,10 +203,9 @@ function edgeTitle(from, to, kind, share, compared) {
   const [parent, child] = [from, to].map((index) => model.data.variables[index].name);
   const often = isSingle() ? "" : `; in ${percent(share)} of the networks left`;
   const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
-  const curve = isOfCurve(from, to) ? "; a curve, not in the table" : "";
   const open = isOpen(from, to) ? "; the rows cannot tell the direction" : "";
   const sure = probabilityOf(from, to);
-  return `${parent} → ${child}${words}${curve}${often}${open}${sure ? `; ${sureWords(sure)}` : ""}`;
+  return `${parent} → ${child}${words}${often}${open}${sure ? `; ${sureWords(sure)}` : ""}`;
 }
 
 // ---- legend, reference
@@ -224,8 +217,6 @@ function renderLegend(edges, compared) {
     const words = kind === "plain" ? (number === 1 ? "edge" : "edges") : kindWords(kind, compared);
     return make("li", {}, sample(kind), kind === "plain" ? `${number} ${words}` : `${words} ${number}`);
   });
-  const ofCurves = edges.filter(({ from, to }) => isOfCurve(from, to)).length;
-  if (ofCurves) items.push(make("li", {}, sample("plain", DASHES), `${ofCurves} by curves, not in tables`));
   const open = edges.filter(({ from, to }) => isOpen(from, to)).length;
   if (open) items.push(make("li", { class: "muted" }, sample("plain open"), `reversible ${open}`));
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));

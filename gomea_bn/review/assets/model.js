@@ -14,7 +14,6 @@ const model = {
   data: null,
   axes: [],
   edges: [],
-  curveEdges: [],
   open: [],
   probabilities: [],
   expertEdges: null,
@@ -42,7 +41,6 @@ function buildModel(data) {
   );
   model.axes = columns.map(asAxis);
   model.edges = data.networks.map(edgesOf);
-  model.curveEdges = data.networks.map(curveEdgesOf);
   // edges that have the other direction in a network with the same independences
   model.open = data.networks.map((network) => new Set(network.o));
   // probability of an edge in either direction and in its own, for networks that carry them
@@ -82,12 +80,8 @@ function edgesOf(network) {
   const keys = new Set();
   for (const child of network.f.keys())
     for (const parent of family(network, child).p) keys.add(arcKey(parent, child));
-  for (const key of curveEdgesOf(network)) keys.add(key);
   return keys;
 }
-
-/** The arcs that the tables of a network leave out, as a set of keys. */
-const curveEdgesOf = (network) => new Set(network.e ?? []);
 
 function arcOf(key) {
   const n = model.data.variables.length;

@@ -335,13 +335,9 @@ function probabilityTable(id, decimals) {
   const which = entry.n ? "those with most data" : "the first";
   const part = entry.i ? ` Shown are ${rows.length} of ${entry.r.toLocaleString("en")} rows, ${which}.` : "";
   const noun = model.data.variables[view.variable].continuous ? "bin" : "level";
-  const left = [...model.curveEdges[view.selected]].map(arcOf).filter(([, to]) => to === view.variable);
-  const names = left.map(([from]) => model.data.variables[from].name).join(", ");
-  const without = left.length ? ` The table leaves out ${names}: the column follows a curve of it.` : "";
-  const given = entry.p.length
+  const caption = entry.p.length
     ? `Probability of each ${noun}, given the parents.`
     : "One row, without parents.";
-  const caption = given + without;
   return make(
     "table",
     { id },

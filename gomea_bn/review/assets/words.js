@@ -151,7 +151,6 @@ function edgeGroups(edges, compared) {
       const sure = probabilityOf(from, to);
       const muted = (text) => [" ", make("span", { class: "muted" }, text)];
       const marks = [
-        ...(isOfCurve(from, to) ? muted("(curve)") : []),
         ...(isOpen(from, to) ? muted("(reversible)") : []),
         ...(sure ? muted(`(${sureWords(sure)})`) : []),
       ];
