@@ -26,7 +26,6 @@ from gomea_bn import (
     ExpertNetwork,
     Front,
     ParetoBayesNetLearner,
-    average_families,
     network_report,
 )
 from gomea_bn.plots import (
@@ -116,15 +115,13 @@ def draw_concepts(out: Path) -> None:
 
 def draw_plots(out: Path) -> None:
     """Write the pictures of the gallery, by its calls."""
-    frame, learner, front = wine()[_COLUMNS], _learner(20_000), _front()
-    averaged = average_families(learner.network_, frame)
+    learner, front = _learner(20_000), _front()
     knowledge = ExpertKnowledge(required_edges=[("cultivar", "proline")])
     informed = _learner(20_000, knowledge=knowledge)
     drawings: dict[str, Callable[[Any], object]] = {
         "network": lambda ax: plot_network(learner.network_, reference=_EXPERT_OF_SIX, ax=ax),
         "density": lambda ax: plot_density(learner.network_, "proline", table=learner.table_, ax=ax),
-        "averaged": lambda ax: plot_density(averaged, "proline", table=frame, ax=ax),
-        "conditional": lambda ax: plot_conditional_density(averaged, "alcohol", ax=ax),
+        "conditional": lambda ax: plot_conditional_density(learner.network_, "alcohol", ax=ax),
         "history": lambda ax: plot_history({"seed 1": learner, "informed": informed}, ax=ax),
         "front": lambda ax: plot_front(front, expert=True, objectives=["misfit", "complexity"], ax=ax),
     }

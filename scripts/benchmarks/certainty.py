@@ -125,6 +125,7 @@ def search_run(
         n_jobs=1,
         callback=ends,
         random_state=seed,
+        density="bins",
     ).fit(frame)
     return optimum - learner.score_, learner.n_eval_, process_time() - began
 
@@ -268,6 +269,7 @@ def large_run(frame: pd.DataFrame, seconds: float, **changes: Any) -> float:
         callback=lambda progress: process_time() - began > seconds,
         random_state=0,
         **changes,
+        density="bins",
     ).fit(frame)
     return learner.score_
 

@@ -204,6 +204,7 @@ def compared_methods(
         max_evaluations=100_000,
         n_jobs=1,
         random_state=task["seed"],
+        density="bins",
     ).fit(train)
     network = learner.network_
     khiops = task["khiops_python"]

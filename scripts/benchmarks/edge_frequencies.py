@@ -26,7 +26,7 @@ def pair_frequencies(n_networks: int, n_rows: int, n_members: int, resampling: s
         truth = random_network(8, random_state=seed)
         rows = truth.sample(n_rows, random_state=seed)
         model = BayesNetEnsemble(
-            BayesNetLearner(max_seconds=None, max_evaluations=20_000),
+            BayesNetLearner(max_seconds=None, max_evaluations=20_000, density="bins"),
             n_networks=n_members,
             resampling=resampling,
             random_state=seed,
@@ -50,7 +50,7 @@ def held_out_density(name: str, n_members: int, resampling: str) -> float:
     scores = []
     for train, test in KFold(5, shuffle=True, random_state=0).split(frame):
         model = BayesNetEnsemble(
-            BayesNetLearner(max_seconds=None, max_evaluations=20_000),
+            BayesNetLearner(max_seconds=None, max_evaluations=20_000, density="bins"),
             n_networks=n_members,
             resampling=resampling,
             random_state=0,

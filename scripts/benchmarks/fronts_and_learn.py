@@ -80,7 +80,7 @@ def compared(task: dict[str, Any]) -> dict[str, Any]:
         "max_seconds": None if task.get("evaluations") else task["seconds"],
         "max_evaluations": task.get("evaluations"),
     }
-    one = BayesNetLearner(patience=None, **fixed).fit(train)
+    one = BayesNetLearner(patience=None, **fixed, density="bins").fit(train)
     learner = ParetoBayesNetLearner(**fixed, **task["options"]).fit(train)
     front = learner.front_
     resolution = task["resolution"]

@@ -185,6 +185,7 @@ def one_sample(task: dict[str, Any]) -> dict[str, Any]:
     score, seed = task["score"], task["seed"]
     frame = alarm_sample(truth, task["n"], seed)
     learner = BayesNetLearner(
+        density="bins",
         scoring_method=score,
         equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
         max_seconds=task["seconds"],
@@ -274,7 +275,9 @@ def memory_of(n_threads: int) -> tuple[float, float, int, int]:
     """Learn 20 variables from 51,200 rows; returns peak memory before and after, evaluations and families scored."""
     frame = random_network(20, random_state=1).sample(51_200, random_state=1)
     before = peak_megabytes()
-    learner = BayesNetLearner(max_seconds=20, patience=None, n_jobs=n_threads, random_state=1).fit(frame)
+    learner = BayesNetLearner(
+        density="bins", max_seconds=20, patience=None, n_jobs=n_threads, random_state=1
+    ).fit(frame)
     return before, peak_megabytes(), learner.n_eval_, int(learner.statistics_["families_scored"])
 
 

@@ -77,6 +77,7 @@ def learner_of(options: argparse.Namespace, seed: int) -> BayesNetLearner:
         curves=options.curves,
         kinds=TABLES[options.table]().kinds if options.table else None,
         random_state=seed,
+        density="bins",
     )
 
 

@@ -139,9 +139,9 @@ def learned(way: str, frame: pd.DataFrame, seconds: float, seed: int) -> Searche
     """Return the learner's network if it prices cuts in one way, during the search or after it."""
     limits: dict[str, Any] = {"max_seconds": seconds, "patience": None, "n_jobs": 1, "random_state": seed}
     if way != "after the search":
-        learner = BayesNetLearner(algorithm=GOMEA(refine=way), **limits).fit(frame)
+        learner = BayesNetLearner(density="bins", algorithm=GOMEA(refine=way), **limits).fit(frame)
         return Searched(learner.network_, learner.score_, learner.time_to_best_)
-    learner = BayesNetLearner("equal-frequency", scoring_method=SCORE, **limits).fit(frame)
+    learner = BayesNetLearner("equal-frequency", density="bins", scoring_method=SCORE, **limits).fit(frame)
     refined = refine_boundaries(
         learner.network_,
         learner.table_,

@@ -62,7 +62,7 @@ def as_message(network: DiscretizedBayesNet) -> dict[str, Any]:
         "cards": [network.cardinality(name) for name in network.names],
         "families": [
             {
-                "p": [position[parent] for parent in network.table_parents(name)],
+                "p": [position[parent] for parent in network.parents(name)],
                 "t": network.tables[name].ravel().tolist(),
             }
             for name in network.names

@@ -112,7 +112,7 @@ def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
     of_estimator: dict[str, Any] = {
         name: options[name] for name in ("structure", "n_networks") if name in options
     }
-    of_learner = {"density": "averaged", **{n: v for n, v in options.items() if n not in of_estimator}}
+    of_learner = {n: v for n, v in options.items() if n not in of_estimator}
     return {**of_estimator, "learner": BayesNetLearner(max_seconds=seconds, **of_learner), "random_state": 0}
 
 

@@ -58,6 +58,7 @@ def seconds_of_evaluations(law: str, n_rows: int, evaluations: int) -> dict[str,
                 max_evaluations=evaluations,
                 patience=None,
                 random_state=seed,
+                density="bins",
             ).fit(sample.frame)
             of_shape.append(learner.fit_seconds_ / learner.n_eval_)
     return seconds

@@ -43,6 +43,7 @@ def one_net(seed: int, options: argparse.Namespace) -> list[dict[str, Any]]:
         pseudo_count=1.0,
         max_seconds=20,
         random_state=seed,
+        density="bins",
     ).fit(frame)
     equal_frequency = learner.network_
     true_cuts = DiscretizedBayesNet.from_table(table, truth.edges, truth.cut_points)

@@ -3,7 +3,7 @@
     python scripts/benchmarks/rows.py learn FOLDER [--rows 1e4 1e5 1e6 1e7] [--variables 20] [--seconds 20]
                                             [--threads 2] [--workers 0 1 2] [--in-memory 1e6] [--evaluations 50000]
     python scripts/benchmarks/rows.py compare FOLDER [--rows 1e6] [--variables 20] [--seconds 60] [--threads 2]
-    python scripts/benchmarks/rows.py count [--rows 1000000] [--variables 20] [--workers 1 2] [--device gpu]
+    python scripts/benchmarks/rows.py count [--rows 1000000] [--variables 20] [--workers 1 2]
 
 learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a million rows a file, unless they exist.
         Every run is a process of its own. Printed are seconds of the search on the sample and of everything, readings
@@ -14,7 +14,7 @@ learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a 
 compare The network of the files, searched for --seconds on the sample, and that of a table in memory, searched for as
         many seconds as the files took altogether; the scores of both over all rows by one measure, and their memory.
 count   Nanoseconds a row and family, of the same families: scored in memory by one thread, and counted from cells by
-        one thread, with --device gpu by a GPU, and by a Dask cluster of --workers processes. The two take turns.
+        one thread, and by a Dask cluster of --workers processes. The two take turns.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ from gomea_bn.data.table import Table
 from gomea_bn.large.cells import Coding
 from gomea_bn.large.counters.local import LocalCounter
 from gomea_bn.large.counters.on_dask import DaskCounter
-from gomea_bn.large.counters.on_gpu import GpuCounter
 from gomea_bn.large.counters.plan import CountPlan, FamilyCounter, View
 from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
 from gomea_bn.learning.learning_options import LearningOptions
@@ -79,6 +78,7 @@ def one_run(task: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of one run."""
     truth = random_network(task["variables"], kind="random", random_state=SEED_OF_NET)
     learner = BayesNetLearner(
+        density="bins",
         max_seconds=None if task["evaluations"] else task["seconds"],
         max_evaluations=task["evaluations"],
         n_jobs=task["threads"],
@@ -140,7 +140,7 @@ def compare(options: argparse.Namespace) -> None:
     memory = run_apart({**task, "memory": True, "seconds": files["seconds"]})
     print(f"in memory: {memory['seconds']:.0f} s, {memory['gigabytes']:.1f} GB", flush=True)
     learner = BayesNetLearner(
-        n_jobs=options.threads, random_state=1, curves="none", sample_rows=options.sample
+        density="bins", n_jobs=options.threads, random_state=1, curves="none", sample_rows=options.sample
     )
     rows = []
     for name, run in (("files", files), ("in memory", memory)):
@@ -262,11 +262,6 @@ def count(options: argparse.Namespace) -> None:
             counter.code(counted.coding)
             of_memory, of_cells = alternating_seconds(counted, counter)
             rows.append(("cells, one thread", of_memory * unit, of_cells * unit))
-            if options.device == "gpu":
-                on_gpu = GpuCounter(counter)
-                on_gpu.code(counted.coding)
-                of_memory, of_cells = alternating_seconds(counted, on_gpu)
-                rows.append(("GPU", of_memory * unit, of_cells * unit))
         for n_workers in options.workers:
             with workers(n_workers) as client:
                 on_dask = DaskCounter(client, pieces)
@@ -329,7 +324,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command.add_argument("--rows", nargs="+", type=float, default=rows)
         command.add_argument("--variables", type=int, default=20)
     counting.add_argument("--workers", nargs="+", type=int, default=[])
-    counting.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     single = commands.add_parser("run")
     single.add_argument("task")
     options = parser.parse_args(arguments)

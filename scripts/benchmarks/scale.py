@@ -116,6 +116,7 @@ def learn(options: argparse.Namespace) -> None:
         for candidates in read_candidates(options.candidates):
             learner = BayesNetLearner(
                 options.discretizer,
+                density="bins",
                 max_candidates=candidates,
                 max_seconds=options.seconds,
                 patience=None,
@@ -204,6 +205,7 @@ def our_result(
     """Return the score of our network under the limits of the options."""
     began = perf_counter()
     learner = BayesNetLearner(
+        density="bins",
         scoring_method=score,
         equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE,
         max_candidates=candidates,
@@ -256,7 +258,12 @@ def memory_of(candidates: str | None, max_seconds: float) -> tuple[object, ...]:
     compile_kernels()
     before = peak_megabytes()
     learner = BayesNetLearner(
-        max_candidates=candidates, max_seconds=max_seconds, patience=None, n_jobs=2, random_state=1
+        density="bins",
+        max_candidates=candidates,
+        max_seconds=max_seconds,
+        patience=None,
+        n_jobs=2,
+        random_state=1,
     )
     learner.fit(frame)
     megabytes = (f"{before:.0f}", f"{peak_megabytes():.0f}")

@@ -36,6 +36,7 @@ def learned(
         knowledge=knowledge,
         kinds=kinds,
         random_state=1,
+        density="bins",
     )
     return learner.fit(train).network_
 

@@ -213,7 +213,7 @@ def compared(task: dict[str, Any]) -> dict[str, dict[str, float]]:
     sample = LAWS[task["law"]](task["rows"] + TEST_ROWS, task["graph"])
     train, test = sample.frame.iloc[: task["rows"]], sample.frame.iloc[task["rows"] :]
     learner = BayesNetLearner(
-        kinds=sample.kinds, max_seconds=task["seconds"], n_jobs=1, random_state=task["graph"]
+        density="bins", kinds=sample.kinds, max_seconds=task["seconds"], n_jobs=1, random_state=task["graph"]
     ).fit(train)
     network = learner.network_
     test = _inside(test, network)

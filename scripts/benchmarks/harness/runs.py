@@ -226,7 +226,8 @@ def make_learner(options: Mapping[str, Any], **fixed: Any) -> BayesNetLearner:
     }
     if search_options:
         learner_options["algorithm"] = GOMEA(**search_options)
-    return BayesNetLearner().set_params(**{**fixed, **learner_options})
+    # recorded figures are those of tables; `density=averaged` is an option like others
+    return BayesNetLearner(density="bins").set_params(**{**fixed, **learner_options})
 
 
 def smoothing(learner: BayesNetLearner) -> dict[str, Any]:

@@ -103,6 +103,6 @@ def one_network(task: Task) -> Record:
         "network": best - network.score(fresh),
         "bins": best - bins.score(fresh),
         "lines": best - lines.score(fresh),
-        "weight": lines.mean_line_weight,
+        "weight": lines.conditionals.mean_line_weight(lines),
         "seconds": seconds,
     }

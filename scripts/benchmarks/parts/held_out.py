@@ -212,10 +212,11 @@ def of_ours(
             families = average_families(network, learner.table_, line=AVERAGED[of_method["method"]])
             of_method.setdefault("seconds", perf_counter() - began)
             of_method[f"density {width}"] = families.log_density(test, resolution=resolution)
+            known = families.conditionals
             of_method[f"bins {width}"] = float(
-                np.mean([mean_bins(copy.cut_points.values()) for copy in families.copies])
+                np.mean([mean_bins(copy.cut_points.values()) for copy in known.copies])
             )
-            of_method[f"weight {width}"] = families.mean_line_weight
+            of_method[f"weight {width}"] = known.mean_line_weight(families)
             of_method.setdefault("n edges", len(network.edges))
     return [record, *averaged]
 
