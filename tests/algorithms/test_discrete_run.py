@@ -10,19 +10,15 @@ import pytest
 from compiled_example import compiled_trap
 from numpy.typing import NDArray
 
-from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, optimise
-from gomea_bn.algorithms.evaluation import evaluate_genotypes
+from gomea_bn import GOMEA, MOGOMEA, optimise
 from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.mogomea import FrontRun
 from gomea_bn.algorithms.populations import finished_prefix, stall_limit, variation_rules
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.interaction_tree import StaticTree
 from gomea_bn.linkage.models import Linkage, LinkageTree, linkage_model, single_genes
 from gomea_bn.operators.kernels.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS
 from gomea_bn.problems.base import with_defaults
-from gomea_bn.problems.benchmarks import IsingSpinGlass, MaxCut, NKLandscape
 from gomea_bn.problems.continuous import sphere, with_real_defaults
-from gomea_bn.problems.multi_objective import LOTZ, MultiObjectiveKnapsack, MultiObjectiveMaxCut
 from gomea_bn.problems.python_problem import PythonProblem
 from gomea_bn.runtime.limits import Limits
 
@@ -222,46 +218,6 @@ def test_a_compiled_real_problem_of_a_user_needs_no_member_with_a_default() -> N
     assert result.X.tolist() == whole.X.tolist()
     assert with_real_defaults(bare).is_real
     assert with_real_defaults(bare).interactions is None
-
-
-# ---------------------------------------------------------------- names of options
-
-
-def result_of(problem: Any, algorithm: Any, **options: Any) -> list[Any]:
-    return algorithm.run(problem, Limits(max_evaluations=500), **options).X.tolist()
-
-
-CALLS: dict[str, Any] = {
-    "optimise": lambda **seed: optimise(compiled_trap(3), max_evaluations=500, **seed).X.tolist(),
-    "GOMEA": lambda **seed: result_of(compiled_trap(3), GOMEA(), **seed),
-    "MOGOMEA": lambda **seed: result_of(LOTZ(8), MOGOMEA(), **seed),
-    "RVGOMEA": lambda **seed: result_of(sphere(3), RVGOMEA(), **seed),
-    "evaluate_genotypes": lambda **seed: [
-        part.tolist() for part in evaluate_genotypes(compiled_trap(1), np.zeros((1, 5), int), **seed)
-    ],
-    "StaticTree": lambda **seed: StaticTree([[0, 1]], **seed).random_state,
-    "from_neighbours": lambda **seed: StaticTree.from_neighbours([[1], [0]], **seed).random_state,
-    "NKLandscape": lambda **seed: NKLandscape(8, 3, **seed).tables.tolist(),
-    "torus": lambda **seed: MaxCut.torus(3, **seed).data.weights.tolist(),
-    "random_graph": lambda **seed: MaxCut.random_graph(6, 8, **seed).interactions.tolist(),
-    "spin glass": lambda **seed: IsingSpinGlass(3, **seed).couplings.tolist(),
-    "cut front": lambda **seed: MultiObjectiveMaxCut.random_graph(6, 8, **seed).data.weights.tolist(),
-    "knapsack": lambda **seed: MultiObjectiveKnapsack.random(6, **seed).data.profits.tolist(),
-}
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_the_former_name_of_random_state_works_and_warns(call: str) -> None:
-    with pytest.warns(FutureWarning, match="seed is now called random_state"):
-        former = CALLS[call](seed=5)
-    assert former == CALLS[call](random_state=5)
-
-
-@pytest.mark.parametrize("call", ["optimise", "GOMEA", "MOGOMEA"])
-def test_the_former_name_of_n_jobs_works_and_warns(call: str) -> None:
-    with pytest.warns(FutureWarning, match="n_threads is now called n_jobs"):
-        former = CALLS[call](random_state=5, n_threads=2)
-    assert former == CALLS[call](random_state=5, n_jobs=2)
 
 
 @pytest.mark.parametrize("random_state", [-1, 1.5, "one", True])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from certainty_examples import discrete_frame, network_of, scored_graphs
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.certainty import (
     EdgeProbabilities,
     certify,
@@ -17,9 +17,10 @@ from gomea_bn.certainty import (
 )
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.integer_programme import bounded_optimum
-from gomea_bn.certainty.subsets import best_graph
+from gomea_bn.certainty.near_optimal import best_graphs
 from gomea_bn.cli.output import spelling
 from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.network.recorded_columns import counted_parents
 
 
 def of_bdeu(network, frame, max_indegree=3, knowledge=None, score="bdeu"):
@@ -64,7 +65,7 @@ def test_integer_and_dynamic_programming_agree(seed):
     sets = graphs.parent_sets(prune=True)
     found = bounded_optimum(sets, [], None)
     assert found.stopped_by == "proof"
-    assert graphs.score(found.parents) == pytest.approx(graphs.score(best_graph(sets)), abs=1e-5)
+    assert graphs.score(found.parents) == pytest.approx(graphs.score(next(best_graphs(sets))[1]), abs=1e-5)
 
 
 def test_pruned_sets_score_more_than_their_subsets():
@@ -121,21 +122,33 @@ def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(e=x.sum(axis=1))
     network = BayesNetLearner(max_evaluations=3000, random_state=1).fit(frame).network_
     assert network.metadata["curves"]
-    assert network.curve_edges
-    plain = network.without_curve_edges()
+    counted = {
+        (parent, child)
+        for child, parents in zip(network.names, counted_parents(network), strict=True)
+        for parent in parents
+    }
+    of_curves = [edge for edge in network.edges if edge not in counted]
+    assert of_curves
+    plain = DiscretizedBayesNet.from_table(
+        frame,
+        counted,
+        network.cut_points,
+        pseudo_count="auto",
+        shapes=network.shapes,
+        metadata=network.metadata,
+    )
     for function in (certify, edge_probabilities, near_optimal_graphs):
         with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
             judged = function(network, frame)
         if isinstance(judged, EdgeProbabilities):
-            (parent, child), *_ = network.curve_edges
-            assert f"since only curves need them: {parent} → {child}" in judged.to_text()
+            assert all(f"{parent} → {child}" in judged.to_text() for parent, child in network.edges)
     with pytest.warns(GomeaBnWarning, match="learned with curves") as warned:
         found, of_plain = certify(network, frame), certify(plain, frame)
     assert found.score == of_plain.score
     assert found.bound == pytest.approx(of_plain.bound)
     message = warned[0].message
     assert isinstance(message, GomeaBnWarning)
-    assert f"no edge that only curves need ({len(network.curve_edges)} here)" in str(message)
+    assert f"no edge that only curves need ({len(of_curves)} here)" in str(message)
     assert "Learn with curves='none' to judge" in str(message)
     # a command line spells the option
     assert "Learn with --curves none to judge" in message.text(spelling())
@@ -180,7 +193,7 @@ def test_an_interrupt_keeps_the_bound(monkeypatch):
     frame = discrete_frame(2, n_columns=6)
     graphs = of_bdeu(network_of(frame), frame)
     sets = graphs.parent_sets(prune=True)
-    best = graphs.score(best_graph(sets))
+    best = graphs.score(next(best_graphs(sets))[1])
     rounds = iter([integer_programme.violated_clusters])
 
     def interrupted(*arguments):

@@ -8,7 +8,6 @@ import pytest
 from command_line import RUN_FILES, learn
 
 from gomea_bn import (
-    AveragedBayesNet,
     BayesNetEnsemble,
     BayesNetLearner,
     DiscretizedBayesNet,
@@ -81,13 +80,13 @@ def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     assert {path.name for path in out.iterdir()} == RUN_FILES
 
 
-def test_the_page_of_an_averaged_run_has_the_probabilities(table, tmp_path):
+def test_a_network_with_conditionals_records_the_probabilities(table, tmp_path):
     out = tmp_path / "run"
-    result = learn(table, *FURTHER, "--confidence", "--density", "averaged", "--out", out)
+    result = learn(table, *FURTHER, "--confidence", "--out", out)
     assert result.exit_code == 0, result.stderr
-    averaged = AveragedBayesNet.from_json(out / "averaged.json")
     network = DiscretizedBayesNet.from_json(out / "network.json")
-    assert averaged.network.metadata["edge_probabilities"] == network.metadata["edge_probabilities"]
+    assert network.conditionals is not None
+    assert network.metadata["edge_probabilities"]
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,16 @@ import gomea_bn.data.table
 import gomea_bn.learning.fronts.search
 import gomea_bn.learning.learner
 import gomea_bn.learning.pareto_learner
-import gomea_bn.learning.search.single_network
+import gomea_bn.learning.search.search
 from gomea_bn import read_front
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 # by name: the command, the module that calls the function, and the function
 BEFORE_A_NETWORK = {
     "reading": ("learn", gomea_bn.data.table, "_read_columns"),
-    "learn": ("learn", gomea_bn.learning.learner, "learning_problem"),
+    "learn": ("learn", gomea_bn.learning.search.search, "learning_problem"),
     "front": ("front", gomea_bn.learning.pareto_learner, "checked_expert"),
-    "single network": ("front", gomea_bn.learning.search.single_network, "learning_problem"),
+    "single network": ("front", gomea_bn.learning.search.search, "learning_problem"),
 }
 
 

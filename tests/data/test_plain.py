@@ -335,11 +335,11 @@ def with_unknown(rows: pd.DataFrame) -> pd.DataFrame:
     return changed
 
 
-def test_averaged_networks_take_arrow_columns_and_numbered_ones() -> None:
+def test_networks_with_conditionals_take_arrow_columns_and_numbered_ones() -> None:
     text = ["abc"[step % 3] for step in STEPS]
     named = pd.DataFrame({"0": text, "other": other()})
     rows = pd.DataFrame({0: arrow_backed(pa.array(text, pa.string_view())), "other": other()})
-    averaged = BayesNetLearner(max_seconds=None, max_evaluations=50, density="averaged").fit(named).averaged_
+    averaged = BayesNetLearner(max_seconds=None, max_evaluations=50).fit(named).network_
     for method in ("exact", "sampling"):
         answer, wanted = (
             averaged.predict_proba(part, "other", method=method, n_draws=50, random_state=1)

@@ -10,7 +10,6 @@ import pytest
 from processor_time import at_most
 from sklearn.base import clone
 from table_examples import truncated_gaussians
-from wrong_input import untyped
 
 from gomea_bn.discretization import discretizer
 from gomea_bn.discretization.mgcd.columns import MGCDColumns
@@ -250,12 +249,6 @@ def test_the_last_round_is_kept_if_asked_for_though_another_scores_higher():
     assert last.score_ == last.round_scores_[-1]
     best = MGCDiscretizer(random_state=0, max_rounds=6).fit(frame)
     assert best.score_ == last.round_scores_[0]
-
-
-def test_the_former_name_of_the_smallest_width_warns():
-    with pytest.warns(FutureWarning, match="width_floor is now called min_width"):
-        former = untyped(MGCDiscretizer)(width_floor=0.2)
-    assert former.get_params()["min_width"] == 0.2
 
 
 def test_the_deadline_holds_and_leaves_a_usable_result():

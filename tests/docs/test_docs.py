@@ -72,9 +72,8 @@ def test_the_guide_to_large_tables_runs(folder):
     exec(code, {})
     blocks = re.findall(r"^```bash\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
     lines = [line.split("#")[0] for block in blocks for line in block.splitlines()]
-    first, pattern, scheduler, gpu, *checkpointed = lines
+    first, pattern, scheduler, *checkpointed = lines
     assert "--scheduler" in scheduler
-    assert "--device gpu" in gpu
     small = ("--max-evaluations", "400", "--seed", "1", "--quiet", "--sample-rows", "1000")
     for line in (first, pattern.replace("rows/year=2024/", "rows/"), *checkpointed):
         result = invoke(*shlex.split(line)[1:], *small)

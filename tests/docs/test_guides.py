@@ -21,7 +21,6 @@ GUIDES = (
 )  # fmt: skip
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 WRITTEN = {
-    "averaging": {"averaged.json"},
     "fronts": {"page.html"},
     "gallery": {"front.png"},
     "networks": {"network.json", "network.bif", "network.dot"},

@@ -1,4 +1,4 @@
-"""Averaged networks made by hand, with every kind of variable and lines, and tables to average networks over."""
+"""Networks with conditionals made by hand, with every kind of variable and lines, and rows to learn from."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.table_shapes import table_shapes
-from gomea_bn.network.averaged.family_line import FamilyLine
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
+from gomea_bn.network.conditionals.shown_tables import table_over_grid
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
@@ -87,39 +87,70 @@ def surface_of_c(**parts: Any) -> FamilyLine:
     return FamilyLine(**content)
 
 
-def averaged_example(**parts: Any) -> AveragedBayesNet:
-    """Return an average of three copies, with a line of "b" and a surface of "c"; `parts` replace its parts."""
+def tables_of(network: DiscretizedBayesNet) -> TableSet:
+    """Return the cuts and tables of a network as one set of cuts of conditionals."""
+    return TableSet(
+        network.cut_points, {name: network.parents(name) for name in network.names}, network.tables
+    )
+
+
+def network_of_tables(network: DiscretizedBayesNet, tables: TableSet) -> DiscretizedBayesNet:
+    """Return a network without conditionals that has the cuts and tables of one set of cuts."""
+    return network.changed(conditionals=None, cut_points=tables.cut_points, tables=tables.tables)
+
+
+def conditionals_example(**parts: Any) -> Conditionals:
+    """Return an average over three sets of cuts, with a line of "b" and a surface of "c"; `parts` replace its parts."""
+    cut_points = copy_with(1).cut_points
     content: dict[str, Any] = {
-        "network": copy_with(1),
-        "copies": [copy_with(seed) for seed in (1, 2, 3)],
-        "lines": {
-            "b": line_of_b(),
-            "c": surface_of_c(),
-        },
+        "copies": [tables_of(copy_with(seed)) for seed in (1, 2, 3)],
+        "lines": {"b": line_of_b(), "c": surface_of_c()},
         "scales": {**SHAPES, "b": SHAPE_OF_B},
         "units": UNITS,
         "n_rows": N_ROWS,
-        "cut_probabilities": {
-            name: np.linspace(0.3, 0.95, len(cuts)) for name, cuts in copy_with(1).cut_points.items()
-        },
+        "cut_probabilities": {name: np.linspace(0.3, 0.95, len(cuts)) for name, cuts in cut_points.items()},
         "cut_intervals": {
             name: [
                 (max(cut - 0.1, SUPPORT[name][0]), min(cut + 0.2, SUPPORT[name][1])) for cut in cuts.tolist()
             ]
-            for name, cuts in copy_with(1).cut_points.items()
+            for name, cuts in cut_points.items()
         },
         **parts,
     }
-    return AveragedBayesNet(content.pop("network"), content.pop("copies"), **content)
+    return Conditionals(content.pop("copies"), **content)
+
+
+def averaged_example(**parts: Any) -> DiscretizedBayesNet:
+    """Return the network that has the conditionals of `conditionals_example`, and the tables that follow from them."""
+    return with_conditionals(copy_with(1), conditionals_example(**parts))
+
+
+def with_conditionals(network: DiscretizedBayesNet, conditionals: Conditionals) -> DiscretizedBayesNet:
+    """Return a network with conditionals, and with tables of the middles of their cells."""
+    network = network.changed(conditionals=conditionals)
+    cuts = network.cut_points
+    return network.changed(tables={name: table_over_grid(network, name, cuts) for name in network.names})
+
+
+def conditionals_of(network: DiscretizedBayesNet) -> Conditionals:
+    """Return the conditionals of a network that has some."""
+    assert network.conditionals is not None
+    return network.conditionals
+
+
+def breaks_of(network: DiscretizedBayesNet, name: str) -> NDArray[np.float64]:
+    """Return the values where the density of a column may jump: its ends, all cuts, and the edges of its scale."""
+    known = conditionals_of(network)
+    shape = known.scales.get(name)
+    ends = [*network.support[name], *(() if shape is None else shape.edges.tolist())]
+    return np.unique(np.concatenate([ends, *(copy.cut_points[name] for copy in known.copies)]))
 
 
 def grid_of(
-    averaged: AveragedBayesNet, name: str, n_cells: int
+    network: DiscretizedBayesNet, name: str, n_cells: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mid-points and widths of cells of the support, none of which holds a cut or an edge of a shape inside."""
-    shape = averaged.scales.get(name)
-    ends = [*averaged.network.support[name], *(() if shape is None else shape.edges.tolist())]
-    breaks = np.unique(np.concatenate([ends, *(copy.cut_points[name] for copy in averaged.copies)]))
+    breaks = breaks_of(network, name)
     counts = np.ceil(np.diff(breaks) / (breaks[-1] - breaks[0]) * n_cells).astype(int)
     edges = np.concatenate(
         [

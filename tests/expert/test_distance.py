@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from network_examples import small_network
 from shaped_examples import shaped_network, shaped_table
-from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance
@@ -23,13 +21,6 @@ def test_a_sample_of_one_variable_has_one_value_in_every_quantile():
         (values,) = draw_expert_sample(network, n_samples, 0).values
         edges = np.interp(np.arange(n_drawn + 1) / n_drawn, [0, 0.75, 1], [0.0, 0.5, 2.0])
         assert np.histogram(values, edges)[0].tolist() == [1] * n_drawn
-
-
-def test_the_former_name_of_the_seed_works_with_a_warning():
-    network = small_network(3)
-    with pytest.warns(FutureWarning, match="seed is now called random_state"):
-        former = untyped(expert_distance)(network, network, n_samples=64, seed=5)
-    assert former == expert_distance(network, network, n_samples=64, random_state=5)
 
 
 def mixed_pair(shaped_by: str) -> tuple[DiscretizedBayesNet, DiscretizedBayesNet]:

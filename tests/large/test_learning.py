@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pieces_examples import median_cuts, score_in_memory
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.large import learning
@@ -28,6 +28,18 @@ def test_the_seed_of_a_run_repeats_its_sample(frame):
     again = learn_from_pieces(BayesNetLearner(**options, random_state=drawn.on_sample.seed_), [frame])
     assert again.on_sample.table_.to_frame().equals(drawn.on_sample.table_.to_frame())
     assert again.network == drawn.network
+
+
+def test_the_former_device_is_warned_of_once_and_changes_nothing(frame, learner, tmp_path) -> None:
+    rows, saved = tmp_path / "rows", tmp_path / "checkpoint"
+    rows.mkdir()
+    frame.to_parquet(rows / "0.parquet")
+    learner = replace(learner, max_evaluations=50).fit(rows, checkpoint=saved)
+    former = replace(learner, device="gpu")
+    with pytest.warns(GomeaBnWarning, match="^device='gpu' has no effect: threads count the rows") as warned:
+        former.fit(rows, checkpoint=Checkpoint(saved, resume=True))
+    assert len(warned) == 1
+    assert former.network_ == learner.network_
 
 
 def test_the_score_over_all_rows_is_that_of_a_table_in_memory(frame, fit, learner) -> None:
@@ -106,7 +118,6 @@ def test_tables_count_all_rows(frame, fit) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"density": "averaged"}, "needs a table in memory"),
         ({"discretizer": "equal-frequency"}, "'optimal' alone"),
         ({"scoring_method": "density-bic"}, "continuous columns can be learned with .*'density-bd' alone"),
         ({"sample_rows": 10}, "sample_rows must be an integer of at least 1000"),
@@ -182,7 +193,7 @@ def test_given_bins_are_counted_from_all_rows(frame, fit) -> None:
     pieces = [frame.iloc[:1_700], frame.iloc[1_700:]]
     counted = network_from_pieces(pieces, network.edges, network.cut_points, sample_rows=1_000)
     for name in network.names:
-        np.testing.assert_array_equal(counted.tables[name], network.tables[name])
+        np.testing.assert_allclose(counted.tables[name], network.tables[name], rtol=1e-9)
     assert counted.support == network.support
     assert counted.metadata["n_rows"] == 6_000
     even = network_from_pieces(pieces, [], network.cut_points, pseudo_count=2.0, shape="uniform", n_jobs=2)

@@ -26,7 +26,7 @@ from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.learning import ensemble
 from gomea_bn.learning.table_shapes import table_shapes
 
-QUICK = BayesNetLearner(max_evaluations=600)
+QUICK = BayesNetLearner(density="bins", max_evaluations=600)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,6 @@ def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitt
             *learned,
             pseudo_count="auto",
             shapes=shapes,
-            curve_edges=member.network_.curve_edges,
         )
         assert fitted.networks_[position] == expected
         metadata = fitted.networks_[position].metadata
@@ -306,7 +305,9 @@ def test_drawn_rows_reach_beyond_fixed_cuts_at_both_ends():
 
 def test_the_ensemble_keeps_scikit_learns_conventions(frame):
     model = BayesNetEnsemble(QUICK, n_networks=2, random_state=1)
-    assert repr(model).startswith("BayesNetEnsemble(learner=BayesNetLearner(max_evaluations=600)")
+    assert repr(model).startswith(
+        "BayesNetEnsemble(learner=BayesNetLearner(max_evaluations=600, density='bins')"
+    )
     copy = clone(model)
     assert copy.learner is not QUICK
     assert copy.learner.get_params() == QUICK.get_params()
@@ -315,7 +316,7 @@ def test_the_ensemble_keeps_scikit_learns_conventions(frame):
     learned = model.fit(frame[["a", "b"]].to_numpy())
     assert list(learned.feature_names_in_) == ["x0", "x1"]
     assert learned.n_features_in_ == 2
-    assert QUICK.get_params() == BayesNetLearner(max_evaluations=600).get_params()
+    assert QUICK.get_params() == BayesNetLearner(max_evaluations=600, density="bins").get_params()
 
 
 def test_incomplete_rows_follow_the_learner(frame):

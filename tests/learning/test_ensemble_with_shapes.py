@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
 from shaped_examples import shaped_table
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, read_table
@@ -71,12 +72,11 @@ def test_draws_without_rows_of_rare_point_masses_are_learned_from(resampling: st
 
 
 @pytest.mark.parametrize("line", ["auto", "none"])
-def test_averaged_networks_of_all_rows_make_up_the_density(line: str) -> None:
+def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -> None:
     rng = np.random.default_rng(5)
     x = rng.normal(size=150)
     frame = pd.DataFrame({"x": x, "y": x + 0.1 * rng.normal(size=150), "z": rng.normal(size=150)})
     learner = BayesNetLearner(
-        density="averaged",
         curves=line,
         line=line,
         max_seconds=None,
@@ -84,22 +84,20 @@ def test_averaged_networks_of_all_rows_make_up_the_density(line: str) -> None:
         random_state=1,
     )
     ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
-    networks = [averaged.network for averaged in ensemble.averaged_]
-    assert networks == ensemble.networks_
-    assert {averaged.n_rows for averaged in ensemble.averaged_} == {150}
-    assert [bool(averaged.lines) for averaged in ensemble.averaged_] == [line == "auto"] * 2
-    densities = np.exp([averaged.log_density(frame) for averaged in ensemble.averaged_])
+    known = [conditionals_of(network) for network in ensemble.networks_]
+    assert {each.n_rows for each in known} == {150}
+    assert [bool(each.lines) for each in known] == [line == "auto"] * 2
+    densities = np.exp([network.log_density(frame) for network in ensemble.networks_])
     assert np.exp(ensemble.log_density(frame)) == pytest.approx(densities.mean(axis=0))
     again = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
-    assert again.averaged_ == ensemble.averaged_
-    assert ensemble.averaged_[0].copies[0].cut_points["x"].tolist() != (
-        ensemble.averaged_[1].copies[0].cut_points["x"].tolist()
-    )
+    assert again.networks_ == ensemble.networks_
+    first, second = (each.copies[0].cut_points["x"].tolist() for each in known)
+    assert first != second
     drawn = ensemble.sample(4000, random_state=0)
     assert np.corrcoef(drawn["x"], drawn["y"])[0, 1] > 0.8
-    ensemble.learner = BayesNetLearner(max_seconds=None, max_evaluations=600)
+    ensemble.learner = BayesNetLearner(density="bins", max_seconds=None, max_evaluations=600)
     ensemble.fit(frame)
-    assert not hasattr(ensemble, "averaged_")
+    assert {network.conditionals for network in ensemble.networks_} == {None}
     assert ensemble.score(frame) == pytest.approx(
         np.mean(np.logaddexp(*(network.log_density(frame) for network in ensemble.networks_)) - np.log(2))
     )

@@ -14,7 +14,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.curves import Curve
 from gomea_bn.network.distributions.conditionals import (
-    Network,
     conditional_density,
     conditional_probabilities,
 )
@@ -22,8 +21,10 @@ from gomea_bn.plots import conditional_densities, plot_conditional_density
 
 
 @pytest.mark.parametrize("network", [copy_with(1), averaged_example()])
-def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(network: Network) -> None:
-    rows = network.sample(4000, 0)
+def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(
+    network: DiscretizedBayesNet,
+) -> None:
+    rows = network.sample(4000, 0, values="numbers")
     densities = conditional_densities(network, "b", quantiles=[0.25, 0.75])
     assert [density.quantile for density in densities] == [0.25, 0.75]
     for density, quantile in zip(densities, (0.25, 0.75), strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import averaged_example
+from averaged_examples import averaged_example, tables_of
 from plot_examples import binned_network
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
@@ -17,8 +17,8 @@ from wrong_input import untyped
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.distributions.marginals import level_probabilities
 from gomea_bn.plots import (
     density_bins,
@@ -230,7 +230,7 @@ def test_densities_of_extreme_ranges_fill_the_axes(scale, shaped):
     assert legends[0] == legends[1]
 
 
-# ---------------------------------------------------------------- averaged networks
+# ---------------------------------------------------------------- conditionals
 
 
 def test_the_averaged_density_and_the_certainty_of_cuts_are_drawn():
@@ -250,9 +250,16 @@ def test_the_averaged_density_and_the_certainty_of_cuts_are_drawn():
     ]
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["data", "average of 3 sets of cuts, 40 % a line", "90 % intervals of the cuts"]
-    # the bins are those of the network that is shown
+    # the probabilities of the bins are those of the curve
     bins = density_bins(averaged, "b", table=rows)
-    pd.testing.assert_frame_equal(bins, density_bins(averaged.network, "b", table=rows))
+    of_network = bins[bins["source"] == "network"]
+    middles = (curve.values[1:] + curve.values[:-1]) / 2
+    areas = np.diff(curve.values) * (curve.densities[1:] + curve.densities[:-1]) / 2
+    codes = np.searchsorted(averaged.cut_points["b"], middles)
+    masses = np.bincount(codes, areas, minlength=averaged.cardinality("b"))
+    np.testing.assert_allclose(
+        of_network["density"] * (of_network["high"] - of_network["low"]), masses, atol=0.02
+    )
     ax.figure.canvas.draw()
 
 
@@ -276,10 +283,9 @@ def test_averaged_densities_of_huge_ranges_have_a_unit():
     network = DiscretizedBayesNet(
         ["x"], [], cut_points={"x": [0]}, support={"x": (-1e300, 1e300)}, levels={}, tables={"x": [0.5, 0.5]}
     )
-    averaged = AveragedBayesNet(
-        network, [network], n_rows=10, cut_probabilities={"x": [0.5]}, cut_intervals={"x": [(-1e299, 2e299)]}
-    )
-    ax = plot_density(averaged, "x")
+    of_cuts: dict[str, Any] = {"cut_probabilities": {"x": [0.5]}, "cut_intervals": {"x": [(-1e299, 2e299)]}}
+    conditionals = Conditionals([tables_of(network)], n_rows=10, **of_cuts)
+    ax = plot_density(network.changed(conditionals=conditionals), "x")
     ax.figure.canvas.draw()
     assert "1e+300" in ax.get_xlabel()
     (band,) = ax.containers[0]

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
 from front_examples import example_front
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, average_families, read_table
@@ -77,13 +78,13 @@ def test_arrows_end_at_the_border_of_the_child() -> None:
     assert all(box["y"] + box["height"] <= float(tree.get("height", "0")) for box in boxes)
 
 
-def test_an_averaged_network_shows_its_lines() -> None:
+def test_a_network_with_conditionals_shows_its_lines() -> None:
     averaged = average_families(network(), frame(), random_state=1)
     tree = parsed(averaged._repr_html_())
     header, *rows = cells(tree)
     assert header[-1] == "weight of its line"
-    assert {row[0] for row in rows if row[-1]} == set(averaged.lines)
-    assert f"averaged over {len(averaged.copies)} sets of cuts" in "".join(tree.itertext())
+    assert {row[0] for row in rows if row[-1]} == set(conditionals_of(averaged).lines)
+    assert f"averaged over {len(conditionals_of(averaged).copies)} sets of cuts" in "".join(tree.itertext())
 
 
 def test_a_table_shows_kinds_ranges_and_rules() -> None:

@@ -79,7 +79,7 @@ def test_averaged_probabilities_are_ratios_of_joint_densities() -> None:
     joint = np.column_stack(
         [
             np.exp(
-                model.averaged_.log_density(x.assign(bought=pd.Categorical([label] * len(x), ["no", "yes"])))
+                model.network_.log_density(x.assign(bought=pd.Categorical([label] * len(x), ["no", "yes"])))
             )
             for label in ("no", "yes")
         ]

@@ -107,7 +107,7 @@ def left_out_score(network, table, probability):
     }
     total = network.score(frame)
     for name in network.names:
-        parents = network.table_parents(name)
+        parents = network.parents(name)
         configurations = (
             list(zip(*(codes[parent].tolist() for parent in parents), strict=True)) or [()] * table.n_rows
         )
@@ -199,7 +199,7 @@ def left_out_terms(network, table, child, amount):
     for i in range(n):
         others = np.arange(n) != i
         same = others.copy()
-        for parent in network.table_parents(child):
+        for parent in network.parents(child):
             same &= codes[parent] == codes[parent][i]
         is_code = codes[child] == codes[child][i]
         base = ((others & is_code).sum() + 1 / card) / n

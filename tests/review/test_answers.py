@@ -52,7 +52,7 @@ def as_message(network: DiscretizedBayesNet) -> dict:
     position = {name: index for index, name in enumerate(network.names)}
     families = [
         {
-            "p": [position[parent] for parent in network.table_parents(name)],
+            "p": [position[parent] for parent in network.parents(name)],
             "t": network.tables[name].ravel().tolist(),
         }
         for name in network.names

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import averaged_example
+from averaged_examples import averaged_example, conditionals_of
 from review_browser import needs_browser, opened
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
@@ -56,14 +56,18 @@ def curve_on_page(data: dict[str, Any], entry: dict[str, Any], position: int) ->
     )
 
 
-def test_the_report_of_an_averaged_network_holds_the_averaged_densities():
+def test_the_report_of_a_network_with_conditionals_holds_their_densities():
     averaged = averaged_example()
     data = page_data(network_report(averaged))
-    plain = page_data(network_report(averaged.network))
+    plain = page_data(network_report(averaged.of_tables()))
     assert plain["averaged"] is None
-    assert {**data, "averaged": None} == plain
+    lines = conditionals_of(averaged).lines
+    coarseness = data["coarseness"]
+    assert {**data, "averaged": None, "coarseness": None} == plain
+    assert 0 < coarseness["median"] <= coarseness["most"] < 1
+    assert coarseness["n"] == min(len(averaged.edges), 12)
     for name, average in zip(averaged.names, data["averaged"], strict=True):
-        if name in averaged.network.levels:
+        if name in averaged.levels:
             assert average is None
             continue
         curve = marginal_density(averaged, name).curve
@@ -71,7 +75,7 @@ def test_the_report_of_an_averaged_network_holds_the_averaged_densities():
         np.testing.assert_allclose(average["y"], curve.densities, rtol=1e-5)
         assert dict(average["p"]) == curve.points
         assert average["copies"] == 3
-        assert average["line"] == (averaged.lines[name].weight if name in averaged.lines else None)
+        assert average["line"] == (lines[name].weight if name in lines else None)
 
 
 @needs_browser

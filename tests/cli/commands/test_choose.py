@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import averaged_example
+from averaged_examples import tables_of
 from command_line import invoke, ok, refused
 from front_examples import example_front, small_frame
 
-from gomea_bn import AveragedBayesNet, DiscretizedBayesNet, GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.cli.named_networks import candidate, named_network
 from gomea_bn.front.decision import Decision
 from gomea_bn.front.folder import read_front, write_front
 from gomea_bn.metrics.comparison import compare
+from gomea_bn.network.conditionals import Conditionals
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 
@@ -275,19 +276,13 @@ def test_accept_turns_a_decision_into_a_model(front, folder, run, tmp_path):
     )
 
 
-def test_review_draws_the_averaged_densities_of_a_run(run, tmp_path):
+def test_review_draws_the_density_of_conditionals(run, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     for name in ("network.json", "run.json"):
         (folder / name).write_bytes((run / name).read_bytes())
     network = DiscretizedBayesNet.from_json(run / "network.json")
-    AveragedBayesNet(network, [network, network], n_rows=10).to_json(folder / "averaged.json")
+    copies = [tables_of(network), tables_of(network)]
+    network.changed(conditionals=Conditionals(copies, n_rows=10)).to_json(folder / "network.json")
     ok("review", folder, "-o", tmp_path / "page.html", "--data", run.parent / "rows.csv")
     assert '"copies":2' in (tmp_path / "page.html").read_text()
-    before = (folder / "averaged.json").read_bytes()
-    assert invoke("review", folder, "-o", folder / "averaged.json").exit_code != 0
-    assert (folder / "averaged.json").read_bytes() == before
-    # an average of another network is not drawn
-    other = averaged_example()
-    other.to_json(folder / "averaged.json")
-    assert "averages another network than the network.json next to it" in refused(3, "review", folder)

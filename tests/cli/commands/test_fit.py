@@ -120,18 +120,11 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
     assert of_text.endswith("Error: --sep does not apply to a folder of files.\n")
 
 
-def test_a_device_that_cannot_count_is_refused_before_anything_is_read(files, rows, monkeypatch):
-    fit = ["fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "x.json", "--device"]
-    assert "--device gpu counts the rows of a table in pieces alone" in refused(2, *fit, "gpu")
-    assert "--device must be one of 'cpu', 'gpu', got 'tpu'" in refused(2, *fit, "tpu")
-
-    def fail(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr("gomea_bn.large.counters.on_gpu.import_module", fail)
-    (files / "rows").mkdir()
-    fit[2] = "rows"
-    assert "--device gpu needs numba-cuda" in refused(2, *fit, "gpu")
+def test_the_former_device_is_a_warning(files):
+    fit = ["fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json"]
+    result = ok(*fit, "--device", "gpu")
+    assert "Warning: --device gpu has no effect: threads count the rows." in result.stderr
+    assert "--device" not in ok(*fit).stderr + ok("fit", "--help").stdout
 
 
 def test_a_folder_of_files_may_have_missing_values(files, rows):

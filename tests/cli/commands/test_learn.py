@@ -58,19 +58,20 @@ def test_learn_says_where_probabilities_enter_the_density(tmp_path, shape):
     assert noted != ("in the data's units: " in result.stdout)
 
 
-def test_ctrl_c_while_families_are_averaged_leaves_the_network(table, rows, tmp_path, monkeypatch):
+def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gomea_bn.learning.learner.average_families", interrupted)
     out = tmp_path / "run"
-    result = learn(table, *QUICK, "--density", "averaged", "--out", out)
+    result = learn(table, *QUICK, "--out", out)
     assert result.exit_code == 0, result.stderr
-    assert "Warning: The averaging of families was interrupted. network_ is complete" in result.stderr
+    assert "Warning: The averaging of families was interrupted. network_ has tables alone" in result.stderr
     assert {path.name for path in out.iterdir()} == set(RUN_FILES)
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
-    printed = json.loads(learn(table, *QUICK, "--density", "averaged", "--json").stdout)
+    assert network.conditionals is None
+    printed = json.loads(learn(table, *QUICK, "--json").stdout)
     assert set(printed) == {"run", "network"}
 
 
@@ -151,28 +152,6 @@ def test_dropped_rows_are_reported(rows, tmp_path):
     assert "Dropped 2 of 150 rows" in result.stderr
 
 
-def test_former_options_work_with_a_warning(table, rows, tmp_path):
-    result = learn(table, *QUICK, "--threads", "1", "--quiet", "--json")
-    assert result.stderr == (
-        "Warning: --threads is now called --jobs; the former name works until the next version.\n"
-    )
-    assert json.loads(result.stdout)["run"]["n_jobs"] == 1
-    assert "--threads" not in learn("--help").stdout
-    both = learn(table, *QUICK, "--threads", "1", "--jobs", "2")
-    assert both.exit_code == 2
-    assert "--threads is the former name of --jobs; give only --jobs." in both.stderr
-    BayesNetLearner(max_evaluations=300, random_state=1).fit(rows).network_.to_json(tmp_path / "network.json")
-    texts = {}
-    for option in ("--min-width", "--width-floor"):
-        out = tmp_path / f"{option}.json"
-        arguments = [tmp_path / "network.json", table, "--bin-counts", "free", option, "0.2", "--out", out]
-        refined = invoke("refine", *arguments)
-        assert refined.exit_code == 0, refined.stderr
-        assert ("now called --min-width" in refined.stderr) == (option == "--width-floor")
-        texts[option] = out.read_text()
-    assert texts["--min-width"] == texts["--width-floor"]
-
-
 def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
     rows.assign(site="north").to_csv(table, index=False)
     warning = "Warning: 1 column of the table is constant and will have no edges: 'site' is 'north' in all 150 rows.\n"
@@ -200,11 +179,11 @@ def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
     rows.loc[::5, numeric] = np.nan
     rows.to_csv(tmp_path / "gaps.csv", index=False)
     result = ok(
-        "learn", tmp_path / "gaps.csv", "--max-evaluations", "200", "--max-seconds", "0", "--density", "averaged",
+        "learn", tmp_path / "gaps.csv", "--max-evaluations", "200", "--max-seconds", "0",
         "--out", tmp_path / "run",
     )  # fmt: skip
     assert "Mean log density per row" in result.stdout
-    assert (tmp_path / "run" / "averaged.json").exists()
+    assert DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json").conditionals is not None
 
 
 def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
@@ -234,19 +213,9 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     refused = learn(rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9")
     assert refused.exit_code == 2
     assert "leave it out for a table in one file" in refused.stderr
-    refused = learn(rows / "0.parquet", *QUICK, "--device", "gpu")
-    assert refused.exit_code == 2
-    assert "--device gpu counts the rows of a table in pieces alone" in refused.stderr
-
-
-def test_a_gpu_without_the_extra_is_one_line_before_the_search(tmp_path, monkeypatch):
-    def fail(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr("gomea_bn.large.counters.on_gpu.import_module", fail)
-    refused = learn(tmp_path, *QUICK, "--device", "gpu")
-    assert refused.exit_code == 2
-    assert refused.stderr == 'Error: --device gpu needs numba-cuda: pip install "gomea-bn[gpu]".\n'
+    warned = learn(rows / "0.parquet", *QUICK, "--device", "gpu")
+    assert warned.exit_code == 0
+    assert warned.stderr.count("Warning: --device gpu has no effect: threads count the rows.") == 1
 
 
 def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ from command_line import QUICK, RUN_FILES, invoke, learn
 from network_examples import HOSTILE_NAMES
 
 from gomea_bn import (
-    AveragedBayesNet,
     BayesNetLearner,
     DiscretizedBayesNet,
     GomeaBnError,
@@ -30,7 +29,7 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
     assert {path.name for path in out.iterdir()} == RUN_FILES
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert network == BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
-    assert set(read_bif(out / "network.bif").edges) == set(network.without_curve_edges().edges)
+    assert set(read_bif(out / "network.bif").edges) == set(network.edges)
     assert (out / "network.dot").read_text() == network.to_dot()
     record = json.loads((out / "run.json").read_text())
     assert record["data"]["file_sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
@@ -47,29 +46,29 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
     assert record["repeat"] == {"random_state": 1, "max_evaluations": 2000, "max_seconds": None}
 
 
-def test_an_averaged_network_is_written_and_gives_the_density(table, rows, tmp_path):
+def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
     out = tmp_path / "run"
-    arguments = [table, *QUICK, "--density", "averaged", "--out", out]
+    arguments = [table, *QUICK, "--out", out]
     result = learn(*arguments)
     assert result.exit_code == 0, result.stderr
-    assert {path.name for path in out.iterdir()} == {*RUN_FILES, "averaged.json"}
-    averaged = AveragedBayesNet.from_json(out / "averaged.json")
     network = DiscretizedBayesNet.from_json(out / "network.json")
-    assert averaged.network == network
-    assert averaged == average_families(network, rows, random_state=1)
-    assert averaged.summary(cut_gains(network, rows)) in result.stdout
-    assert f"in the data's units: {averaged.score(rows):.4f} nats." in result.stdout
-    printed = json.loads(learn(*arguments, "--json").stdout)
-    assert AveragedBayesNet.from_json(json.dumps(printed["averaged"])) == averaged
-    without = json.loads(learn(*arguments, "--line", "none", "--json").stdout)
-    assert without["averaged"]["lines"] == {}
-    assert without["averaged"]["copies"] == printed["averaged"]["copies"]
+    plain = json.loads(learn(table, *QUICK, "--density", "bins", "--json").stdout)["network"]
+    tables = DiscretizedBayesNet.from_json(json.dumps(plain))
+    assert tables.conditionals is None
+    assert network == average_families(tables, rows, random_state=1)
+    assert network.summary(cut_gains(network, rows)) in result.stdout
+    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
+    printed = json.loads(learn(*arguments, "--json").stdout)["network"]
+    assert DiscretizedBayesNet.from_json(json.dumps(printed)) == network
+    without = json.loads(learn(*arguments, "--line", "none", "--json").stdout)["network"]["conditionals"]
+    assert without["lines"] == {}
+    assert without["copies"] == printed["conditionals"]["copies"]
 
 
-def test_the_averaged_network_of_an_earlier_run_is_removed(table, tmp_path):
+def test_the_averaged_network_of_an_earlier_version_is_removed(table, tmp_path):
     out = tmp_path / "run"
-    assert learn(table, *QUICK, "--density", "averaged", "--out", out).exit_code == 0
-    assert (out / "averaged.json").is_file()
+    assert learn(table, *QUICK, "--out", out).exit_code == 0
+    (out / "averaged.json").write_text('{"format": "gomea-bn averaged network"}')
     assert learn(table, *QUICK, "--out", out).exit_code == 0
     assert {path.name for path in out.iterdir()} == set(RUN_FILES)
 

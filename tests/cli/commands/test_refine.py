@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from command_line import invoke
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, refine_boundaries
 
 
 def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
@@ -14,7 +14,7 @@ def test_refine_moves_cuts_and_answers_mistakes_by_its_exit_code(tmp_path):
     data, saved = tmp_path / "rows.csv", tmp_path / "network.json"
     frame = pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=200)})
     frame.to_csv(data, index=False)
-    learner = BayesNetLearner("equal-frequency", max_evaluations=2000, random_state=1)
+    learner = BayesNetLearner("equal-frequency", density="bins", max_evaluations=2000, random_state=1)
     learner.fit(frame).network_.to_json(saved)
     out = tmp_path / "refined.json"
 
@@ -68,35 +68,23 @@ def test_the_folder_of_a_run_names_its_network(tmp_path, monkeypatch):
     assert "since the command reads it (NETWORK)" in refused.stderr
 
 
-def test_refine_names_averaged_networks_of_the_former_cuts(tmp_path):
+def test_refine_learns_conditionals_of_the_refined_cuts(tmp_path):
     x = np.random.default_rng(3).normal(size=100)
     frame = pd.DataFrame({"x": x, "y": x + np.random.default_rng(4).normal(scale=0.3, size=100)})
-    data, run, other = tmp_path / "rows.csv", tmp_path / "run", tmp_path / "other"
+    data, saved, out = (tmp_path / name for name in ("rows.csv", "network.json", "refined.json"))
     frame.to_csv(data, index=False)
-    learner = BayesNetLearner("equal-frequency", density="averaged", max_evaluations=500, random_state=1).fit(
-        frame
-    )
-    for folder in (run, other):
-        folder.mkdir()
-        learner.network_.to_json(folder / "network.json")
-    averaged = run / "averaged.json"
-    learner.averaged_.to_json(averaged)
-    before = averaged.read_bytes()
-    saved = run / "network.json"
-    for source, out in (
-        (saved, tmp_path / "refined.json"),
-        (saved, run / "refined.json"),
-        (other / "network.json", saved),
-    ):
-        done = invoke("refine", source, data, "--out", out)
-        assert done.exit_code == 0, done.stderr
-        assert done.stderr.count(f"Warning: {averaged} averages the network before the refinement") == 1
-    assert averaged.read_bytes() == before
-    done = invoke("refine", other / "network.json", data, "--out", tmp_path / "refined.json")
-    assert "Warning" not in done.stderr
-    wrong = invoke("refine", averaged, data, "--out", tmp_path / "refined.json")
-    assert wrong.exit_code == 3
-    assert "wanted \"format\": 'gomea-bn network', got 'gomea-bn averaged network'" in wrong.stderr
+    learner = BayesNetLearner("equal-frequency", max_evaluations=500, random_state=1).fit(frame)
+    learner.network_.to_json(saved)
+    done = invoke("refine", saved, data, "--seed", "2", "--out", out)
+    assert done.exit_code == 0, done.stderr
+    refined = DiscretizedBayesNet.from_json(out)
+    assert refined.conditionals is not None
+    assert refined == refine_boundaries(learner.network_, frame, random_state=2).network
+    learner.network_.of_tables().to_json(saved)
+    assert invoke("refine", saved, data, "--seed", "2", "--out", out).exit_code == 0
+    plain = DiscretizedBayesNet.from_json(out)
+    assert plain.conditionals is None
+    np.testing.assert_equal(plain.cut_points, refined.cut_points)
 
 
 @pytest.mark.parametrize("ending", ["bif", "xdsl", "net", "xmlbif"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
 
 from gomea_bn import Front, GomeaBnError, average_families, averaged_misfits, read_table
 from gomea_bn.data.table import Table
@@ -42,7 +43,7 @@ def test_misfits_are_those_of_the_networks_and_of_their_averages() -> None:
             averaged = average_families(network, TABLE, n_copies=3, random_state=5)
             assert row["misfit"] == pytest.approx(-network.score(scored))
             assert row["averaged_misfit"] == pytest.approx(-averaged.score(scored))
-            assert row["line_weight"] == averaged.mean_line_weight
+            assert row["line_weight"] == conditionals_of(averaged).mean_line_weight(averaged)
     assert misfits["line_weight"].tolist()[0] > 0.8
     assert misfits["line_weight"].tolist()[1] == 0.0
     assert misfits["averaged_misfit"][0] < misfits["misfit"][0]

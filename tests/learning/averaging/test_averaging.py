@@ -1,4 +1,4 @@
-"""Averaged networks of tables: their graph, their seed, small tables, what is refused."""
+"""Conditionals learned from rows: their tables, their seed, few rows, what is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import QUICK, linear_frame, network_of
+from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, network_of_tables
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
@@ -18,7 +18,7 @@ from gomea_bn import (
     average_families,
     read_table,
 )
-from gomea_bn.network.averaged.network import AveragedBayesNet
+from gomea_bn.network.conditionals.shown_tables import table_over_rows
 from gomea_bn.network.distributions.smoothing import PseudoCount
 
 
@@ -28,16 +28,23 @@ def test_copies_have_the_graph_and_the_counted_tables(pseudo_count: PseudoCount,
     frame = linear_frame(120)
     network = network_of(frame, [("x", "y"), ("c", "y")], shaped=shaped, pseudo_count=pseudo_count)
     averaged = average_families(network, frame, n_copies=5)
-    assert averaged.network is network
-    assert averaged.n_rows == 120
-    assert len(averaged.copies) == 5
-    assert len({tuple(copy.cut_points["y"].tolist()) for copy in averaged.copies}) > 1
-    table = read_table(frame)
-    for copy in averaged.copies:
-        assert copy == DiscretizedBayesNet.from_table(
-            table, network.edges, copy.cut_points, pseudo_count=pseudo_count, shapes=network.shapes
+    known = conditionals_of(averaged)
+    assert averaged.edges == network.edges
+    np.testing.assert_equal(averaged.cut_points, network.cut_points)
+    assert known.n_rows == 120
+    assert len(known.copies) == 5
+    assert len({tuple(copy.cut_points["y"].tolist()) for copy in known.copies}) > 1
+    table_of_rows = read_table(frame)
+    for copy in known.copies:
+        assert network_of_tables(network, copy) == DiscretizedBayesNet.from_table(
+            table_of_rows, network.edges, copy.cut_points, pseudo_count=pseudo_count, shapes=network.shapes
         )
     assert np.isfinite(averaged.score(frame))
+    for name, table in averaged.tables.items():
+        assert table.shape == network.tables[name].shape
+        rows = {column.name: column.values for column in table_of_rows.columns}
+        expected = table_over_rows(averaged, name, averaged.cut_points, rows)
+        np.testing.assert_allclose(table, expected, rtol=1e-9)
 
 
 def test_the_seed_decides_the_cuts() -> None:
@@ -53,11 +60,11 @@ def test_the_seed_decides_the_cuts() -> None:
 def test_networks_without_edges_and_with_one_copy(shaped: bool) -> None:
     frame = linear_frame(50)
     averaged = average_families(network_of(frame, [], shaped=shaped), frame, n_copies=1)
-    assert len(averaged.copies) == 1
-    assert averaged.lines == {}
+    (copy,) = conditionals_of(averaged).copies
+    assert conditionals_of(averaged).lines == {}
     assert np.isfinite(averaged.score(frame))
-    assert averaged.log_density(frame) == pytest.approx(averaged.copies[0].log_density(frame))
-    assert AveragedBayesNet.from_json(averaged.to_json()) == averaged
+    assert averaged.log_density(frame) == pytest.approx(network_of_tables(averaged, copy).log_density(frame))
+    assert DiscretizedBayesNet.from_json(averaged.to_json()) == averaged
 
 
 @pytest.mark.parametrize("shaped", [False, True])
@@ -73,13 +80,14 @@ def test_discrete_networks_are_their_own_average() -> None:
     rng = np.random.default_rng(0)
     a = rng.integers(0, 3, 100)
     frame = pd.DataFrame({"a": a.astype(str), "b": np.where(rng.random(100) < 0.7, a, 0).astype(str)})
-    network = BayesNetLearner(scoring_method="bdeu", **QUICK).fit(frame).network_
+    network = BayesNetLearner(scoring_method="bdeu", density="bins", **QUICK).fit(frame).network_
     averaged = average_families(network, frame, n_copies=2)
-    assert averaged.copies == (network, network)
+    assert [network_of_tables(network, copy) for copy in conditionals_of(averaged).copies] == [network] * 2
+    for name, computed in averaged.tables.items():
+        np.testing.assert_allclose(computed, network.tables[name], rtol=1e-12)
     assert averaged.log_density(frame) == pytest.approx(network.log_density(frame))
-    assert averaged.has_cut_probabilities
     assert averaged.sample(5, random_state=0).shape == (5, 2)
-    assert AveragedBayesNet.from_json(averaged.to_json()) == averaged
+    assert DiscretizedBayesNet.from_json(averaged.to_json()) == averaged
 
 
 def test_mixed_shapes_and_points() -> None:
@@ -87,7 +95,7 @@ def test_mixed_shapes_and_points() -> None:
     averaged = average_families(shaped_network(table), table, n_copies=4)
     frame = table.to_frame()
     assert np.isfinite(averaged.log_density(frame)).all()
-    assert averaged.copies[0].shapes.keys() == {"cause", "rain", "tail"}
+    assert averaged.shapes.keys() == {"cause", "rain", "tail"}
 
 
 def test_a_wider_support_than_the_rows_is_kept() -> None:
@@ -103,10 +111,10 @@ def test_a_wider_support_than_the_rows_is_kept() -> None:
         pseudo_count=network.pseudo_count,
     )
     averaged = average_families(wide, frame)
-    assert averaged.network.support == wide.support
+    assert averaged.support == wide.support
     beyond = frame[:1].assign(y=wide.support["y"][1])
     bins = average_families(wide, frame, line="none").log_density_terms(beyond)["y"]
-    share = 1 - averaged.lines["y"].weight
+    share = 1 - conditionals_of(averaged).lines["y"].weight
     assert averaged.log_density_terms(beyond)["y"] == pytest.approx(bins + math.log(share))
 
 

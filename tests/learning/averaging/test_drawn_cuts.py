@@ -1,4 +1,4 @@
-"""Cuts of averaged networks: drawn from their posterior, limits, intervals, fixed cuts."""
+"""Cuts of conditionals: drawn from their posterior, limits, intervals, fixed cuts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import QUICK, linear_frame, network_of
+from averaged_examples import QUICK, conditionals_of, linear_frame, network_of
 
 from gomea_bn import (
     BayesNetLearner,
@@ -69,10 +69,14 @@ def test_cuts_are_drawn_from_their_posterior(method: str, shaped: bool) -> None:
         assert probability == pytest.approx(expected, abs=1e-9)
         of_draws = drawn_from.probability_between(low, high)
         happened = [
-            ((copy.cut_points["x"] > low) & (copy.cut_points["x"] < high)).any() for copy in averaged.copies
+            ((copy.cut_points["x"] > low) & (copy.cut_points["x"] < high)).any()
+            for copy in conditionals_of(averaged).copies
         ]
         assert abs(np.mean(happened) - of_draws) < 4.5 * math.sqrt(of_draws * (1 - of_draws) / n) + 1e-9
-    numbers = np.bincount([len(copy.cut_points["x"]) for copy in averaged.copies], minlength=15) / n
+    numbers = (
+        np.bincount([len(copy.cut_points["x"]) for copy in conditionals_of(averaged).copies], minlength=15)
+        / n
+    )
     for share, expected in zip(numbers, drawn_from.bin_probabilities, strict=False):
         assert abs(share - expected) < 4.5 * math.sqrt(expected * (1 - expected) / n) + 1e-9
 
@@ -84,7 +88,9 @@ def test_tables_of_copies_are_no_larger_than_the_rows_afford() -> None:
         averaged = average_families(network, frame, n_copies=10, line="none")
         # the cube root of 8 cells per row
         affordable = int((8 * 60) ** (1 / 3))
-        sizes = [len(cuts) + 1 for copy in averaged.copies for cuts in copy.cut_points.values()]
+        sizes = [
+            len(cuts) + 1 for copy in conditionals_of(averaged).copies for cuts in copy.cut_points.values()
+        ]
         assert max(sizes) <= max(n_bins, affordable)
         # a network with more bins may keep them
         assert (max(sizes) > affordable) == (n_bins > affordable)
@@ -115,9 +121,8 @@ def test_a_sharp_step_has_a_narrow_interval_and_none_a_wide_one() -> None:
 
 def test_fixed_cuts_stay() -> None:
     frame = linear_frame(150)
-    learner = BayesNetLearner(cut_points={"x": [-0.5, 0.5]}, density="averaged", **QUICK).fit(frame)
-    averaged = learner.averaged_
-    assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in averaged.copies)
+    averaged = BayesNetLearner(cut_points={"x": [-0.5, 0.5]}, **QUICK).fit(frame).network_
+    assert all(copy.cut_points["x"].tolist() == [-0.5, 0.5] for copy in conditionals_of(averaged).copies)
     assert averaged.cut_probabilities("x")["probability"].tolist() == [1.0, 1.0]
     assert averaged.cut_intervals("x").to_numpy().tolist() == [[cut] * 3 for cut in (-0.5, 0.5)]
-    assert len({tuple(copy.cut_points["y"].tolist()) for copy in averaged.copies}) > 1
+    assert len({tuple(copy.cut_points["y"].tolist()) for copy in conditionals_of(averaged).copies}) > 1

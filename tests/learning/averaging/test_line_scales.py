@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
 from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
 from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
 from gomea_bn.learning.table_shapes import table_shapes
-from gomea_bn.network.averaged.line_scales import ProbabilityScale
-from gomea_bn.network.averaged.network import AveragedBayesNet
+from gomea_bn.network.conditionals.line_scales import ProbabilityScale
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
@@ -28,8 +28,8 @@ def exponential(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.exp(6 * z), np.float64)
 
 
-def averaged_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> AveragedBayesNet:
-    """Return the averaged network of the edge from x to y, with bins of equal frequency."""
+def averaged_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> DiscretizedBayesNet:
+    """Return the network with conditionals of the edge from x to y, with bins of equal frequency."""
     frame = pd.DataFrame({"x": x, "y": y})
     table = read_table(frame, kinds={"x": "continuous", "y": "continuous"})
     shapes = {name: shape.shape for name, shape in table_shapes(table).items()}
@@ -54,17 +54,22 @@ def test_the_exponential_of_a_column_has_the_line_of_the_column(n: int) -> None:
     rows = pd.DataFrame({"x": fresh, "y": fresh + 0.2 * rng.normal(size=2000)})
     rows = rows[rows["x"].between(x.min(), x.max()) & rows["y"].between(y.min(), y.max())]
     density = plain.log_density_terms(rows)["y"].mean()
-    assert plain.lines["y"].weight > 0.9
+    assert conditionals_of(plain).lines["y"].weight > 0.9
     for averaged, transform in ((of_y, "y"), (of_both, "xy")):
         moved = rows.assign(**{name: exponential(rows[name].to_numpy()) for name in transform})
-        line = averaged.lines["y"]
+        line = conditionals_of(averaged).lines["y"]
         assert line.weight > 0.9
-        assert line.coefficients[0, 1] == pytest.approx(plain.lines["y"].coefficients[0, 1], abs=0.1)
-        assert line.scales[0] == pytest.approx(plain.lines["y"].scales[0], rel=0.15)
+        assert line.coefficients[0, 1] == pytest.approx(
+            conditionals_of(plain).lines["y"].coefficients[0, 1], abs=0.1
+        )
+        assert line.scales[0] == pytest.approx(conditionals_of(plain).lines["y"].scales[0], rel=0.15)
         # in the units of y
         of_moved = averaged.log_density_terms(moved)["y"].mean() + (math.log(6) + 6 * rows["y"]).mean()
         assert of_moved == pytest.approx(density, abs=0.2)
-        assert of_moved > averaged.network.log_density_terms(moved)["y"].mean() + (6 * rows["y"]).mean() + 2.2
+        assert (
+            of_moved
+            > averaged.of_tables().log_density_terms(moved)["y"].mean() + (6 * rows["y"]).mean() + 2.2
+        )
 
 
 @pytest.mark.parametrize("n", [50, 300, 20_000])

@@ -1,4 +1,4 @@
-"""Lines of averaged networks: their weights, groups and scales, and what they predict."""
+"""Lines of conditionals: their weights, groups and scales, and what they predict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import QUICK, linear_frame, network_of
+from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, network_of_tables
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -18,6 +18,7 @@ from gomea_bn import (
 )
 from gomea_bn.data.row_order import in_row_order
 from gomea_bn.learning.averaging import families as averaging
+from gomea_bn.network.sampling import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.simulation.random_networks import random_network
 
@@ -38,13 +39,13 @@ def test_weights_of_lines_are_fitted_to_rows_that_are_left_out(
     monkeypatch.setattr(averaging, "mixture_weight", weight_of)
     averaged = average_families(network, frame, n_copies=3)
     ((of_bins, of_line),) = calls
-    assert averaged.lines["y"].weight == 0.625
-    assert averaged.lines["y"].groups == ("c",)
+    assert conditionals_of(averaged).lines["y"].weight == 0.625
+    assert conditionals_of(averaged).lines["y"].groups == ("c",)
     low, high = network.support["y"]
     logs = []
-    for copy in averaged.copies:
-        codes = copy.discretize(frame)
-        cuts, card = copy.cut_points["y"], copy.cardinality("y")
+    for copy in conditionals_of(averaged).copies:
+        codes = network_of_tables(network, copy).discretize(frame)
+        cuts, card = copy.cut_points["y"], len(copy.cut_points["y"]) + 1
         for_copy = []
         for row in range(80):
             others = codes.drop(index=row)
@@ -72,16 +73,16 @@ def test_a_strong_line_gets_most_of_the_weight_and_independent_columns_none(shap
     network = network_of(frame, [("x", "y"), ("x", "z"), ("c", "x")], shaped=shaped)
     averaged = average_families(network, frame)
     # "x" has no continuous parent
-    assert set(averaged.lines) == {"y"}
-    line = averaged.lines["y"]
+    assert set(conditionals_of(averaged).lines) == {"y"}
+    line = conditionals_of(averaged).lines["y"]
     assert line.weight > 0.9
     assert line.coefficients[0, 1] == pytest.approx(1.0, abs=0.1)
     fresh = linear_frame(2000, seed=1)
     gain = averaged.score(fresh) - network.score(fresh)
     assert gain > 0.5
     bins = average_families(network, frame, line="none")
-    assert bins.lines == {}
-    assert bins.scales == {}
+    assert conditionals_of(bins).lines == {}
+    assert conditionals_of(bins).scales == {}
     assert network.score(fresh) < bins.score(fresh) < averaged.score(fresh)
 
 
@@ -95,7 +96,7 @@ def test_lines_of_groups_follow_their_discrete_parents() -> None:
     frame["g"] = pd.Categorical(frame["g"], categories=["k", "l", "m"])
     network = network_of(frame, [("g", "y"), ("x", "y")])
     averaged = average_families(network, frame)
-    slopes = averaged.lines["y"].coefficients[:, 1]
+    slopes = conditionals_of(averaged).lines["y"].coefficients[:, 1]
     levels = list(network.levels["g"])
     assert slopes[levels.index("k")] > 0.9
     assert slopes[levels.index("l")] < -0.9
@@ -113,7 +114,7 @@ def test_groups_are_numbered_with_the_last_discrete_parent_fastest() -> None:
     frame = pd.DataFrame({"a": first.astype(str), "b": second.astype(str), "x": x})
     frame["y"] = slopes[first, second] * x + 0.1 * rng.normal(size=900)
     averaged = average_families(network_of(frame, [("a", "y"), ("b", "y"), ("x", "y")]), frame)
-    line = averaged.lines["y"]
+    line = conditionals_of(averaged).lines["y"]
     assert line.groups == ("a", "b")
     # on the scale of "y", which all groups share
     steep = np.where(np.abs(line.coefficients[:, 1]) < 0.5, 0, np.sign(line.coefficients[:, 1]))
@@ -129,8 +130,8 @@ def test_lines_of_columns_with_point_masses_give_probabilities_to_the_points() -
     assert network.shapes["rain"].points
     assert network.shapes["depth"].points
     averaged = average_families(network, frame)
-    assert set(averaged.lines) == {"flow", "depth"}
-    assert not averaged.lines["depth"].in_units
+    assert set(conditionals_of(averaged).lines) == {"flow", "depth"}
+    assert not conditionals_of(averaged).lines["depth"].in_units
     density = averaged.conditional_density("depth", {"flow": 1.4})
     assert set(density.points) == {0.0}
     total = np.trapezoid(density.densities, density.values) + density.points[0.0]
@@ -153,7 +154,7 @@ def test_lines_of_counts_are_probabilities_that_sum_to_one() -> None:
     network = network_of(train, [("x", "visits")], shaped=True)
     assert network.shapes["visits"].has_few_values
     lines, bins = (average_families(network, train, line=line) for line in ("auto", "none"))
-    assert lines.lines["visits"].weight > 0.3
+    assert conditionals_of(lines).lines["visits"].weight > 0.3
     gain = (lines.log_density(fresh) - bins.log_density(fresh)).mean()
     assert gain > 0.03
     points = network.shapes["visits"].point_values
@@ -164,7 +165,7 @@ def test_lines_of_counts_are_probabilities_that_sum_to_one() -> None:
         rows = pd.DataFrame({"x": value, "visits": points})
         terms = np.exp(lines.log_density_terms(rows)["visits"])
         assert terms == pytest.approx(list(density.points.values()), rel=1e-9)
-        drawn = lines.drawn_values(20_000, np.random.default_rng(7), {"x": np.full(20_000, value)})["visits"]
+        drawn = drawn_values(lines, 20_000, np.random.default_rng(7), {"x": np.full(20_000, value)})["visits"]
         shares = [(drawn == point).mean() for point in points]
         assert shares == pytest.approx(list(density.points.values()), abs=0.02)
 
@@ -189,10 +190,13 @@ def test_columns_are_on_the_scales_on_which_lines_predict_best() -> None:
     frame = pd.DataFrame({"x": x, "sum": x + 0.01 * rng.normal(size=400)})
     frame = frame.assign(z=np.exp(2 * z), power=np.exp(2 * (z + 0.1 * rng.normal(size=400))))
     averaged = average_families(network_of(frame, [("x", "sum"), ("z", "power")]), frame)
-    assert {name: line.in_units for name, line in averaged.lines.items()} == {"sum": True, "power": False}
-    assert set(averaged.units) == {"x", "sum"}
-    assert set(averaged.scales) == {"z", "power"}
-    centre, spread = averaged.units["x"]
+    assert {name: line.in_units for name, line in conditionals_of(averaged).lines.items()} == {
+        "sum": True,
+        "power": False,
+    }
+    assert set(conditionals_of(averaged).units) == {"x", "sum"}
+    assert set(conditionals_of(averaged).scales) == {"z", "power"}
+    centre, spread = conditionals_of(averaged).units["x"]
     assert (centre, spread) == (pytest.approx(x.mean()), pytest.approx(x.std()))
 
 
@@ -201,9 +205,11 @@ def test_step_functions_get_hardly_a_line_and_new_rows_are_predicted_better() ->
     for seed in range(6):
         truth = random_network(5, random_state=seed)
         frame, fresh = truth.sample(300, random_state=seed), truth.sample(3000, random_state=seed + 100)
-        network = BayesNetLearner(pseudo_count="auto", curves="none", **QUICK).fit(frame).network_
+        network = (
+            BayesNetLearner(pseudo_count="auto", curves="none", density="bins", **QUICK).fit(frame).network_
+        )
         averaged = average_families(network, frame)
-        assert max((line.weight for line in averaged.lines.values()), default=0.0) < 0.25
+        assert max((line.weight for line in conditionals_of(averaged).lines.values()), default=0.0) < 0.25
         # values beyond the range of the rows have no probability
         inside = np.all([fresh[name].between(*ends) for name, ends in network.support.items()], axis=0)
         gains.append(averaged.score(fresh[inside]) - network.score(fresh[inside]))
@@ -220,7 +226,7 @@ def test_repeated_values_do_not_buy_density_by_lines(
     frame = pd.DataFrame({"x": x, "y": x})
     network = network_of(frame, [("x", "y")], n_bins=8, shaped=shaped)
     averaged = average_families(network, frame)
-    assert averaged.lines["y"].scales.min() > least_scale
+    assert conditionals_of(averaged).lines["y"].scales.min() > least_scale
     # all that is known of a value is the interval that rounds to it
     assert averaged.log_density_terms(frame)["y"].mean() < -math.log(spacing)
     assert averaged.score(frame) > network.score(frame)
@@ -237,8 +243,10 @@ def test_scales_of_columns_move_the_density_by_their_logarithms_alone(
     first, second = (
         average_families(network_of(rows, edges, shaped=shaped), rows, n_copies=4) for rows in (frame, moved)
     )
-    assert set(first.lines) == set(second.lines) >= {"y"}
-    assert second.lines["y"].weight == pytest.approx(first.lines["y"].weight, abs=1e-4)
+    assert set(conditionals_of(first).lines) == set(conditionals_of(second).lines) >= {"y"}
+    assert conditionals_of(second).lines["y"].weight == pytest.approx(
+        conditionals_of(first).lines["y"].weight, abs=1e-4
+    )
     np.testing.assert_allclose(
         second.log_density(moved), first.log_density(frame) - 2 * math.log(factor), atol=rounding
     )

@@ -260,14 +260,6 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
         refine_boundaries(quantile_network(truth, read_table(frame)), frame, **options)
 
 
-def test_the_former_name_of_the_smallest_width_warns() -> None:
-    truth, frame = example(4, n_rows=60)
-    network = quantile_network(truth, read_table(frame))
-    with pytest.warns(FutureWarning, match="width_floor is now called min_width"):
-        former = untyped(refine_boundaries)(network, frame, width_floor=0.2)
-    assert former.network == refine_boundaries(network, frame, min_width=0.2).network
-
-
 def test_rows_that_do_not_fit_the_network_are_refused() -> None:
     frame = pd.DataFrame({"c": ["a", "b"] * 20, "x": np.linspace(0, 1, 40)})
     network = DiscretizedBayesNet.from_table(read_table(frame), [("c", "x")], {"x": [0.3, 0.8]})

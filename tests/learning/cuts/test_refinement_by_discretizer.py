@@ -34,7 +34,12 @@ def frame():
 def network(frame):
     return (
         BayesNetLearner(
-            "equal-frequency", pseudo_count=1.0, shape="uniform", max_evaluations=4000, random_state=1
+            "equal-frequency",
+            pseudo_count=1.0,
+            shape="uniform",
+            density="bins",
+            max_evaluations=4000,
+            random_state=1,
         )
         .fit(frame)
         .network_

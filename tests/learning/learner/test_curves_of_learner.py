@@ -12,6 +12,7 @@ import pytest
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.network.recorded_columns import counted_parents
 
 
 def sums(n_rows: int = 500, seed: int = 0) -> pd.DataFrame:
@@ -56,7 +57,7 @@ def test_curves_find_parents_that_bins_miss(fitted: BayesNetLearner) -> None:
     assert skeleton(learned(sums(), curves="none")) != TRUE
 
 
-def test_the_metadata_and_the_summary_say_which_parents_only_curves_need() -> None:
+def test_the_metadata_and_the_summary_say_what_curves_gain() -> None:
     rng = np.random.default_rng(0)
     strong, weak, noise = rng.normal(size=(3, 150))
     frame = pd.DataFrame({"strong": strong, "weak": weak, "sum": 2 * strong + 0.2 * weak + 0.2 * noise})
@@ -66,9 +67,11 @@ def test_the_metadata_and_the_summary_say_which_parents_only_curves_need() -> No
     record = network.metadata["curves"]
     assert list(record) == ["sum"]
     assert network.edges == [("strong", "sum"), ("weak", "sum")]
-    assert network.curve_edges == [("weak", "sum")]
-    text = f"smooth curves of these are {record['sum']['nats']:.1f} nats better than the table"
-    assert f"{text}, which leaves out weak" in network.summary()
+    # counts over both parents would be sparse
+    assert record["sum"]["table_parents"] == ["strong"]
+    assert counted_parents(network) == [(), (), ("strong",)]
+    text = f"smooth curves of these are {record['sum']['nats']:.1f} nats better than a table of counts"
+    assert text in network.summary()
     assert "curves" not in learned(sums(), curves="none").network_.metadata
 
 
@@ -82,11 +85,9 @@ def test_a_record_that_is_not_ours_is_left_out_of_the_summary(fitted: BayesNetLe
     assert network.from_json(network.to_json()).summary() == network.summary()
 
 
-def test_columns_of_edges_in_tables_have_at_least_two_bins(fitted: BayesNetLearner) -> None:
+def test_columns_of_edges_have_at_least_two_bins(fitted: BayesNetLearner) -> None:
     network = fitted.network_
-    assert set(network.curve_edges) < set(network.edges)
-    for edge in network.without_curve_edges().edges:
-        assert all(network.cardinality(name) > 1 for name in edge)
+    assert all(2 <= network.cardinality(name) <= 6 for edge in network.edges for name in edge)
 
 
 def test_the_bins_are_as_good_as_those_of_a_search_without_curves(fitted: BayesNetLearner) -> None:
@@ -101,7 +102,8 @@ def test_ctrl_c_during_the_search_still_gives_tables_with_bins() -> None:
 
     network = learned(sums(), callback=stop).network_
     assert network.metadata["curves"]
-    assert network.without_curve_edges().edges
+    assert network.edges
+    assert all(network.cardinality(name) > 1 for edge in network.edges for name in edge)
 
 
 def test_the_score_counts_the_better_of_table_and_curves_without_cuts_that_only_show() -> None:
@@ -122,10 +124,11 @@ def test_the_score_counts_the_better_of_table_and_curves_without_cuts_that_only_
         of_curves = problem.scorer.score(families)
         scores.append(float(of_curves.sum()) + problem.scorer.constant_score)
         if shown:
-            in_tables = [(names.index(p), names.index(c)) for p, c in network.without_curve_edges().edges]
+            counted = enumerate(counted_parents(network))
+            in_tables = [(names.index(parent), child) for child, of_child in counted for parent in of_child]
             shown_families = problem.families(problem.genotype(in_tables, policies))
             by_tables = problem.scorer.table_scores(shown_families)
-    assert {name: nats["nats"] for name, nats in record.items()} == pytest.approx(
+    assert {name: of_column["nats"] for name, of_column in record.items()} == pytest.approx(
         {name: of_curves[names.index(name)] - by_tables[names.index(name)] for name in record}, abs=1e-6
     )
     assert scores[0] < scores[1] == pytest.approx(fitted.score_, abs=1e-6)

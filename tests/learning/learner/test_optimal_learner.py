@@ -195,7 +195,9 @@ def test_deadline_holds_on_a_large_table(curves, preparation, limits):
     for seconds in limits:
         # the limit does not include the preparation of the columns
         with at_most(seconds + preparation):
-            learner = BayesNetLearner(max_seconds=seconds, curves=curves, random_state=1, n_jobs=1).fit(frame)
+            learner = BayesNetLearner(
+                max_seconds=seconds, curves=curves, density="bins", random_state=1, n_jobs=1
+            ).fit(frame)
         assert learner.stopped_by_ == "max_seconds"
 
 

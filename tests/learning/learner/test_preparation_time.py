@@ -19,7 +19,6 @@ from gomea_bn.learning.hasty_preparation import options_within
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.options import limits_after_preparation, why_unrepeatable
 from gomea_bn.learning.pareto_learner import check_front_learning
-from gomea_bn.learning.search import single_network as of_single
 from gomea_bn.network.value_kinds import measuring_step
 from gomea_bn.problems.cuts.quantile_cells import quantile_cells
 from gomea_bn.problems.cuts.shape_fit import fit_shape, fit_shape_of_cells
@@ -104,7 +103,7 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
         seconds_before.append(seconds)
         return limits_after_preparation(limits, seconds)
 
-    monkeypatch.setattr(of_learner, "limits_after_preparation", noting)
+    monkeypatch.setattr("gomea_bn.learning.search.search.limits_after_preparation", noting)
     x = np.linspace(0.0, 1.0, 40) ** 2
     frame = pd.DataFrame({"x": x, "y": np.sqrt(x)})
     BayesNetLearner(max_evaluations=100, max_seconds=60.0, random_state=1).fit(frame)
@@ -197,10 +196,9 @@ def test_a_front_is_checked_before_shapes_are_fitted(tall):
 
 def test_first_cuts_that_are_late_are_recorded(monkeypatch):
     monkeypatch.setattr(of_problems, "TALL_TABLE", 30)
-    monkeypatch.setattr(of_learner, "preparation_seconds", lambda limits: 0.0)
+    monkeypatch.setattr("gomea_bn.learning.search.search.preparation_seconds", lambda limits: 0.0)
     late = BayesNetLearner(max_evaluations=50, max_seconds=60.0, random_state=1).fit(small_frame())
     assert late.statistics_["preparation_cut_short"] == 1
-    monkeypatch.setattr(of_single, "preparation_seconds", lambda limits: 0.0)
     front = ParetoBayesNetLearner(max_evaluations=50, max_seconds=60.0, random_state=1).fit(small_frame())
     assert front.statistics_["preparation_cut_short"] == 1
 

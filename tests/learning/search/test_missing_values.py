@@ -47,9 +47,8 @@ def with_gaps(frame, share=0.3, seed=1):
 
 
 def learner(**options):
-    return BayesNetLearner(
-        **{"max_seconds": None, "max_evaluations": 2000, "random_state": 1, "pseudo_count": "auto", **options}
-    )
+    defaults = {"max_seconds": None, "max_evaluations": 2000, "random_state": 1, "pseudo_count": "auto"}
+    return BayesNetLearner(**{"density": "bins", "curves": "none", **defaults, **options})
 
 
 def test_the_default_learns_from_available_cases():
@@ -60,8 +59,7 @@ def test_the_default_learns_from_available_cases():
     assert {frozenset(edge) for edge in learned.network_.edges} == {frozenset("xy"), frozenset("yz")}
     test = chain(4000, seed=2)
     whole = learner().fit(frame).network_.score(test)
-    # tables with missing values have no curves
-    complete = learner(missing="drop", curves="none").fit(gaps).network_.score(test)
+    complete = learner(missing="drop").fit(gaps).network_.score(test)
     score = learned.network_.score(test)
     assert complete < score
     assert score > whole - 0.1
@@ -223,16 +221,16 @@ def test_a_front_without_a_single_network_refuses_missing_values():
         front_learner(single_share=0).fit(with_gaps(chain(200)))
 
 
-def test_an_averaged_network_draws_missing_values():
+def test_conditionals_are_learned_with_drawn_missing_values():
     gaps, test = with_gaps(chain(800)), chain(2000, seed=3)
-    learned = learner(density="averaged").fit(gaps)
-    assert learned.score(test) > learned.network_.score(test)
+    learned, plain = learner(density="averaged").fit(gaps), learner().fit(gaps)
+    assert learned.score(test) > plain.score(test)
     again = learner(density="averaged").fit(gaps)
     assert np.array_equal(learned.score_samples(test), again.score_samples(test))
     ensemble = BayesNetEnsemble(
         learner(max_evaluations=300, density="averaged"), n_networks=2, random_state=3
     )
-    assert ensemble.fit(gaps).score(test) > learned.network_.score(test)
+    assert ensemble.fit(gaps).score(test) > plain.score(test)
 
 
 def test_ensembles_learn_from_available_cases():
@@ -316,7 +314,7 @@ def patients():
 
 
 def without_completions(problem, table, options, result, *limits, **settings):
-    return result
+    return completed_tables.Completed(problem, result)
 
 
 def test_completed_tables_show_more_than_available_cases(monkeypatch):
@@ -329,7 +327,7 @@ def test_completed_tables_show_more_than_available_cases(monkeypatch):
         return np.mean([learner(random_state=seed).fit(gaps).network_.score(test) for seed in range(3)])
 
     learned = mean_score()
-    monkeypatch.setattr("gomea_bn.learning.learner.with_completions", without_completions)
+    monkeypatch.setattr("gomea_bn.learning.search.search.with_completions", without_completions)
     assert learned > mean_score() + 0.5
 
 
@@ -369,6 +367,52 @@ def test_a_completed_table_keeps_values_and_draws_the_others_from_the_network():
     x, y = (column.values[drawn] for column in completed.columns[:2])
     assert np.corrcoef(x, y)[0, 1] == pytest.approx(np.corrcoef(frame.x, frame.y)[0, 1], abs=0.1)
     assert completed_table(network, completed, np.random.default_rng(0)) is completed
+
+
+def waves(n_rows, seed):
+    """Rows of a column, a wave of it, a sum of both and a sum of these, all with a little noise."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n_rows)
+    b = np.sin(1.5 * a) + 0.3 * rng.normal(size=n_rows)
+    c = 0.7 * a + 0.7 * b + 0.3 * rng.normal(size=n_rows)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": 0.8 * c - 0.6 * b + 0.3 * rng.normal(size=n_rows)})
+
+
+@pytest.fixture(scope="module")
+def with_curves():
+    return learner(density="averaged", curves="auto", max_evaluations=3000).fit(
+        with_gaps(waves(600, 0), 0.15)
+    )
+
+
+def test_curves_join_searches_on_completed_rows(with_curves):
+    test = waves(2000, 1)
+    without = learner(density="averaged", max_evaluations=3000).fit(with_gaps(waves(600, 0), 0.15))
+    assert with_curves.network_.metadata["curves"]
+    assert with_curves.network_.score(test) > without.network_.score(test) + 0.05
+
+
+def test_curves_on_few_complete_rows_come_from_completed_ones():
+    gaps = with_gaps(waves(400, 2), 0.5)
+    assert gaps.notna().all(axis=1).sum() < 40
+    learned = learner(density="averaged", curves="auto", max_evaluations=1500).fit(gaps)
+    assert learned.network_.edges
+    assert np.isfinite(learned.network_.score(waves(100, 3)))
+
+
+def test_searches_with_curves_keep_their_limits_and_repeat(with_curves):
+    assert with_curves.n_eval_ <= 3000
+    again = learner(density="averaged", curves="auto", max_evaluations=3000)
+    assert again.fit(with_gaps(waves(600, 0), 0.15)).network_ == with_curves.network_
+
+
+def test_complete_rows_with_a_narrower_range_keep_the_support_of_all_rows():
+    frame = waves(400, 4)
+    # the outermost rows of a are incomplete
+    outermost = frame["a"].abs().nlargest(40).index
+    frame.loc[outermost, "d"] = np.nan
+    learned = learner(density="averaged", curves="auto", max_evaluations=1500).fit(frame)
+    assert learned.network_.support["a"] == (frame["a"].min(), frame["a"].max())
 
 
 def test_both_searches_respect_limits_knowledge_and_seed():
@@ -456,3 +500,5 @@ def test_networks_with_more_probabilities_than_rows_are_reported():
         warnings.simplefilter("error", GomeaBnWarning)
         assert learner(max_evaluations=50).fit(rows).network_.n_parameters <= 40
         BayesNetEnsemble(learner(**options), n_networks=2, random_state=3).fit(rows)
+        # tables that are computed from conditionals need no rows for each probability
+        assert learner(density="averaged", **options).fit(rows).network_.n_parameters > 40

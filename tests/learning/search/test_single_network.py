@@ -50,7 +50,7 @@ def learner(frame: pd.DataFrame) -> ParetoBayesNetLearner:
 def test_the_front_holds_the_network_that_the_learner_finds(
     frame: pd.DataFrame, learner: ParetoBayesNetLearner
 ) -> None:
-    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 2000}, curves="none").fit(frame)
+    alone = BayesNetLearner(**{**QUICK, "max_evaluations": 2000}, curves="none", density="bins").fit(frame)
     front = learner.front_
     assert front.single is not None
     network = front.single.network
@@ -130,9 +130,9 @@ def test_a_network_beyond_the_limit_is_left_out(frame: pd.DataFrame) -> None:
 @pytest.mark.parametrize("discretizer", ["equal-frequency", "equal-width"])
 def test_grids_have_a_single_network_of_the_same_grids(frame: pd.DataFrame, discretizer: str) -> None:
     front = ParetoBayesNetLearner(discretizer, max_bins=5, **QUICK).fit(frame).front_
-    alone = BayesNetLearner(discretizer, max_bins=5, curves="none", **{**QUICK, "max_evaluations": 1000}).fit(
-        frame
-    )
+    alone = BayesNetLearner(
+        discretizer, max_bins=5, curves="none", density="bins", **{**QUICK, "max_evaluations": 1000}
+    ).fit(frame)
     assert front.single is not None
     assert front.single.network == alone.network_
 

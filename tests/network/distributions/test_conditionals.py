@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from averaged_examples import SHAPES, SUPPORT, averaged_example, copy_with
+from averaged_examples import SHAPES, SUPPORT, averaged_example, copy_with, surface_of_c
 from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.curves import Curve
 from gomea_bn.network.distributions.conditionals import (
-    Network,
     conditional_density,
     conditional_probabilities,
     mean_density,
@@ -26,15 +25,11 @@ from gomea_bn.network.distributions.marginals import level_probabilities, margin
 from gomea_bn.problems.cuts.shape import Shape
 
 
-def networks() -> list[Network]:
+def networks() -> list[DiscretizedBayesNet]:
     return [copy_with(1), averaged_example(lines={}), averaged_example()]
 
 
 ROWS = averaged_example().sample(30, random_state=3)
-
-
-def parents_of(network: Network, name: str) -> tuple[str, ...]:
-    return (network if hasattr(network, "parents") else network.network).parents(name)
 
 
 def total(curve: Curve) -> float:
@@ -52,7 +47,7 @@ def inner(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 @pytest.mark.parametrize("name", SUPPORT)
 def test_densities_given_parents_are_the_terms_of_the_log_density(kind: int, name: str) -> None:
     network = networks()[kind]
-    parents = parents_of(network, name)
+    parents = network.parents(name)
     # lines are not linear between their points
     tolerance = 0.01 if kind == 2 else 1e-9
     for row in ROWS[:10].to_dict("records"):
@@ -79,10 +74,7 @@ def test_densities_given_parents_are_the_terms_of_the_log_density(kind: int, nam
 
 
 def test_a_narrow_line_keeps_its_peak() -> None:
-    averaged = averaged_example(lines={"c": averaged_example().lines["c"]})
-    line = averaged.lines["c"]
-    narrow = replace(line, scales=np.array([1e-3]))
-    averaged = averaged_example(lines={"c": narrow})
+    averaged = averaged_example(lines={"c": surface_of_c(scales=np.array([1e-3]))})
     for value in (5.1, 5.8, 6.4):
         assert total(conditional_density(averaged, "c", {"b": value})) == pytest.approx(1.0, abs=0.01)
 
@@ -91,7 +83,7 @@ def test_the_scale_of_a_line_may_jump_and_end_inside_the_support() -> None:
     scale = Shape([5.5, 6.0, 6.5], [0.5, 1.5], [0.5, 1.5])
     averaged = averaged_example(scales={**SHAPES, "b": scale})
     row = ROWS.to_dict("records")[0]
-    curve = conditional_density(averaged, "b", {p: row[p] for p in parents_of(averaged, "b")})
+    curve = conditional_density(averaged, "b", {p: row[p] for p in averaged.parents("b")})
     assert {5.5, 6.0, 6.5} <= set(curve.values.tolist())
     starts, ends = np.nextafter(curve.values[:-1:2], np.inf), np.nextafter(curve.values[1::2], -np.inf)
     for values, densities in ((starts, curve.densities[::2]), (ends, curve.densities[1::2])):
@@ -103,7 +95,7 @@ def test_the_scale_of_a_line_may_jump_and_end_inside_the_support() -> None:
 def test_means_over_rows_are_means_of_densities(kind: int) -> None:
     network = networks()[kind]
     for name in SUPPORT:
-        parents = list(parents_of(network, name))
+        parents = list(network.parents(name))
         curve = mean_density(network, name, ROWS)
         mean = np.zeros(len(curve.values) // 2)
         middles = (curve.values[::2] + curve.values[1::2]) / 2
@@ -142,14 +134,15 @@ def test_probabilities_given_parents_are_those_of_the_table() -> None:
     code = int(np.searchsorted(network.cut_points["a"], 1.5))
     np.testing.assert_array_equal(conditional_probabilities(network, "g", given), network.tables["g"][code])
     averaged = averaged_example()
-    rows = [copy.tables["g"][int(np.searchsorted(copy.cut_points["a"], 1.5))] for copy in averaged.copies]
+    copies = [copy_with(seed) for seed in (1, 2, 3)]
+    rows = [copy.tables["g"][int(np.searchsorted(copy.cut_points["a"], 1.5))] for copy in copies]
     np.testing.assert_allclose(conditional_probabilities(averaged, "g", given), np.mean(rows, axis=0))
 
 
 # ---------------------------------------------------------------- marginals
 
 
-def test_marginal_densities_of_averaged_networks_are_those_of_samples() -> None:
+def test_marginal_densities_of_conditionals_are_those_of_samples() -> None:
     averaged = averaged_example()
     sample = averaged.sample(5000, random_state=8)
     for name in SUPPORT:
@@ -157,7 +150,7 @@ def test_marginal_densities_of_averaged_networks_are_those_of_samples() -> None:
         curve = density.curve
         assert density.is_exact == (name in ("a", "p"))
         assert total(curve) == pytest.approx(1.0, abs=0.003)
-        of_rows = mean_density(averaged, name, averaged.sample(4000, random_state=0))
+        of_rows = mean_density(averaged, name, averaged.sample(4000, 0, values="numbers"))
         np.testing.assert_array_equal(curve.densities, of_rows.densities)
         widths, heights = np.diff(curve.values), curve.densities
         below = np.concatenate(([0.0], np.cumsum(widths * (heights[:-1] + heights[1:]) / 2)))
@@ -167,14 +160,14 @@ def test_marginal_densities_of_averaged_networks_are_those_of_samples() -> None:
         assert kstest(shares, "uniform").pvalue > 1e-3, name
         for value, mass in curve.points.items():
             assert (sample[name] == value).mean() == pytest.approx(mass, abs=0.03)
-    for name, levels in averaged.network.levels.items():
+    for name, levels in averaged.levels.items():
         distribution = level_probabilities(averaged, name)
         assert not distribution.is_exact
         shares = [(sample[name] == level).mean() for level in levels]
         np.testing.assert_allclose(distribution.probabilities, shares, atol=0.03)
-        of_network = level_probabilities(averaged.network, name)
+        of_network = level_probabilities(averaged.of_tables(), name)
         np.testing.assert_array_equal(
-            of_network.probabilities, marginal(averaged.network, name).probabilities
+            of_network.probabilities, marginal(averaged.of_tables(), name).probabilities
         )
 
 

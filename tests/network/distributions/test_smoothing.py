@@ -258,7 +258,7 @@ def test_bif_keeps_the_tables(frame, tmp_path):
 
 
 def test_the_learner_takes_automatic_smoothing(frame):
-    learner = BayesNetLearner(pseudo_count="auto", **QUICK).fit(frame)
+    learner = BayesNetLearner(pseudo_count="auto", density="bins", **QUICK).fit(frame)
     net = learner.network_
     assert net.pseudo_count == "auto"
     assert net == DiscretizedBayesNet.from_table(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from averaged_examples import averaged_example
+from averaged_examples import averaged_example, tables_of
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged.network import AveragedBayesNet
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.problems.cuts.shape import Shape
 
 
@@ -89,17 +91,17 @@ def test_the_summary_of_many_bins_is_cut():
     assert text.endswith("6.0 at 6 …")
 
 
-def test_the_summary_of_an_averaged_network_names_lines_and_certain_cuts():
+def test_the_summary_names_lines_and_certain_cuts():
     averaged = averaged_example()
     paragraphs = averaged.summary().split("\n")
-    n_cuts = len(averaged.network.cut_points["b"])
+    n_cuts = len(averaged.cut_points["b"])
     start = next(k for k, line in enumerate(paragraphs) if line.startswith("b "))
     details = [line.strip() for line in paragraphs[start + 1 : start + 6]]
     shares = np.linspace(0.3, 0.95, n_cuts)
     assert details[0] == "uniform inside"
     assert details[1].startswith(f"probability of a cut: {100 * shares[0]:.0f} % at ")
     assert details[1].count(" % at ") == n_cuts
-    cuts = averaged.network.cut_points["b"].tolist()
+    cuts = averaged.cut_points["b"].tolist()
     first, last = cuts[0], cuts[-1]
     assert details[2].startswith(f"cut {first:.4g}, 90 % between {first - 0.1:.4g} and {first + 0.2:.4g}")
     assert details[2].endswith(f"cut {last:.4g}, 90 % between {last - 0.1:.4g} and {min(last + 0.2, 7):.4g}")
@@ -114,12 +116,12 @@ def test_the_summary_of_an_averaged_network_names_lines_and_certain_cuts():
     # apart from these lines it is the summary of the network
     added = ("a line", "a surface", "probability of a cut", "90 % between")
     rest = [line for line in paragraphs if not any(text in line for text in added)]
-    assert rest == averaged.network.summary().split("\n")
+    assert rest == averaged.of_tables().summary().split("\n")
 
 
-def test_the_summary_of_an_averaged_network_leaves_out_what_is_unknown():
+def test_the_summary_leaves_out_what_is_unknown():
     averaged = averaged_example(lines={}, cut_probabilities=None, cut_intervals=None)
-    assert averaged.summary() == averaged.network.summary()
+    assert averaged.summary() == averaged.of_tables().summary()
 
 
 def test_the_summary_names_the_probabilities_and_intervals_of_six_cuts():
@@ -132,14 +134,17 @@ def test_the_summary_names_the_probabilities_and_intervals_of_six_cuts():
         levels={},
         tables={"x": np.full(10, 0.1)},
     )
-    averaged = AveragedBayesNet(network, [network], n_rows=10, cut_probabilities={"x": cuts / 10})
-    assert averaged.summary().endswith(
+
+    def summary(**of_cuts: Any) -> str:
+        conditionals = Conditionals([tables_of(network)], n_rows=10, **of_cuts)
+        return network.changed(conditionals=conditionals).summary()
+
+    assert summary(cut_probabilities={"x": cuts / 10}).endswith(
         "probability of a cut: 10 % at 1, 20 % at 2, 30 % at 3, 40 % at 4, 50 % at 5, 60 % at 6 …"
     )
     # cuts that a user has fixed have no width
     ends = np.column_stack([cuts - np.array([0.0, *[0.25] * 8]), cuts])
-    placed = AveragedBayesNet(network, [network], n_rows=10, cut_intervals={"x": ends})
-    assert placed.summary().endswith(
+    assert summary(cut_intervals={"x": ends}).endswith(
         "cut 1, fixed; cut 2, 90 % between 1.75 and 2; cut 3, 90 % between 2.75 and 3; "
         "cut 4, 90 % between 3.75 and 4; cut 5, 90 % between 4.75 and 5; cut 6, 90 % between 5.75 and 6 …"
     )

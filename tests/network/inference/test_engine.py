@@ -123,7 +123,7 @@ def test_calls_of_kernels_are_short_enough_for_an_interrupt(monkeypatch):
     evidence = random_evidence(network, 50, 3)
     whole = ExactEngine(network).marginals(evidence)
     monkeypatch.setattr(engine_module, "_MULTIPLICATIONS_PER_CALL", 100)
-    spans = engine_module._spans(np.full(50, 40.0))
+    spans = engine_module.call_spans(np.full(50, 40.0))
     assert spans[0] == (0, 2)
     assert [start for start, _ in spans[1:]] == [stop for _, stop in spans[:-1]]
     assert spans[-1][1] == 50

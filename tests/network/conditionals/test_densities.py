@@ -1,4 +1,4 @@
-"""Averaged networks: densities against slow twins and quadrature, samples against densities, and parts."""
+"""Conditional densities: against slow twins and quadrature, draws against densities, and parts of conditionals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 import math
 import pickle
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,111 +19,50 @@ from averaged_examples import (
     SUPPORT,
     UNITS,
     averaged_example,
+    conditionals_example,
+    conditionals_of,
     copy_with,
     grid_of,
     line_of_b,
     surface_of_c,
+    tables_of,
 )
-from network_examples import slow_code
+from conditional_oracles import slow_density
 from numpy.typing import NDArray
-from scipy.stats import kstest, norm
-from scipy.stats import t as student
-from shape_oracles import slow_distribution, slow_log_density, slow_mass
+from scipy.stats import kstest
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.averaged.checks import around_cuts
-from gomea_bn.network.averaged.network import AveragedBayesNet
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals import Conditionals, TableSet
+from gomea_bn.network.conditionals.checks import around_cuts
 from gomea_bn.network.distributions.conditionals import conditional_density
 from gomea_bn.problems.cuts.shape import Shape
 
 
 @pytest.fixture(scope="module")
-def averaged() -> AveragedBayesNet:
+def averaged() -> DiscretizedBayesNet:
     return averaged_example()
 
 
 @pytest.fixture(scope="module")
-def sampled(averaged: AveragedBayesNet) -> pd.DataFrame:
+def sampled(averaged: DiscretizedBayesNet) -> pd.DataFrame:
     return averaged.sample(2000, random_state=4)
-
-
-def slow_bins(network: DiscretizedBayesNet, row: dict[Any, Any], name: str) -> float:
-    """Return the density of a variable given its parents in one network, bin by bin."""
-    codes = {member: slow_code(network, member, row[member]) for member in (*network.parents(name), name)}
-    probability = float(network.tables[name][tuple(codes.values())])
-    if name in network.levels:
-        return probability
-    edges = [network.support[name][0], *network.cut_points[name].tolist(), network.support[name][1]]
-    low, high = edges[codes[name]], edges[codes[name] + 1]
-    if name not in network.shapes:
-        return probability / (high - low)
-    shape = network.shapes[name]
-    return probability * math.exp(slow_log_density(shape, row[name])) / slow_mass(shape, low, high)
-
-
-def slow_place(shape: Shape, value: float) -> float:
-    """Return the place of a value on the scale of a column."""
-    share = slow_distribution(shape, value) - shape.points.get(value, 0.0) / 2
-    return float(norm.ppf((N_ROWS * share + 0.5) / (N_ROWS + 1)))
-
-
-def slow_line(averaged: AveragedBayesNet, row: dict[Any, Any], name: str) -> float:
-    """Return the density of a variable given its parents under its line."""
-    line = averaged.lines[name]
-    if line.in_units:
-        return slow_surface(averaged, row, name)
-    shape = averaged.scales[name]
-    group = 0
-    for member in line.groups:
-        group = group * len(averaged.network.levels[member]) + slow_code(
-            averaged.network, member, row[member]
-        )
-    intercept, *slopes = line.coefficients[group].tolist()
-    places = [slow_place(averaged.scales[parent], row[parent]) for parent in line.parents]
-    high = float(norm.ppf((N_ROWS + 0.5) / (N_ROWS + 1)))
-    mean = intercept + sum(slope * place for slope, place in zip(slopes, places, strict=True))
-    law = student(line.freedom[group], min(max(mean, -high), high), line.scales[group])
-    z = slow_place(shape, row[name])
-    of_place = law.pdf(z) / (law.cdf(high) - law.cdf(-high))
-    slope = N_ROWS / (N_ROWS + 1) * math.exp(slow_log_density(shape, row[name])) / norm.pdf(z)
-    return float(of_place * slope)
-
-
-def slow_surface(averaged: AveragedBayesNet, row: dict[Any, Any], name: str) -> float:
-    """Return the density of a variable under a surface of one parent in own units."""
-    line = averaged.lines[name]
-    (parent,) = line.parents
-    places = {}
-    for member in (parent, name):
-        centre, spread = averaged.units[member]
-        places[member] = (row[member] - centre) / spread
-    z = places[parent]
-    terms = [1.0, z, *(max(z - knot, 0.0) for knot in line.knots[0].tolist()), z * z]
-    mean = sum(c * term for c, term in zip(line.coefficients[0].tolist(), terms, strict=True))
-    centre, spread = averaged.units[name]
-    low, high = ((end - centre) / spread for end in averaged.network.support[name])
-    law = student(line.freedom[0], min(max(mean, low), high), line.scales[0])
-    return float(law.pdf(places[name]) / (law.cdf(high) - law.cdf(low)) / spread)
 
 
 # ---------------------------------------------------------------- densities
 
 
 def test_the_density_is_the_mixture_of_copies_and_lines(
-    averaged: AveragedBayesNet, sampled: pd.DataFrame
+    averaged: DiscretizedBayesNet, sampled: pd.DataFrame
 ) -> None:
     rows = sampled[:60]
     terms = averaged.log_density_terms(rows)
     assert tuple(terms) == NAMES
     for position, row in enumerate(rows.to_dict("records")):
         for name in NAMES:
-            density = math.fsum(slow_bins(network, row, name) for network in averaged.copies) / 3
-            if name in averaged.lines:
-                weight = averaged.lines[name].weight
-                density = (1 - weight) * density + weight * slow_line(averaged, row, name)
-            assert terms[name][position] == pytest.approx(math.log(density), abs=1e-9)
+            expected = math.log(slow_density(averaged, name, row))
+            assert terms[name][position] == pytest.approx(expected, abs=1e-9)
     total = averaged.log_density(rows)
     np.testing.assert_allclose(total, sum(terms.values()), rtol=1e-12)
     assert averaged.score(rows) == pytest.approx(total.mean())
@@ -141,7 +79,7 @@ def test_densities_given_parents_integrate_to_one(sampled: pd.DataFrame, name: s
     for row in sampled[:8].to_dict("records"):
         grid = pd.DataFrame({**row, name: middles})
         total = float((np.exp(averaged.log_density_terms(grid)[name]) * widths).sum())
-        points = averaged.network.shapes[name].points if name in averaged.network.shapes else {}
+        points = averaged.shapes[name].points if name in averaged.shapes else {}
         for value in points:
             total += math.exp(
                 float(averaged.log_density_terms(pd.DataFrame([{**row, name: value}]))[name][0])
@@ -158,8 +96,8 @@ def test_a_line_alone_integrates_to_one_also_where_its_scale_is_narrower(sampled
             assert float((np.exp(terms["b"]) * widths).sum()) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_probabilities_of_levels_sum_to_one(averaged: AveragedBayesNet, sampled: pd.DataFrame) -> None:
-    for name, levels in averaged.network.levels.items():
+def test_probabilities_of_levels_sum_to_one(averaged: DiscretizedBayesNet, sampled: pd.DataFrame) -> None:
+    for name, levels in averaged.levels.items():
         sums = sum(
             np.exp(averaged.log_density_terms(sampled[:20].assign(**{name: level}))[name]) for level in levels
         )
@@ -195,7 +133,7 @@ def test_a_line_gives_no_density_where_its_scale_ends(sampled: pd.DataFrame) -> 
 
 
 def test_sampled_values_follow_their_density_given_the_parents(
-    averaged: AveragedBayesNet, sampled: pd.DataFrame
+    averaged: DiscretizedBayesNet, sampled: pd.DataFrame
 ) -> None:
     rows = sampled[:400]
     for name in SUPPORT:
@@ -217,9 +155,9 @@ def test_sampled_values_follow_their_density_given_the_parents(
 
 
 def test_sampled_levels_follow_their_probabilities_given_the_parents(
-    averaged: AveragedBayesNet, sampled: pd.DataFrame
+    averaged: DiscretizedBayesNet, sampled: pd.DataFrame
 ) -> None:
-    for name, levels in averaged.network.levels.items():
+    for name, levels in averaged.levels.items():
         for level in levels:
             terms = averaged.log_density_terms(sampled.assign(**{name: level}))
             assert_frequency(np.exp(terms[name]), (sampled[name] == level).to_numpy(bool))
@@ -231,7 +169,9 @@ def assert_frequency(probabilities: NDArray[np.float64], happened: NDArray[np.bo
     assert abs(float(happened.sum() - probabilities.sum())) < 4 * deviation
 
 
-def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(averaged: AveragedBayesNet) -> None:
+def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(
+    averaged: DiscretizedBayesNet,
+) -> None:
     first, again, other = (averaged.sample(50, random_state=seed) for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert not first.equals(other)
@@ -250,10 +190,9 @@ def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(averaged
 # ---------------------------------------------------------------- cuts
 
 
-def test_the_probabilities_of_cuts_are_those_given(averaged: AveragedBayesNet) -> None:
-    assert averaged.has_cut_probabilities
+def test_the_probabilities_of_cuts_are_those_given(averaged: DiscretizedBayesNet) -> None:
     frame = averaged.cut_probabilities("b")
-    cuts = averaged.network.cut_points["b"].tolist()
+    cuts = averaged.cut_points["b"].tolist()
     assert frame["cut"].tolist() == cuts
     assert frame["probability"].tolist() == np.linspace(0.3, 0.95, len(cuts)).tolist()
     assert frame["low"].tolist()[0] == 5.0
@@ -263,15 +202,13 @@ def test_the_probabilities_of_cuts_are_those_given(averaged: AveragedBayesNet) -
         with pytest.raises(GomeaBnError, match=message):
             averaged.cut_probabilities(name)
     unsure = averaged_example(cut_probabilities=None)
-    assert not unsure.has_cut_probabilities
     with pytest.raises(GomeaBnError, match="no probabilities of cuts; average_families computes them"):
         unsure.cut_probabilities("b")
 
 
-def test_the_intervals_of_cuts_are_those_given(averaged: AveragedBayesNet) -> None:
-    assert averaged.has_cut_intervals
+def test_the_intervals_of_cuts_are_those_given(averaged: DiscretizedBayesNet) -> None:
     frame = averaged.cut_intervals("p")
-    cuts = averaged.network.cut_points["p"]
+    cuts = averaged.cut_points["p"]
     assert list(frame.columns) == ["cut", "low", "high"]
     np.testing.assert_array_equal(frame["cut"], cuts)
     np.testing.assert_array_equal(frame["low"], np.maximum(cuts - 0.1, 0.0))
@@ -279,10 +216,8 @@ def test_the_intervals_of_cuts_are_those_given(averaged: AveragedBayesNet) -> No
     for name, message in (("g", "'g' is discrete; only continuous"), ("q", "'q'")):
         with pytest.raises(GomeaBnError, match=message):
             averaged.cut_intervals(name)
-    # files of earlier versions have none
     without = averaged_example(cut_intervals=None)
-    assert not without.has_cut_intervals
-    assert without.has_cut_probabilities
+    assert len(without.cut_probabilities("b"))
     with pytest.raises(GomeaBnError, match="no intervals of cuts; average_families computes them"):
         without.cut_intervals("b")
 
@@ -310,18 +245,10 @@ def test_intervals_round_cuts_end_half_way() -> None:
     assert (len(lows), len(highs)) == (0, 0)
 
 
-# ---------------------------------------------------------------- exports and queries
+# ---------------------------------------------------------------- distributions and exports
 
 
-def test_queries_are_those_of_the_network_that_is_shown(averaged: AveragedBayesNet) -> None:
-    for target, evidence in (("d", {"b": 5.7, "g": "yes"}), ("b", {"d": 1}), ("a", None)):
-        answer, shown = averaged.query(target, evidence), averaged.network.query(target, evidence)
-        assert isinstance(answer, pd.Series)
-        assert isinstance(shown, pd.Series)
-        pd.testing.assert_series_equal(answer, shown)
-
-
-def test_distributions_given_all_parents_are_averaged(averaged: AveragedBayesNet) -> None:
+def test_distributions_given_all_parents_are_averaged(averaged: DiscretizedBayesNet) -> None:
     curve = averaged.conditional_density("c", {"b": 5.9})
     np.testing.assert_array_equal(curve.densities, conditional_density(averaged, "c", {"b": 5.9}).densities)
     rows = pd.DataFrame({name: [0] for name in NAMES}).assign(g="no", c=0.3, b=5.9)
@@ -329,89 +256,84 @@ def test_distributions_given_all_parents_are_averaged(averaged: AveragedBayesNet
     np.testing.assert_allclose(averaged.conditional_probabilities("d", {"c": 0.3}), expected)
 
 
-def test_exports_of_tables_say_what_they_leave_out(averaged: AveragedBayesNet, tmp_path: Path) -> None:
-    left_out = "holds the bins of one network. It leaves out the average over 3 sets of cuts and 2 lines"
-    with pytest.warns(GomeaBnWarning, match=f"The export to BIF {left_out}"):
-        text = averaged.to_bif(tmp_path / "a.bif")
-    assert text == averaged.network.to_bif() == (tmp_path / "a.bif").read_text(encoding="utf-8")
-    with pytest.warns(GomeaBnWarning, match=f"The export to pyAgrum {left_out}"):
-        model = averaged.to_pyagrum()
-    assert set(model.names()) == set(NAMES)
-    with pytest.warns(GomeaBnWarning, match="The export to pgmpy") as caught:
-        assert set(averaged.to_pgmpy().nodes()) == set(NAMES)
-    assert "Use to_json, which keeps everything, or export averaged.network" in str(caught[0].message)
-    # the warning names the line of the caller
-    assert caught[0].filename == __file__
-    without = averaged_example(lines={}, copies=[copy_with(1)])
-    with pytest.warns(GomeaBnWarning, match=r"average over 1 set of cuts, so that"):
-        without.to_bif()
-
-
-def test_graphs_are_exported_without_a_warning(averaged: AveragedBayesNet) -> None:
+def test_exports_are_those_of_the_tables(averaged: DiscretizedBayesNet) -> None:
+    tables = averaged.of_tables()
+    assert tables.conditionals is None
+    assert tables.of_tables() is tables
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert averaged.to_dot() == averaged.network.to_dot()
-        graph, expected = averaged.to_networkx(), averaged.network.to_networkx()
-        assert dict(graph.nodes) == dict(expected.nodes)
-        assert set(graph.edges) == set(averaged.edges)
-        assert averaged.plot().texts
+        for export in ("to_bif", "to_net", "to_dot", "to_uai", "to_xdsl", "to_xmlbif"):
+            assert getattr(averaged, export)() == getattr(tables, export)()
+    assert averaged.to_pyagrum().cpt("d").toarray().tolist() == averaged.tables["d"].tolist()
 
 
 # ---------------------------------------------------------------- the object
 
 
-def test_averaged_networks_are_values(averaged: AveragedBayesNet) -> None:
+def test_networks_with_conditionals_are_values(averaged: DiscretizedBayesNet) -> None:
     same = averaged_example()
     assert same == averaged
     assert hash(same) == hash(averaged)
+    assert hash(same.conditionals) == hash(averaged.conditionals)
     for again in (pickle.loads(pickle.dumps(averaged)), copy.deepcopy(averaged)):
         assert again == averaged
-        assert again.lines["b"].scales.tolist() == [0.4, 0.2]
-    assert averaged != averaged.network
+        assert again.conditionals.lines["b"].scales.tolist() == [0.4, 0.2]
+    assert averaged != averaged.of_tables()
+    assert averaged.conditionals != 5
     for parts in (
         {"n_rows": 61},
         {"lines": {}},
         {"lines": {"b": line_of_b(weight=0.41)}},
-        {"copies": [copy_with(1)]},
+        {"copies": [tables_of(copy_with(1))]},
         {"cut_probabilities": None},
         {"cut_intervals": None},
-        {"network": copy_with(2), "cut_probabilities": None, "cut_intervals": None},
+        {"set_values": {"a": 1.0}},
     ):
-        assert averaged_example(**parts) != averaged
+        assert averaged.changed(conditionals=conditionals_example(**parts)) != averaged
 
 
-def test_averaged_networks_cannot_be_changed(averaged: AveragedBayesNet) -> None:
+def test_conditionals_cannot_be_changed(averaged: DiscretizedBayesNet) -> None:
+    known = conditionals_of(averaged)
     with pytest.raises(AttributeError, match="cannot be changed"):
-        averaged.network = copy_with(2)  # type: ignore[misc]
+        known.n_rows = 5  # type: ignore[misc]
     with pytest.raises(AttributeError, match="cannot be changed"):
-        del averaged._lines
+        del known._lines
     before = averaged.to_json()
-    averaged.lines.clear()
-    averaged.scales.clear()
+    for part in (known.lines, known.scales, known.units, known.cut_probabilities, known.set_values):
+        part.clear()
     frame = averaged.cut_probabilities("b")
     frame["probability"] = 0.0
-    with pytest.raises(ValueError, match="read-only"):
-        averaged.lines["b"].scales[0] = 1.0
+    for array in (known.lines["b"].scales, known.copies[0].tables["a"], known.copies[0].cut_points["a"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
     assert averaged.to_json() == before
 
 
-def test_the_parts_are_those_given(averaged: AveragedBayesNet) -> None:
-    assert averaged.network == copy_with(1)
-    assert averaged.copies == tuple(copy_with(seed) for seed in (1, 2, 3))
-    assert averaged.names == NAMES
-    assert averaged.edges == copy_with(1).edges
-    assert averaged.n_rows == N_ROWS
-    assert averaged.scales == {**SHAPES, "b": SHAPE_OF_B}
-    assert averaged.units == UNITS
-    assert repr(averaged) == "AveragedBayesNet(3 sets of cuts, 2 lines, 6 edges)"
+def test_the_parts_are_those_given(averaged: DiscretizedBayesNet) -> None:
+    known = conditionals_of(averaged)
+    for seed, tables in enumerate(known.copies, start=1):
+        network = copy_with(seed)
+        for name in NAMES:
+            assert tables.parents[name] == network.parents(name)
+            np.testing.assert_array_equal(tables.tables[name], network.tables[name])
+            np.testing.assert_array_equal(tables.cut_points.get(name), network.cut_points.get(name))
+    assert known.n_rows == N_ROWS
+    assert known.scales == {**SHAPES, "b": SHAPE_OF_B}
+    assert known.units == UNITS
+    assert repr(known) == "Conditionals(3 sets of cuts, 2 lines)"
 
 
-def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(averaged: AveragedBayesNet) -> None:
+def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(
+    averaged: DiscretizedBayesNet,
+) -> None:
     # "b" and "c" have continuous parents, "a" and "p" none
-    assert averaged.mean_line_weight == pytest.approx((0.4 + 0.7) / 2)
-    assert averaged_example(lines={"b": line_of_b()}).mean_line_weight == pytest.approx(0.2)
-    assert averaged_example(lines={}).mean_line_weight == 0.0
-    assert AveragedBayesNet(OTHER, [OTHER], n_rows=5).mean_line_weight == 0.0
+    def mean_weight(**parts: Any) -> float:
+        return conditionals_example(**parts).mean_line_weight(averaged)
+
+    assert mean_weight() == pytest.approx((0.4 + 0.7) / 2)
+    assert mean_weight(lines={"b": line_of_b()}) == pytest.approx(0.2)
+    assert mean_weight(lines={}) == 0.0
+    assert Conditionals([tables_of(OTHER)], n_rows=5).mean_line_weight(OTHER) == 0.0
 
 
 OTHER = DiscretizedBayesNet(
@@ -419,14 +341,34 @@ OTHER = DiscretizedBayesNet(
 )
 
 
+def tables_with(part: str, name: str, value: object) -> TableSet:
+    """Return tables in which one entry of one part is another one, or absent for None."""
+    given: dict[str, Any] = {
+        which: dict(getattr(tables_of(copy_with(1)), which)) for which in ("cut_points", "parents", "tables")
+    }
+    given[part][name] = value
+    if value is None:
+        del given[part][name]
+    return TableSet(**given)
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"network": 5}, "network must be a DiscretizedBayesNet, got int"),
         ({"n_rows": 0}, "n_rows must be an integer of at least 1, got 0"),
-        ({"copies": []}, "copies must hold at least one network, got none"),
-        ({"copies": [5]}, "Copies must be DiscretizedBayesNets, got int"),
-        ({"copies": [copy_with(1), OTHER]}, "Copies must have the variables, edges, support and shapes"),
+        ({"copies": []}, "copies must hold at least one set of cuts, got none"),
+        ({"copies": [5]}, r"copies\[0\] must be a TableSet, got int"),
+        ({"copies": [tables_of(OTHER)]}, "cut_points of a copy must have an entry for 'p', got none"),
+        ({"copies": [tables_with("tables", "d", None)]}, "tables of a copy must have an entry for 'd'"),
+        ({"copies": [tables_with("parents", "d", None)]}, "parents of a copy must have an entry for 'd'"),
+        ({"copies": [tables_with("parents", "d", ("a",))]}, r"The table of 'd' in a copy must have some of"),
+        ({"copies": [tables_with("parents", "b", ("p", "a"))]}, r"The table of 'b' in a copy must have some"),
+        ({"copies": [tables_with("parents", "d", ())]}, r"tables\['d'\] must have shape \(3,\)"),
+        ({"copies": [tables_with("cut_points", "a", [9.0])]}, r"cut_points\['a'\] must lie inside"),
+        ({"set_values": {"q": 1.0}}, "set_values: unknown variable 'q'"),
+        ({"set_values": {"g": 2.0}}, r"set_values\['g'\] must be from 0 to 1, got 2.0"),
+        ({"set_values": {"a": 9.0}}, r"set_values\['a'\] must be from -1 to 3, got 9.0"),
+        ({"set_values": {"a": "x"}}, r"set_values\['a'\] must be from -1 to 3, got 'x'"),
         ({"lines": {"b": 5}}, r"lines\['b'\] must be a FamilyLine, got int"),
         ({"lines": {"q": line_of_b()}}, "'q'"),
         ({"lines": {"g": line_of_b()}}, "lines must not have an entry for 'g', which is discrete"),
@@ -473,12 +415,12 @@ def test_wrong_probabilities_of_cuts_are_refused(values: object) -> None:
         averaged_example(cut_probabilities={**given, "b": values})
 
 
-def test_rows_that_do_not_fit_are_refused(averaged: AveragedBayesNet, sampled: pd.DataFrame) -> None:
+def test_rows_that_do_not_fit_are_refused(averaged: DiscretizedBayesNet, sampled: pd.DataFrame) -> None:
     with pytest.raises(GomeaBnError, match="frame must have at least one row, got none"):
         averaged.score(sampled[:0])
     with pytest.raises(GomeaBnError, match="no column 'b'"):
         averaged.log_density(sampled.drop(columns="b"))
     with pytest.raises(GomeaBnError, match="'b'"):
-        averaged.log_density(sampled[:2].assign(b=[1.0, math.nan]))
+        averaged.log_density_terms(sampled[:2].assign(b=[1.0, math.nan]))
     with pytest.raises(GomeaBnError, match="'g'"):
         averaged.log_density(sampled[:2].assign(g=["no", "perhaps"]))

@@ -18,8 +18,10 @@ from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.averaged.family_line import FamilyLine
-from gomea_bn.network.averaged.line_scales import ProbabilityScale, UnitScale
+from gomea_bn.network.conditionals import FamilyLine
+from gomea_bn.network.conditionals.family import Columns, Family, TableSet
+from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density
+from gomea_bn.network.conditionals.line_scales import ProbabilityScale, UnitScale
 from gomea_bn.problems.cuts.shape import Shape
 
 FLAT = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 100)
@@ -92,57 +94,70 @@ def test_the_slope_is_the_derivative_of_the_scale(seed: int, n_rows: int) -> Non
 # ---------------------------------------------------------------- densities
 
 
-def line_integral(line: FamilyLine, parents: list[float], group: int, scale: ProbabilityScale) -> float:
-    """Return the integral of the density over the range of the column."""
-
-    def density(z: float) -> float:
-        logs = line.log_density(np.array([z]), np.array([parents]), np.array([group]), scale)
-        return math.exp(float(logs[0]))
-
-    mean = float(line.means(np.array([parents]), np.array([group]))[0])
-    centre = min(max(mean, scale.low), scale.high)
-    near = [centre + k * float(line.scales[group]) for k in (-20, -5, -1, 0, 1, 5, 20)]
-    breaks = sorted({scale.low, *(z for z in near if scale.low < z < scale.high), scale.high})
-    return math.fsum(quad(density, a, b)[0] for a, b in itertools.pairwise(breaks))
+def mean_of(line: FamilyLine, parents: list[float], group: int) -> float:
+    """Return the centre of a line of two parents."""
+    intercept, first, second = line.coefficients[group].tolist()
+    return float(intercept + first * parents[0] + second * parents[1])
 
 
 @pytest.mark.parametrize(
     "parents", [[0.0, 0.0], [1.5, -2.0], [2.5, 2.5], [-2.5, -2.5], [40.0, 0.0], [-40.0, 0.0]]
 )
 @pytest.mark.parametrize("group", [0, 1])
-@pytest.mark.parametrize("least_scale", [None, 1e-3])
+@pytest.mark.parametrize("width", [None, 1e-3])
 def test_the_density_integrates_to_one_wherever_the_centre_is(
-    parents: list[float], group: int, least_scale: float | None
+    parents: list[float], group: int, width: float | None
 ) -> None:
-    parts: dict[str, Any] = {} if least_scale is None else {"scales": np.full(2, least_scale)}
-    assert line_integral(two_groups(**parts), parents, group, FLAT) == pytest.approx(1.0, abs=1e-6)
+    line = two_groups()
+    mean, scale = mean_of(line, parents, group), width or float(line.scales[group])
+
+    def density(z: float) -> float:
+        logs = log_line_density(np.array([z]), np.array([mean]), np.array([scale]), line.freedom[group], FLAT)
+        return math.exp(float(logs[0]))
+
+    centre = min(max(mean, FLAT.low), FLAT.high)
+    near = [centre + k * scale for k in (-20, -5, -1, 0, 1, 5, 20)]
+    breaks = sorted({FLAT.low, *(z for z in near if FLAT.low < z < FLAT.high), FLAT.high})
+    total = math.fsum(quad(density, a, b)[0] for a, b in itertools.pairwise(breaks))
+    assert total == pytest.approx(1.0, abs=1e-6)
 
 
 @given(st.integers(0, 5000))
 def test_the_density_is_that_of_a_truncated_student_distribution(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    line = two_groups()
-    parents, groups = rng.uniform(-1, 1, (5, 2)), rng.integers(0, 2, 5)
+    means, scales, freedom = rng.uniform(-1, 1, 5), rng.uniform(0.1, 1, 5), rng.uniform(1, 40, 5)
     z = rng.uniform(FLAT.low, FLAT.high, 5)
-    logs = line.log_density(z, parents, groups, FLAT)
+    logs = log_line_density(z, means, scales, freedom, FLAT)
     for k in range(5):
-        intercept, first, second = line.coefficients[groups[k]].tolist()
-        mean = intercept + first * parents[k, 0] + second * parents[k, 1]
-        law = student(line.freedom[groups[k]], mean, line.scales[groups[k]])
+        law = student(freedom[k], means[k], scales[k])
         mass = law.cdf(FLAT.high) - law.cdf(FLAT.low)
         assert logs[k] == pytest.approx(law.logpdf(z[k]) - math.log(mass), abs=1e-9)
 
 
-@pytest.mark.parametrize("parents", [[0.0, 0.0], [2.5, -2.5], [40.0, 0.0], [-40.0, 0.0]])
+def family_of(line: FamilyLine) -> Family:
+    """Return the family of "y" that is a line, but for a table of weight 1e-12, on the scale of the unit interval."""
+    line = FamilyLine(1 - 1e-12, line.parents, line.groups, line.coefficients, line.scales, line.freedom)
+    tables = TableSet({"y": np.empty(0)}, {"y": ()}, {"y": np.ones(1)})
+    scales = dict.fromkeys(("a", "b", "y"), FLAT)
+    return Family("y", [tables], support=(0.0, 1.0), line=line, scales=scales, n_levels={"g": 2})
+
+
+def drawn_places(line: FamilyLine, parents: list[float], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return places of draws given places of the parents inside the range."""
+    n = len(groups)
+    values = {name: np.full(n, FLAT.values_of(np.array([z]))) for name, z in zip("ab", parents, strict=True)}
+    drawn = family_of(line).draw(Columns({**values, "g": groups}), n, np.random.default_rng(3))
+    assert ((drawn >= 0) & (drawn <= 1)).all()
+    return FLAT.of_values(drawn)
+
+
+@pytest.mark.parametrize("parents", [[0.0, 0.0], [2.5, -2.5], [2.5, 2.0]])
 @pytest.mark.parametrize("group", [0, 1])
 def test_draws_follow_the_density(parents: list[float], group: int) -> None:
-    line, n = two_groups(), 2000
-    drawn = line.draw(np.tile(parents, (n, 1)), np.full(n, group), FLAT, np.random.default_rng(3))
-    assert (drawn >= FLAT.low).all()
-    assert (drawn <= FLAT.high).all()
-    intercept, first, second = line.coefficients[group].tolist()
-    mean = intercept + first * parents[0] + second * parents[1]
-    law = student(line.freedom[group], min(max(mean, FLAT.low), FLAT.high), line.scales[group])
+    line = two_groups()
+    drawn = drawn_places(line, parents, np.full(2000, group))
+    mean = min(max(mean_of(line, parents, group), FLAT.low), FLAT.high)
+    law = student(line.freedom[group], mean, line.scales[group])
     low, high = law.cdf(FLAT.low), law.cdf(FLAT.high)
     assert kstest(drawn, lambda z: (law.cdf(z) - low) / (high - low)).pvalue > 1e-4
 
@@ -150,7 +165,7 @@ def test_draws_follow_the_density(parents: list[float], group: int) -> None:
 def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer() -> None:
     line = two_groups(coefficients=np.array([[30.0, 0, 0], [-30.0, 0, 0]]), scales=np.full(2, 1e-3))
     groups = np.array([0, 1, 0, 1])
-    drawn = line.draw(np.zeros((4, 2)), groups, FLAT, np.random.default_rng(0))
+    drawn = drawn_places(line, [0.0, 0.0], groups)
     np.testing.assert_allclose(drawn, np.where(groups == 0, FLAT.high, FLAT.low), atol=0.02)
 
 
@@ -214,20 +229,13 @@ def test_the_content_gives_the_same_line() -> None:
         np.testing.assert_array_equal(getattr(again, part), getattr(line, part), strict=True)
 
 
-def test_a_surface_is_the_sum_of_its_terms() -> None:
-    knots = (np.array([-0.5, 0.5]), np.array([0.0]))
-    rng = np.random.default_rng(0)
-    surface = two_groups(coefficients=rng.normal(size=(2, 9)), knots=knots, has_products=True)
-    assert surface.terms.kind == "surface"
-    parents, groups = rng.normal(size=(20, 2)), rng.integers(0, 2, 20)
-    for (x, y), group, mean in zip(
-        parents.tolist(), groups.tolist(), surface.means(parents, groups), strict=True
-    ):
+def test_the_terms_of_a_surface_are_positions_curves_and_products() -> None:
+    terms = LineTerms((np.array([-0.5, 0.5]), np.array([0.0])), has_products=True)
+    assert (terms.kind, terms.words) == ("surface", "a surface")
+    positions = np.random.default_rng(0).normal(size=(20, 2))
+    for (x, y), found in zip(positions.tolist(), terms.of_rows(positions), strict=True):
         curves = [max(x + 0.5, 0), max(x - 0.5, 0), max(y, 0)]
-        terms = [1.0, x, y, *curves, x * x, x * y, y * y]
-        assert mean == pytest.approx(
-            sum(c * t for c, t in zip(surface.coefficients[group], terms, strict=True))
-        )
+        assert found.tolist() == pytest.approx([x, y, *curves, x * x, x * y, y * y])
 
 
 @pytest.mark.parametrize(

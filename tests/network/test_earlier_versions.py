@@ -1,0 +1,213 @@
+"""What code and files of earlier versions meet: deprecated names, curve edges, and averaged networks."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from averaged_examples import averaged_example, conditionals_of
+
+import gomea_bn
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.errors import GomeaBnWarning
+
+# "c" has the parents "a" and "b", and a table of "a" alone
+VARIABLES: list[dict[str, Any]] = [
+    {
+        "name": "a",
+        "kind": "continuous",
+        "support": [0.0, 1.0],
+        "cut_points": [0.4],
+        "parents": [],
+        "table": [0.3, 0.7],
+    },
+    {"name": "b", "kind": "discrete", "levels": ["k", "l", "m"], "parents": [], "table": [0.2, 0.3, 0.5]},
+    {
+        "name": "c",
+        "kind": "continuous",
+        "support": [0.0, 2.0],
+        "cut_points": [1.0],
+        "parents": ["a", "b"],
+        "table_parents": ["a"],
+        "table": [[0.1, 0.9], [0.6, 0.4]],
+    },
+]
+OLD: dict[str, Any] = {
+    "format": "gomea-bn network",
+    "format_version": 1,
+    "pseudo_count": 1.0,
+    "metadata": {"kept": 1},
+    "variables": VARIABLES,
+}
+OLD_AVERAGED: dict[str, Any] = {
+    "format": "gomea-bn averaged network",
+    "format_version": 1,
+    "n_rows": 40,
+    "network": OLD,
+    "lines": {
+        "c": {
+            "weight": 0.25,
+            "parents": ["a"],
+            "groups": ["b"],
+            "coefficients": [[0.0, 0.5], [0.1, 0.5], [0.2, -0.5]],
+            "scales": [0.4, 0.4, 0.5],
+            "freedom": [9.0, 9.0, 9.0],
+        }
+    },
+    "scales": {
+        "a": {"edges": [0.0, 1.0], "left": [1.0], "right": [1.0]},
+        "c": {"edges": [0.0, 2.0], "left": [0.5], "right": [1.5]},
+    },
+    "cut_probabilities": {"a": [0.8], "c": [0.9]},
+    "copies": [
+        {
+            "cut_points": {"a": [0.4], "c": [1.0]},
+            "tables": {"a": [0.3, 0.7], "b": [0.2, 0.3, 0.5], "c": [[0.1, 0.9], [0.6, 0.4]]},
+        },
+        {
+            "cut_points": {"a": [0.5], "c": []},
+            "tables": {"a": [0.5, 0.5], "b": [0.2, 0.3, 0.5], "c": [[1.0], [1.0]]},
+        },
+    ],
+}
+
+
+def old_with(variable: int, **parts: object) -> str:
+    """Return the text of a network in which fields of one variable are others."""
+    variables = [{**entry, **(parts if k == variable else {})} for k, entry in enumerate(VARIABLES)]
+    return json.dumps({**OLD, "variables": variables})
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_tables_of_old_files_get_an_axis_for_every_parent() -> None:
+    network = DiscretizedBayesNet.from_json(json.dumps(OLD))
+    assert network.parents("c") == ("a", "b")
+    table = network.tables["c"]
+    assert table.shape == (2, 3, 2)
+    for level in range(3):
+        assert table[:, level].tolist() == [[0.1, 0.9], [0.6, 0.4]]
+    assert network.metadata == {"kept": 1}
+    assert network.conditionals is None
+    again = DiscretizedBayesNet.from_json(network.to_json())
+    assert again == network
+    assert "table_parents" not in network.to_json()
+
+
+def test_table_parents_of_a_file_must_be_parents() -> None:
+    for wrong in (["b", "q"], [["a"]], ["c"]):
+        with pytest.raises(GomeaBnError, match="table_parents must be some of its parents"):
+            DiscretizedBayesNet.from_json(old_with(2, table_parents=wrong))
+
+
+def test_a_table_that_would_become_too_large_is_refused() -> None:
+    n = 1500
+    with (
+        pytest.warns(DeprecationWarning, match="Curve edges"),
+        pytest.raises(GomeaBnError, match=r"The table of 'c' would have 4,500,000 .* the limit is 4,194,304"),
+    ):
+        DiscretizedBayesNet(
+            ["a", "b", "c"],
+            [("a", "c"), ("b", "c")],
+            cut_points={},
+            support={},
+            levels={"a": range(n), "b": range(n), "c": ["y", "z"]},
+            tables={"a": np.full(n, 1 / n), "b": np.full(n, 1 / n), "c": [0.5, 0.5]},
+            curve_edges=[("a", "c"), ("b", "c")],
+        )
+
+
+def test_files_of_averaged_networks_are_read_as_networks_with_conditionals() -> None:
+    network = DiscretizedBayesNet.from_json(json.dumps(OLD_AVERAGED))
+    known = conditionals_of(network)
+    assert network.of_tables() == DiscretizedBayesNet.from_json(json.dumps(OLD))
+    assert [tables.parents["c"] for tables in known.copies] == [("a",), ("a",)]
+    assert (known.n_rows, known.units, known.cut_intervals) == (40, {}, {})
+    assert network.cut_probabilities("c")["probability"].tolist() == [0.9]
+    # the density of "c" is that of its two tables, and of the line
+    frame = pd.DataFrame({"a": [0.45], "b": ["l"], "c": [1.5]})
+    without = {**OLD_AVERAGED, "lines": {}}
+    tables = DiscretizedBayesNet.from_json(json.dumps(without)).log_density_terms(frame)["c"]
+    assert tables.tolist() == pytest.approx([np.log((0.4 + 0.5) / 2)])
+    assert network.log_density_terms(frame)["c"][0] != tables[0]
+    assert DiscretizedBayesNet.from_json(network.to_json()) == network
+
+
+def test_damaged_files_of_averaged_networks_are_refused() -> None:
+    for part, value, message in (
+        ("network", None, "wanted an object under 'network'"),
+        ("network", {**OLD, "format": "x"}, "network is not a network"),
+        ("network", {**OLD, "variables": [5]}, r"variables\[0\] must be an object"),
+        ("copies", [5], r"copies\[0\] must be an object, got int"),
+        ("copies", [], "copies must hold at least one set of cuts, got none"),
+        ("n_rows", "x", "wanted an integer under 'n_rows'"),
+        ("format_version", 2, "format_version 2; this release reads 1"),
+    ):
+        with pytest.raises(GomeaBnError, match=message):
+            DiscretizedBayesNet.from_json(json.dumps({**OLD_AVERAGED, part: value}))
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning() -> None:
+    parts: dict[str, Any] = {
+        "cut_points": {"a": [0.4], "c": [1.0]},
+        "support": {"a": (0.0, 1.0), "c": (0.0, 2.0)},
+        "levels": {"b": ["k", "l", "m"]},
+        "tables": {entry["name"]: entry["table"] for entry in VARIABLES},
+    }
+    edges = [("a", "c"), ("b", "c")]
+    with pytest.warns(DeprecationWarning, match="Curve edges are no more: tables have an axis") as caught:
+        network = DiscretizedBayesNet(["a", "b", "c"], edges, curve_edges=[("b", "c")], **parts)
+    assert caught[0].filename == __file__
+    assert network.tables["c"].tolist() == DiscretizedBayesNet.from_json(json.dumps(OLD)).tables["c"].tolist()
+    with (
+        pytest.warns(DeprecationWarning, match="Curve edges"),
+        pytest.raises(GomeaBnError, match="'b' has a parent there"),
+    ):
+        DiscretizedBayesNet(["a", "b", "c"], edges, curve_edges=[("a", "b")], **parts)
+
+
+def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges() -> None:
+    network = averaged_example()
+    with pytest.warns(DeprecationWarning, match="every edge is in a table"):
+        assert network.curve_edges == []
+    with pytest.warns(DeprecationWarning, match="every parent is in the table") as caught:
+        assert network.table_parents("b") == network.parents("b")
+    assert caught[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="every edge is in a table"):
+        assert network.without_curve_edges() is network
+
+
+def test_the_former_class_is_the_class_of_networks() -> None:
+    with pytest.warns(DeprecationWarning, match="AveragedBayesNet is now DiscretizedBayesNet") as caught:
+        assert gomea_bn.AveragedBayesNet is DiscretizedBayesNet
+    assert caught[0].filename == __file__
+    assert "AveragedBayesNet" not in dir(gomea_bn)
+
+
+@pytest.mark.parametrize("name", ["copies", "lines", "scales", "units", "n_rows"])
+def test_members_of_averaged_networks_are_those_of_the_conditionals(name: str) -> None:
+    network = averaged_example()
+    with pytest.warns(GomeaBnWarning, match=f"'{name}' is that of an averaged network") as caught:
+        assert getattr(network, name) == getattr(network.conditionals, name)
+    assert f"Use conditionals.{name}." in str(caught[0].message)
+    assert caught[0].filename == __file__
+    with pytest.raises(AttributeError, match=re.escape(f"has no attribute '{name}'")):
+        getattr(network.of_tables(), name)
+
+
+def test_the_network_of_an_averaged_network_is_itself() -> None:
+    network: Any = averaged_example()
+    with pytest.warns(GomeaBnWarning, match="Use the network itself"):
+        assert network.network is network
+    with pytest.warns(GomeaBnWarning, match="'mean_line_weight' is that of an averaged network"):
+        assert network.mean_line_weight == pytest.approx((0.4 + 0.7) / 2)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        network.nothing  # noqa: B018

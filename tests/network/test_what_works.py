@@ -1,0 +1,210 @@
+"""Every way of learning a network goes with every question, file and further step, as the guide says."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    ParetoBayesNetLearner,
+    average_families,
+    compare,
+    cut_gains,
+    network_report,
+    refine_boundaries,
+)
+from gomea_bn.certainty import edge_probabilities, near_optimal_graphs
+from gomea_bn.plots import plot_conditional_density, plot_density
+
+_QUICK: dict[str, Any] = {"max_seconds": None, "max_evaluations": 400, "random_state": 1}
+
+
+def _rows() -> pd.DataFrame:
+    """Return rows with a curve, a level, a point mass and a count."""
+    rng = np.random.default_rng(5)
+    n = 240
+    x = rng.normal(size=n)
+    group = np.where(rng.random(n) < 0.4, "a", "b")
+    wave = np.sin(1.5 * x) + (group == "a") + 0.3 * rng.normal(size=n)
+    rain = np.where(rng.random(n) < 0.4, 0.0, np.exp(0.7 * wave + 0.5 * rng.normal(size=n)))
+    visits = rng.poisson(np.exp(0.6 * x) * 6)
+    return pd.DataFrame({"x": x, "group": group, "wave": wave, "rain": rain, "visits": visits})
+
+
+def _with_gaps(rows: pd.DataFrame) -> pd.DataFrame:
+    gaps = np.random.default_rng(6).random(rows.shape) < 0.08
+    return rows.mask(gaps)
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DiscretizedBayesNet]:
+    rows = _rows()
+    folder = tmp_path_factory.mktemp("pieces")
+    rows.iloc[:150].to_parquet(folder / "0.parquet")
+    rows.iloc[150:].to_parquet(folder / "1.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        front = ParetoBayesNetLearner(max_seconds=None, max_evaluations=600, random_state=1).fit(rows).front_
+        return {
+            "default": BayesNetLearner(**_QUICK).fit(rows).network_,
+            "averaged cuts without lines": BayesNetLearner(line="none", **_QUICK).fit(rows).network_,
+            "counted tables": BayesNetLearner(density="bins", **_QUICK).fit(rows).network_,
+            "uniform bins": BayesNetLearner(shape="uniform", density="bins", **_QUICK).fit(rows).network_,
+            "missing values": BayesNetLearner(**_QUICK).fit(_with_gaps(rows)).network_,
+            "folder of files": BayesNetLearner(**_QUICK).fit(folder).network_,
+            "front": front.knee().network,
+            "ensemble": BayesNetEnsemble(BayesNetLearner(**_QUICK), n_networks=1, random_state=1)
+            .fit(rows)
+            .networks_[0],
+            "refined": refine_boundaries(BayesNetLearner(**_QUICK).fit(rows).network_, rows).network,
+        }
+
+
+_NAMES = (
+    "default",
+    "averaged cuts without lines",
+    "counted tables",
+    "uniform bins",
+    "missing values",
+    "folder of files",
+    "front",
+    "ensemble",
+    "refined",
+)
+
+
+def _density(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    assert np.isfinite(network.log_density(_rows().iloc[:9])).all()
+    assert np.isfinite(network.score(_rows()))
+
+
+def _density_of_gaps(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    assert np.isfinite(network.log_density(_with_gaps(_rows()).iloc[:30])).all()
+    assert np.isfinite(network.log_density(_rows().iloc[:5], of="wave", given=["x"])).all()
+
+
+def _query(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    for targets, evidence in (
+        ("wave", {"x": 0.3}),
+        ("group", {"wave": (0.0, 1.0)}),
+        (["x", "rain"], {"visits": 4}),
+    ):
+        answer = network.query(targets, evidence)
+        assert answer.sum() == pytest.approx(1)
+        drawn = network.query(targets, evidence, method="sampling", n_draws=4000, random_state=1)
+        assert drawn.sum() == pytest.approx(1)
+
+
+def _predict(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    rows = _with_gaps(_rows()).iloc[:20]
+    assert network.predict(rows, "wave").between(-5, 5).all()
+    assert network.predict(rows, "group").isin(["a", "b"]).all()
+    intervals = network.predict_interval(rows, "rain")
+    assert (intervals["5%"] <= intervals["95%"]).all()
+    assert network.predict_proba(rows, "x").sum(axis=1).to_numpy() == pytest.approx(1)
+
+
+def _impute(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    for how in ("draw", "mode", "mean"):
+        assert not network.impute(_with_gaps(_rows()).iloc[:30], how, random_state=1).isna().any().any()
+
+
+def _sample(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    assert len(network.sample(50, random_state=1)) == 50
+    given = network.sample(50, random_state=1, evidence={"group": "a", "x": (0.0, 1.0)})
+    assert (given["group"] == "a").all()
+    assert given["x"].between(0, 1).all()
+
+
+def _do(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    after = network.do({"x": 1.0})
+    assert after.parents("x") == ()
+    assert after.query("wave").sum() == pytest.approx(1)
+
+
+def _files(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    again = DiscretizedBayesNet.from_json(network.to_json())
+    assert again == network
+    assert again.score(_rows()) == network.score(_rows())
+    edges = set(network.edges)
+    for ending in ("bif", "xdsl", "net", "dot"):
+        network.export(tmp_path / f"network.{ending}")
+    for ending in ("bif", "xdsl", "net"):
+        assert set(DiscretizedBayesNet.from_file(tmp_path / f"network.{ending}").edges) == edges
+
+
+def _page(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    assert "<html" in network_report(network)
+    assert "<svg" in network._repr_html_()
+    assert "edge" in network.summary()
+
+
+def _plots(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    from matplotlib import pyplot
+
+    for name in network.names:
+        plot_density(network, name)
+        plot_conditional_density(network, name)
+    pyplot.close("all")
+
+
+def _further_steps(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    rows = _rows()
+    refined = refine_boundaries(network, rows).network
+    assert (refined.conditionals is None) == (network.conditionals is None)
+    assert average_families(network, rows).conditionals is not None
+    assert set(cut_gains(network, rows)) == set(network.cut_points)
+    for edge in network.edges[:1]:
+        assert network.why(edge, rows).mutual_information >= 0
+    assert "edges" in str(compare(network, network))
+
+
+@pytest.mark.filterwarnings("ignore:The graph was learned with curves")
+def _certainty(network: DiscretizedBayesNet, tmp_path: Path) -> None:
+    probabilities = edge_probabilities(network, _rows(), random_state=1).to_frame()
+    assert probabilities["adjacent"].between(0, 1 + 1e-9).all()
+    assert len(near_optimal_graphs(network, _rows())) >= 1
+
+
+_STEPS = {
+    "densities of rows": _density,
+    "densities of rows with gaps": _density_of_gaps,
+    "`query`, exact and by sampling": _query,
+    "`predict`, `predict_proba`, `predict_interval`": _predict,
+    "`impute`": _impute,
+    "`sample`, also given evidence": _sample,
+    "`do`": _do,
+    "JSON, BIF, XDSL, NET, DOT": _files,
+    "page, notebook, summary": _page,
+    "plots of densities": _plots,
+    "`refine_boundaries`, `average_families`, `cut_gains`, `why`, `compare`": _further_steps,
+    "`edge_probabilities`, `near_optimal_graphs`": _certainty,
+}
+
+
+@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize("step", _STEPS)
+def test_every_network_goes_with_every_step(
+    networks: dict[str, DiscretizedBayesNet], name: str, step: str, tmp_path: Path
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _STEPS[step](networks[name], tmp_path)
+
+
+def test_the_table_of_the_guide_lists_them() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
+    section = guide[guide.index("## What goes with what") :]
+    lines = [line.split("|")[1].strip() for line in section.splitlines() if re.match(r"\| [^-]", line)]
+    assert lines[1 : 1 + len(_STEPS)] == list(_STEPS)
+    head = next(line for line in section.splitlines() if line.startswith("| "))
+    assert [cell.strip() for cell in head.split("|")[2:-1]] == list(_NAMES)

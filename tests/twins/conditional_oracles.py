@@ -1,0 +1,172 @@
+"""Networks with random conditionals, and slow densities of a column given its parents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from network_examples import slow_code
+from scipy.stats import norm
+from scipy.stats import t as student
+from shape_oracles import random_shape, slow_distribution, slow_log_density, slow_mass
+
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
+from gomea_bn.network.conditionals.family_line import LineTerms
+from gomea_bn.problems.cuts.shape import Shape
+
+PARENTS = ("x", "w", "g")
+"""Parents of "y" in a random network: two continuous columns, the first with a shape, and a discrete one."""
+
+
+def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
+    """Return a network whose column "y" has random sets of tables and a line of random kind, or none.
+
+    The line is on probability scales or in own units, with knots or products or both or neither, in one group per level
+    of "g". The shape of "y" may have point masses, which are then those of its scale.
+    """
+    rng = np.random.default_rng(seed)
+    names = (*PARENTS, "y")
+    shapes = {"x": random_shape(seed)}
+    in_units = bool(rng.integers(2))
+    has_shape = bool(rng.integers(2))
+    if in_units or not has_shape:
+        # points have no density that a line in own units could be mixed with
+        free = random_shape(seed + 1)
+        total = float(np.average((free.left + free.right) / 2, weights=np.diff(free.edges)))
+        of_y = Shape(free.edges, free.left / total, free.right / total)
+    else:
+        of_y = random_shape(seed + 1)
+    if has_shape:
+        shapes["y"] = of_y
+    support = {"x": (shapes["x"].low, shapes["x"].high), "w": (-2.0, 5.0), "y": (of_y.low, of_y.high)}
+    levels = {"g": ("k", "l", "m")}
+    parents: dict[str, tuple[str, ...]] = {"x": (), "w": (), "g": (), "y": PARENTS}
+
+    def tables() -> TableSet:
+        cuts = {
+            name: np.sort(rng.uniform(low, high, rng.integers(1, 4))) for name, (low, high) in support.items()
+        }
+        cards = {name: len(cuts[name]) + 1 if name in cuts else 3 for name in names}
+        # one parent less in some tables
+        of_y = tuple(p for p in PARENTS if p != rng.choice(["w", "none"]))
+        of_copy = {**parents, "y": of_y}
+        return TableSet(
+            cuts,
+            of_copy,
+            {n: rng.dirichlet(np.ones(cards[n]), tuple(cards[p] for p in of_copy[n])) for n in names},
+        )
+
+    lines = {}
+    if rng.integers(4):
+        knots = tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2))
+        has_products = bool(rng.integers(2))
+        n_terms = LineTerms(knots, has_products).n_terms
+        lines["y"] = FamilyLine(
+            float(rng.uniform(0.1, 0.9)),
+            ("x", "w"),
+            ("g",),
+            rng.normal(size=(3, n_terms + 1)) / 2,
+            rng.uniform(0.2, 1.0, 3),
+            rng.uniform(2.0, 30.0, 3),
+            knots,
+            has_products,
+            in_units,
+        )
+    shown = tables()
+    copies = [tables() for _ in range(rng.integers(1, 4))]
+    conditionals = Conditionals(
+        copies,
+        lines=lines,
+        scales={"x": shapes["x"], "w": Shape([-2.0, 1.0, 5.0], [1.5, 1.2], [0.9, 0.5]), "y": of_y},
+        units={"x": (shapes["x"].low, 2.0), "w": (0.5, 1.5), "y": (of_y.low, (of_y.high - of_y.low) / 2)},
+        n_rows=50,
+    )
+    cards = {name: len(shown.cut_points[name]) + 1 if name in support else 3 for name in names}
+    return DiscretizedBayesNet(
+        names,
+        [(parent, "y") for parent in PARENTS],
+        cut_points=shown.cut_points,
+        support=support,
+        levels=levels,
+        tables={n: rng.dirichlet(np.ones(cards[n]), tuple(cards[p] for p in parents[n])) for n in names},
+        shapes=shapes,
+        conditionals=conditionals,
+    )
+
+
+def slow_density(network: DiscretizedBayesNet, name: str, row: Mapping[Any, Any]) -> float:
+    """Return the density, or the probability of a point or a level, of a column given its parents in a row."""
+    known = network.conditionals
+    assert known is not None
+    density = math.fsum(_of_tables(network, tables, name, row) for tables in known.copies) / len(known.copies)
+    if name not in known.lines:
+        return density
+    weight = known.lines[name].weight
+    return (1 - weight) * density + weight * _of_line(network, known, name, row)
+
+
+def _of_tables(network: DiscretizedBayesNet, tables: TableSet, name: str, row: Mapping[Any, Any]) -> float:
+    codes = {}
+    for member in (*tables.parents[name], name):
+        if member in network.levels:
+            codes[member] = slow_code(network, member, row[member])
+        else:
+            codes[member] = sum(cut < row[member] for cut in tables.cut_points[member].tolist())
+    probability = float(tables.tables[name][tuple(codes.values())])
+    if name in network.levels:
+        return probability
+    edges = [network.support[name][0], *tables.cut_points[name].tolist(), network.support[name][1]]
+    low, high = edges[codes[name]], edges[codes[name] + 1]
+    if name not in network.shapes:
+        return probability / (high - low)
+    shape = network.shapes[name]
+    return probability * math.exp(slow_log_density(shape, row[name])) / slow_mass(shape, low, high)
+
+
+def _position(share: float, n_rows: int) -> float:
+    return float(norm.ppf((n_rows * share + 0.5) / (n_rows + 1)))
+
+
+def slow_place(shape: Shape, value: float, n_rows: int) -> float:
+    """Return the place of a value on the probability scale of a column."""
+    return _position(slow_distribution(shape, value) - shape.points.get(value, 0.0) / 2, n_rows)
+
+
+def _of_line(network: DiscretizedBayesNet, known: Conditionals, name: str, row: Mapping[Any, Any]) -> float:
+    line, n = known.lines[name], known.n_rows
+    group = 0
+    for member in line.groups:
+        group = group * len(network.levels[member]) + slow_code(network, member, row[member])
+    places = {}
+    for member in (*line.parents, name):
+        if line.in_units:
+            centre, spread = known.units[member]
+            places[member] = (row[member] - centre) / spread
+        else:
+            places[member] = slow_place(known.scales[member], row[member], n)
+    terms = [1.0, *(places[parent] for parent in line.parents)]
+    for parent, knots in zip(line.parents, line.knots, strict=True):
+        terms += [max(places[parent] - knot, 0.0) for knot in knots.tolist()]
+    if line.has_products:
+        for i, first in enumerate(line.parents):
+            terms += [places[first] * places[second] for second in line.parents[i:]]
+    mean = math.fsum(c * term for c, term in zip(line.coefficients[group].tolist(), terms, strict=True))
+    if line.in_units:
+        centre, spread = known.units[name]
+        low, high = ((end - centre) / spread for end in network.support[name])
+    else:
+        low, high = _position(0.0, n), _position(1.0, n)
+    law = student(line.freedom[group], min(max(mean, low), high), line.scales[group])
+    of_range = law.cdf(high) - law.cdf(low)
+    if line.in_units:
+        return float(law.pdf(places[name]) / of_range / known.units[name][1])
+    shape, value = known.scales[name], row[name]
+    if value in shape.points:
+        share = slow_distribution(shape, value)
+        below = _position(share - shape.points[value], n)
+        return float((law.cdf(_position(share, n)) - law.cdf(below)) / of_range)
+    slope = n / (n + 1) * math.exp(slow_log_density(shape, value)) / norm.pdf(places[name])
+    return float(law.pdf(places[name]) / of_range * slope)
