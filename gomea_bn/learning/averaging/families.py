@@ -156,8 +156,7 @@ def with_lines(
     network : DiscretizedBayesNet
         Graph and shown bins.
     tables : TableSet
-        Tables over the shown bins that are counted from all rows, which are so many that one row more or less does not
-        matter.
+        Tables over the shown bins that are counted from all rows. One row more or less does not change them.
     rows : Table
         Complete rows, of which lines, their weights and the tables over the shown bins are learned.
     line : {"auto", "none"}

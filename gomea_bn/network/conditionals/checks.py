@@ -1,4 +1,4 @@
-"""Checks of the parts of averaged networks, and the intervals round cuts."""
+"""Checks of the parts of conditionals, and the intervals round cuts."""
 
 from __future__ import annotations
 
