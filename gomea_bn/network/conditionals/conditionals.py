@@ -330,15 +330,13 @@ def families_of(network: NetworkLike) -> dict[str, Family]:
     return families
 
 
-def row_values(
-    network: NetworkLike, frame: pd.DataFrame, of: Collection[str], *, allow_missing: bool = False
-) -> dict[str, NDArray[Any]]:
+def row_values(network: NetworkLike, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
     """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name.
 
     Raises
     ------
     GomeaBnError
-        For absent columns, missing cells unless they are allowed, unknown levels and values of a wrong type.
+        For absent columns, missing cells, unknown levels and values of a wrong type.
     """
     chosen = [name for name in network.names if name in of]
     positions = column_positions(frame, chosen)
@@ -347,7 +345,7 @@ def row_values(
     for name in chosen:
         column = frame.iloc[:, positions[name]]
         if name in levels:
-            values[name] = encode_levels(column, name, levels[name], allow_missing=allow_missing)
+            values[name] = encode_levels(column, name, levels[name])
         else:
-            values[name] = numeric_values(column, name, allow_missing=allow_missing)
+            values[name] = numeric_values(column, name)
     return values

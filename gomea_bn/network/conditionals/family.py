@@ -14,10 +14,12 @@ from gomea_bn.network.conditionals.family_line import (
     FamilyLine,
     log_line_density,
     log_mixture,
-    student_distribution,
 )
+from gomea_bn.network.conditionals.kernels import add_cells
 from gomea_bn.network.conditionals.line_scales import LineScale
-from gomea_bn.network.tables import bin_codes, bin_widths, draw_codes, draw_in_bins
+from gomea_bn.network.conditionals.student import LEAST_SPREAD, below_student, student_distribution
+from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["Columns", "Family", "TableSet"]
@@ -90,6 +92,13 @@ class Columns:
         """Return the ends of the cells that values of a column stand for; None for exact values."""
         return self._ends.get(name)
 
+    def bounds(self) -> tuple[Columns, ...] | None:
+        """Return the columns at both ends of the cells of a single column; None for values and for several columns."""
+        return None
+
+    def add_error(self, error: NDArray[np.float64]) -> None:
+        """Take note of the relative error of densities that count with their middles in cells of a single column."""
+
     def some(self, rows: NDArray[np.int64], of: Iterable[str]) -> Columns:
         """Return some rows of some columns of shape (n_rows,)."""
         return Columns({name: self._values[name][rows] for name in of})
@@ -149,25 +158,54 @@ class Family:
         """Whether an intervention has set the column to a value."""
         return self._set_to is not None
 
-    def log_density(self, values: Columns) -> NDArray[np.float64]:
+    def log_density(
+        self, values: Columns, of_tables: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Return ln p(name | parents), float64 of the broadcast shape, in nats and the units of the column.
 
-        A point mass, and a level, have the logarithm of their probability. `values` has the column and its parents.
+        A point mass, and a level, have the logarithm of their probability.
+
+        Parameters
+        ----------
+        values : Columns
+            Values of the column and its parents.
+        of_tables : ndarray, optional
+            What `log_tables_along` returned for the bins that the values lie in.
         """
         if self._set_to is not None:
             return np.where(np.asarray(values[self.name]) == self._set_to, 0.0, -np.inf)
-        logs = self._log_tables(values)
+        logs = self._log_tables(values) if of_tables is None else of_tables
+        if self._shape is not None:
+            logs = logs + self._shape.log_density(values[self.name])
         if self.line is None:
             return logs
         own, scale = np.asarray(values[self.name], np.float64), self._scales[self.name]
         inside = np.clip(own, *self._support) if self._support else own
         z = values.positions(self.name, scale)
+        slopes = scale.log_slope(inside, z)
         means, scales, freedom = self._line_at(values)
-        spread = self._spread_at(values)
+        bend = None
+        if (bounds := values.bounds()) is None:
+            spread = self._spread_at(values)
+        else:
+            at_ends = [self._line_at(end)[0] for end in bounds]
+            least, most = np.minimum(means, np.minimum(*at_ends)), np.maximum(means, np.maximum(*at_ends))
+            low, high = (end.positions(self.name, scale) for end in bounds)
+            # an interval of centres around a number is one of numbers around a centre
+            spread = most - least + high - low
+            widths, distances = spread / scales, (z - means) / scales
+            # a bound of the second derivative of the density of the line, as a share of it
+            bend = (freedom + 1) * (1 / freedom + (freedom + 1) * (distances / (freedom + distances**2)) ** 2)
+            is_wide = widths > LEAST_SPREAD
+            z, means = np.where(is_wide, (low + high) / 2, z), np.where(is_wide, (least + most) / 2, means)
         of_line = log_line_density(z, means, scales, freedom, scale, scale.ends_of_points(inside), spread)
-        of_line = of_line + scale.log_slope(inside, z)
+        of_line = of_line + slopes
         of_line = np.where((inside >= scale.least) & (inside <= scale.greatest), of_line, -np.inf)
-        return log_mixture(logs, of_line, self.line.weight)
+        mixed = log_mixture(logs, of_line, self.line.weight)
+        if bend is not None:
+            share = np.exp(of_line - np.where(mixed > -np.inf, mixed, 0.0)) * self.line.weight
+            values.add_error(share * bend * widths**2 / 24)
+        return mixed
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
         """Return the probabilities of cells of the column given its parents, float64 (..., n_cells).
@@ -235,12 +273,20 @@ class Family:
             needed = (*self.line.parents, *self.line.groups)
             means, scales, freedom = self._line_at(values.some(rows, needed))
             scale = self._scales[self.name]
-            low = scipy.special.stdtr(freedom, (scale.low - means) / scales)
-            high = scipy.special.stdtr(freedom, (scale.high - means) / scales)
+            low = below_student(freedom, (scale.low - means) / scales)
+            high = below_student(freedom, (scale.high - means) / scales)
             shares = low + generator.random(len(rows)) * (high - low)
             z = means + scales * scipy.special.stdtrit(freedom, shares)
             drawn[rows] = scale.values_of(np.clip(z, scale.low, scale.high))
         return drawn
+
+    def bends(self, parent: str) -> NDArray[np.float64]:
+        """Return the values of a parent at which the line of the column bends, float64 (n,)."""
+        if self.line is None or parent not in self.line.parents:
+            return np.empty(0)
+        scale = self._scales[parent]
+        knots = self.line.terms.knots[self.line.parents.index(parent)]
+        return scale.values_of(knots[(knots > scale.low) & (knots < scale.high)])
 
     def points_of_line(
         self, values: Columns, n_points: int, n_centres: int, farthest: float
@@ -278,19 +324,54 @@ class Family:
             rows = rows * card + values.codes(parent, self._cuts[k].get(parent))
         return rows
 
+    def log_tables_along(
+        self, known: Columns, name: str, numbers: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the log density under the average of the tables, without the shape, float64 (n_rows, n_numbers).
+
+        Parameters
+        ----------
+        known : Columns
+            Values of shape (n_rows,) of the other members of the family.
+        name : str
+            The column, or a continuous parent.
+        numbers : ndarray of shape (n_numbers,), float64
+            Its values in every row.
+        """
+        n_rows = len(known[self.name])
+        if self._set_to is not None:
+            return np.zeros((n_rows, len(numbers)))
+        tables, shift = self._scaled()
+        total = np.zeros((n_rows, len(numbers)))
+        for k, flat in enumerate(tables):
+            # the place in the flattened table is one of the row plus one of the number
+            of_rows, of_numbers, stride = np.zeros(n_rows, np.int64), np.zeros(len(numbers), np.int64), 1
+            members = (*self._parents[k], self.name)
+            for member, card in zip(members[::-1], self._tables[k].shape[::-1], strict=True):
+                cuts = self._cuts[k].get(member)
+                if member == name and cuts is not None:
+                    of_numbers += stride * np.searchsorted(cuts, numbers, side="left")
+                else:
+                    of_rows += stride * known.codes(member, cuts).astype(np.int64)
+                stride *= card
+            add_cells(flat, of_rows, of_numbers, total)
+        return self._logs(total, shift)
+
     def _log_tables(self, values: Columns) -> NDArray[np.float64]:
-        """Return the log density under the average of the tables."""
+        """Return the log density under the average of the tables, without the shape."""
         tables, shift = self._scaled()
         total: NDArray[np.float64] | float = 0.0
         for k, table in enumerate(tables):
             codes = values.codes(self.name, self._cuts[k].get(self.name))
             total = total + table[self._rows(k, values) * self._tables[k].shape[-1] + codes]
-        if len(tables) == 1:
-            logs = np.asarray(total)
-        else:
-            with np.errstate(divide="ignore"):
-                logs = np.log(np.asarray(total) / len(tables)) + shift
-        return logs if self._shape is None else logs + self._shape.log_density(values[self.name])
+        return self._logs(np.asarray(total), shift)
+
+    def _logs(self, total: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
+        """Return the log density, given the sum over the copies of what `_scaled` has."""
+        if len(self._tables) == 1:
+            return total
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(total / len(self._tables)) + shift)
 
     def _scaled(self) -> tuple[list[NDArray[np.float64]], float]:
         """Return the densities of all cells of the flattened tables, divided by the exponential of a number, and it.

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import pi
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.student import (
+    LEAST_SPREAD,
+    below_student,
+    log_student,
+    student_distribution,
+    student_masses,
+)
 
 __all__ = [
     "FamilyLine",
@@ -20,18 +25,12 @@ __all__ = [
     "joint_groups",
     "log_line_density",
     "log_mixture",
-    "log_student",
-    "student_distribution",
 ]
 
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
 # the probability of a point mass far from its centre
 _LEAST_PROBABILITY = 1e-300
-# width of cells, in scales, below which sums over their middles are right within 2 %
-_LEAST_SPREAD = 2.0
-# distance of degrees of freedom to 1
-_LEAST_DISTANCE = 1e-6
 
 
 def log_line_density(
@@ -64,61 +63,35 @@ def log_line_density(
         Width of the interval around each centre over which the density is averaged.
     """
     means = np.clip(means, scale.low, scale.high)
-    below = scipy.special.stdtr(freedom, (scale.low - means) / scales)
-    mass = scipy.special.stdtr(freedom, (scale.high - means) / scales) - below
+    below = below_student(freedom, (scale.low - means) / scales)
+    mass = below_student(freedom, (scale.high - means) / scales) - below
     distances = (z - means) / scales
-    if spread is None or not (spread > _LEAST_SPREAD * scales).any():
-        logs = log_student(distances, freedom) - np.log(scales)
-    else:
-        widths = np.where(spread > _LEAST_SPREAD * scales, spread / scales, 0.0)
-        # the nearest centre where the interval has no probability, and the only one where it is narrow
-        logs = log_student(np.maximum(np.abs(distances) - widths / 2, 0.0), freedom)
-        masses = _student_masses(distances - widths / 2, distances + widths / 2, freedom)
-        averaged = np.log(np.maximum(masses, _LEAST_PROBABILITY) / np.maximum(widths, _LEAST_SPREAD))
-        logs = np.where(masses > 0, averaged, logs) - np.log(scales)
+    logs = log_student(distances, freedom)
+    widths: Any = None
+    if spread is not None and (spread > LEAST_SPREAD * scales).any():
+        widths = np.where(spread > LEAST_SPREAD * scales, spread / scales, 0.0)
+        shape = np.broadcast_shapes(widths.shape, logs.shape)
+        logs = np.array(np.broadcast_to(logs, shape))
+        places = np.nonzero(np.broadcast_to(widths > 0, shape))
+        distance, width, of_places = (
+            np.broadcast_to(part, shape)[places] for part in (distances, widths, freedom)
+        )
+        masses = student_masses(distance - width / 2, distance + width / 2, of_places)
+        # the nearest centre where the interval has no probability
+        nearest = log_student(np.maximum(np.abs(distance) - width / 2, 0.0), of_places)
+        averaged = np.log(np.maximum(masses, _LEAST_PROBABILITY) / width)
+        logs[places] = np.where(masses > 0, averaged, nearest)
+    logs = logs - np.log(scales)
     if ends is not None:
-        of_points = _student_masses((ends.lows - means) / scales, (ends.highs - means) / scales, freedom)
+        low, high = (ends.lows - means) / scales, (ends.highs - means) / scales
+        of_points = student_masses(low, high, freedom)
+        if widths is not None:
+            averaged = student_distribution(high, freedom, widths) - student_distribution(
+                low, freedom, widths
+            )
+            of_points = np.where(widths > 0, averaged, of_points)
         logs = np.where(ends.is_point, np.log(np.maximum(of_points, _LEAST_PROBABILITY)), logs)
     return np.asarray(logs - np.log(np.maximum(mass, _LEAST_MASS)), np.float64)
-
-
-def student_distribution(t: Any, freedom: Any, widths: Any = None) -> NDArray[np.float64]:
-    """Return P(T <= t) under Student's t distribution with scale 1 around 0, float64 of the broadcast shape.
-
-    With `widths` it is the mean over centres that are uniform in an interval of this width around 0.
-    """
-    below = scipy.special.stdtr(freedom, t)
-    if widths is None or not (widths > _LEAST_SPREAD).any():
-        return np.asarray(below)
-    wide = np.maximum(widths, _LEAST_SPREAD)
-    low, high = (_integral(t + sign * wide / 2, freedom) for sign in (-1, 1))
-    return np.asarray(
-        np.where(widths > _LEAST_SPREAD, np.clip((high - low) / wide, 0.0, 1.0), below), np.float64
-    )
-
-
-def _integral(t: Any, freedom: Any) -> NDArray[np.float64]:
-    """Return an integral of Student's distribution function, up to a constant."""
-    # 1 degree of freedom has a logarithm, which the formula comes near to
-    freedom = np.where(np.abs(freedom - 1.0) < _LEAST_DISTANCE, 1.0 + _LEAST_DISTANCE, freedom)
-    with_density = np.exp(log_student(t, freedom)) * (freedom + t * t) / (freedom - 1.0)
-    return np.asarray(t * scipy.special.stdtr(freedom, t) + with_density)
-
-
-def _student_masses(lows: Any, highs: Any, freedom: Any) -> NDArray[np.float64]:
-    """Return the probabilities of intervals under Student's t distribution with scale 1 around 0."""
-    # by the tails below the centre, whose differences keep their digits
-    is_above = lows > 0
-    lows, highs = np.where(is_above, -highs, lows), np.where(is_above, -lows, highs)
-    return np.asarray(scipy.special.stdtr(freedom, highs) - scipy.special.stdtr(freedom, lows))
-
-
-def log_student(t: NDArray[np.float64], freedom: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return the log density of Student's t distribution with scale 1 around 0, float64 (n,)."""
-    half = np.asarray(freedom) / 2
-    gammas = scipy.special.gammaln(half + 0.5) - scipy.special.gammaln(half)
-    constant = gammas - 0.5 * np.log(pi * np.asarray(freedom))
-    return np.asarray(constant - (half + 0.5) * np.log1p(t**2 / freedom), np.float64)
 
 
 def joint_groups(codes: Sequence[NDArray[Any]], n_levels: Sequence[int], n_rows: int) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.family import Columns
-from gomea_bn.network.tables import bin_codes
+from gomea_bn.problems.cuts.policies import bin_codes
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.row_order import row_order
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.inference.engine import Evidence, engine_for
-from gomea_bn.network.tables import smoothed_expectation
+from gomea_bn.network.tables import family_counts
+from gomea_bn.problems.rows.cells import BLOCK_ROWS, CodedPiece
+from gomea_bn.problems.rows.counter import CountPlan, OfPiece, View
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["IncompleteRows", "completed_codes", "expected_tables"]
+__all__ = [
+    "CompletedCounts",
+    "CompletedRows",
+    "CompletesRows",
+    "PieceSums",
+    "completed_codes",
+    "completes_pieces",
+]
 
 N_STEPS = 5
 """Number of steps."""
@@ -29,11 +37,23 @@ N_DRAWS = 10
 _SEED = 20240219
 
 
-@dataclass(frozen=True, slots=True)
-class IncompleteRows:
-    """Rows of a table as codes.
+class CompletesRows(Protocol):
+    """A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
 
-    Attributes
+    Repeated, with tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
+    """
+
+    def __call__(self, network: NetworkLike, step: int, /) -> Sequence[NDArray[np.float64]]:
+        """Return the expected counts by variable, float64 (card(parent_1), ..., card(child)).
+
+        Rows that are impossible under the network do not count.
+        """
+
+
+class CompletedRows:
+    """Steps over rows in memory.
+
+    Parameters
     ----------
     codes : sequence of ndarray of shape (n_rows,), int32
         Bins or levels by variable; -1 where missing.
@@ -43,65 +63,31 @@ class IncompleteRows:
         Number of bins or levels by variable.
     """
 
-    codes: Sequence[NDArray[np.int32]]
-    parents: Sequence[tuple[int, ...]]
-    cards: Sequence[int]
+    def __init__(
+        self, codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
+    ) -> None:
+        self._parents, self._cards = parents, cards
+        observed = np.column_stack(codes)
+        is_complete = (observed >= 0).all(axis=1)
+        incomplete = observed[~is_complete]
+        self._complete = observed[is_complete]
+        # draws of a row must not depend on where it stands
+        self._incomplete = incomplete[row_order(list(incomplete.T))]
+        self._weights = np.concatenate(
+            (np.ones(len(self._complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS))
+        )
+        self._generator = np.random.default_rng(_SEED)
 
-
-def expected_tables(
-    network: NetworkLike,
-    rows: IncompleteRows,
-    pseudo_count: PseudoCount,
-    with_tables: Callable[[Mapping[str, NDArray[np.float64]]], NetworkLike],
-) -> dict[str, NDArray[np.float64]]:
-    """Return the tables of a network after some steps from its own tables.
-
-    A step draws every incomplete row some times from the network given its observed values, and counts the completed
-    rows (a Monte Carlo form of the EM algorithm: Wei and Tanner 1990). Draws are exact where exact inference has room,
-    otherwise by weighted sampling. The numbers of smoothing "auto" are those of the complete cases. Rows that are
-    impossible under the network do not count.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        With tables counted from available cases.
-    rows : IncompleteRows
-        The rows, variables in the order of the network.
-    pseudo_count : float or "auto"
-        Smoothing of the tables.
-    with_tables : callable
-        Returns the network with other tables.
-    """
-    observed = np.column_stack(rows.codes)
-    is_complete = (observed >= 0).all(axis=1)
-    incomplete = observed[~is_complete]
-    # draws of a row must not depend on where it stands
-    incomplete = incomplete[row_order(list(incomplete.T))]
-    weights = np.concatenate(
-        (np.ones(int(is_complete.sum())), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS))
-    )
-    generator = np.random.default_rng(_SEED)
-    tables: dict[str, NDArray[np.float64]] = {}
-    for _ in range(N_STEPS):
-        drawn = completed_codes(network, incomplete, N_DRAWS, generator)
-        completed = np.concatenate((observed[is_complete], drawn.reshape(-1, len(rows.cards))))
+    def __call__(self, network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
+        """Return the expected counts; see `CompletesRows`."""
+        drawn = completed_codes(network, self._incomplete, N_DRAWS, self._generator)
+        completed = np.concatenate((self._complete, drawn.reshape(-1, len(self._cards))))
         is_possible = completed[:, 0] >= 0
-        columns = list(np.ascontiguousarray(completed[is_possible].T))
-        tables = {
-            name: smoothed_expectation(
-                columns,
-                weights[is_possible],
-                rows.codes,
-                rows.parents[v],
-                v,
-                rows.cards,
-                pseudo_count,
-                name,
-            )
+        columns, weights = list(np.ascontiguousarray(completed[is_possible].T)), self._weights[is_possible]
+        return [
+            family_counts(columns, self._parents[v], v, self._cards, name, weights)
             for v, name in enumerate(network.names)
-        }
-        network = with_tables(tables)
-    return tables
+        ]
 
 
 def completed_codes(
@@ -109,7 +95,8 @@ def completed_codes(
 ) -> NDArray[np.int32]:
     """Return draws of all variables given the observed codes, int32 (n_rows, n_draws, n_variables).
 
-    `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network.
+    `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network. They
+    are exact where exact inference has room, otherwise by weighted sampling.
     """
     evidence = Evidence(codes, {})
     try:
@@ -117,3 +104,117 @@ def completed_codes(
     except GomeaBnError:
         # the graph has too many paths for exact inference
         return engine_for(network, "sampling", random_state=generator).draws(evidence, n_draws, generator)
+
+
+# draws of a step: a table with more incomplete rows has fewer draws of every row
+_MOST_DRAWS = 10_000_000
+# rows whose bins take four bytes a column at once; blocks of cells take one
+_ROWS_OF_CODES = 65_536
+# incomplete rows that are completed together
+_ROWS_OF_DRAWS = 8_192
+
+
+class PieceSums(Protocol):
+    """Adds arrays over the cells of all pieces."""
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over all pieces, in their order."""
+
+
+@dataclass(frozen=True)
+class CompletedCounts:
+    """Counts of the families of a network over one piece, whose incomplete rows are completed by draws.
+
+    Attributes
+    ----------
+    network : NetworkLike
+        Every incomplete row is drawn from it given its observed values. Rows that are impossible do not count.
+    views : sequence of View
+        Bin or level of every cell, by column in the order of the network.
+    n_draws : int
+        Number of completions of every incomplete row; a complete row counts as often.
+    step : int
+        Number of the step, so that draws of all steps and pieces are independent.
+    """
+
+    network: NetworkLike
+    views: Sequence[View]
+    n_draws: int
+    step: int
+
+    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
+        """Return the counts of a piece, int64 (n_cells,) of all tables one after another, times `n_draws`."""
+        generator = np.random.default_rng([_SEED, self.step, position])
+        plan = CountPlan(_family_views(self.network))
+        complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
+        parts = (
+            block[:, first : first + _ROWS_OF_CODES]
+            for block in piece.blocks()
+            for first in range(0, block.shape[1], _ROWS_OF_CODES)
+        )
+        for cells in parts:
+            codes = self._codes(cells)
+            is_complete = (codes >= 0).all(axis=0)
+            plan.count([_piece_of(codes[:, is_complete])], complete)
+            incomplete = np.ascontiguousarray(codes[:, ~is_complete].T)
+            for first in range(0, len(incomplete), _ROWS_OF_DRAWS):
+                rows = incomplete[first : first + _ROWS_OF_DRAWS]
+                drawn = completed_codes(self.network, rows, self.n_draws, generator)
+                drawn = drawn.reshape(-1, len(self.views))
+                plan.count([_piece_of(drawn[drawn[:, 0] >= 0].T)], completed)
+        return self.n_draws * complete + completed
+
+    def _codes(self, cells: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Return the bins or levels of cells, int32 (n_columns, n_rows), -1 where missing."""
+        codes = np.empty(cells.shape, np.int32)
+        for position, view in enumerate(self.views):
+            codes[position] = np.frombuffer(view.lookup, np.uint8)[cells[view.column]]
+            if view.has_missing:
+                codes[position][codes[position] == view.cardinality] = -1
+        return codes
+
+
+def _family_views(network: NetworkLike) -> list[list[View]]:
+    """Return the families of a network, in its order, for columns whose cells are their bins or levels."""
+    views = {
+        name: View.of_codes(v, np.arange(network.cardinality(name)), network.cardinality(name))
+        for v, name in enumerate(network.names)
+    }
+    return [[*(views[parent] for parent in network.parents(name)), views[name]] for name in network.names]
+
+
+def completes_pieces(
+    views: Sequence[View], n_rows: int, rows: PieceSums, announce: Callable[[str], object]
+) -> CompletesRows | None:
+    """Return the step that completes the rows of all pieces in a pass over them; None if no value is missing.
+
+    Parameters
+    ----------
+    views : sequence of View
+        See `CompletedCounts`.
+    n_rows : int
+        Number of all rows.
+    rows : PieceSums
+    announce : callable
+        Receives a line on every pass.
+    """
+    if not any(view.has_missing for view in views):
+        return None
+    n_draws = int(np.clip(_MOST_DRAWS // n_rows, 1, N_DRAWS))
+
+    def completed(network: NetworkLike, step: int) -> list[NDArray[np.float64]]:
+        announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
+        totals = rows.total(CompletedCounts(network, views, n_draws, step))
+        return [counts / n_draws for counts in CountPlan(_family_views(network)).tables(totals)]
+
+    return completed
+
+
+def _piece_of(codes: NDArray[np.int32]) -> CodedPiece:
+    """Return rows, int32 (n_columns, n_rows) without missing values, as a piece whose cells are the codes."""
+    cells = np.ascontiguousarray(codes, np.uint8)
+    blocks = [
+        np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
+        for first in range(0, cells.shape[1], BLOCK_ROWS)
+    ]
+    return CodedPiece(cells.shape[1], len(cells), np.zeros(len(cells), np.int64), {}, blocks)

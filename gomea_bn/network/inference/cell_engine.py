@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from gomea_bn.network.inference.engine import (
     Evidence,
     Joint,
     Resolution,
+    RowPlan,
     answer_cells,
     call_spans,
     check_plans,
@@ -42,12 +43,12 @@ from gomea_bn.network.inference.kernels.arrays import (
 )
 from gomea_bn.network.inference.kernels.execution import draw_rows, joint_of_rows, marginals_of_rows
 from gomea_bn.network.inference.kernels.plans import plan_costs
-from gomea_bn.network.sampling import drawn_values
+from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["OF_QUESTION", "OF_ROWS", "CellEngine", "CostLimit", "DensitySampler"]
+__all__ = ["OF_QUESTION", "OF_ROWS", "CellEngine", "CostLimit"]
 
 
 class CostLimit(NamedTuple):
@@ -83,8 +84,6 @@ _NOTED_ERROR = 0.01
 _OWN_CELLS = 2**22
 # densities that are computed at the same time
 _BLOCK = 2**16
-# draws of sampling that are in memory at the same time
-_DRAWS = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,21 +169,35 @@ class CellEngine:
         log_evidence = np.empty(len(evidence))
         tables = np.zeros((len(evidence), n_cells if len(targets) else 0))
         n_used, coarsest, summed = 0, 0, np.zeros(len(self._families), np.bool_)
-        for part in self._parts(evidence, targets, HIDDEN, keeps_tables=False):
+        rest = np.arange(len(evidence))
+        row_errors = np.zeros(len(evidence))
+        if len(targets) < 2 and (in_bins or not targets):
+            for rows, cells in self.row_cells(evidence, targets[0] if targets else None):
+                log_evidence[rows], row_errors[rows] = cells.log_evidence, cells.errors
+                if targets:
+                    tables[rows] = cells.tables()
+                n_used = max(n_used, cells.n_cells)
+                rest = np.setdiff1d(rest, rows, assume_unique=True)
+        for part in self._parts(evidence.take(rest), targets, HIDDEN, keeps_tables=False):
+            rows = rest[part.rows]
             of_level = [int(part.level.cards[target]) for target in targets]
             answers = np.zeros((len(part.rows), prod(of_level) if len(targets) else 0))
             logs = np.empty(len(part.rows))
             for first, last in part.spans:
                 joint_of_rows(part.model, part.arrays, part.batch, first, last, part.plan, logs, answers)
-            log_evidence[part.rows] = logs + part.log_scales
+            log_evidence[rows] = logs + part.log_scales
             if len(targets):
                 answers = answers.reshape(-1, *of_level)
                 for axis, target in enumerate(targets, start=1):
                     answers = self._at_cells(part.level, target, answers, axis, in_bins)
-                tables[part.rows] = answers.reshape(len(part.rows), -1)
+                tables[rows] = answers.reshape(len(rows), -1)
             n_used = max(n_used, int(part.level.cards[part.summed].max(initial=0)))
             coarsest, summed = max(coarsest, part.index), summed | part.summed
-        return Joint(log_evidence, tables, resolution=Resolution(n_used, coarsest, summed))
+        return Joint(
+            log_evidence,
+            tables,
+            resolution=Resolution(n_used, coarsest, summed, float(row_errors.max(initial=0.0))),
+        )
 
     def resolved_joint(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
         """Return the distribution over the shown bins for a single row, and how much it depends on the cells.
@@ -201,8 +214,8 @@ class CellEngine:
         joint = self.joint(evidence, targets, in_bins=True)
         used = joint.resolution
         assert used is not None
-        if not used.n_cells or joint.log_evidence[0] == -np.inf:
-            return joint, 0.0
+        if not used.summed.any() or joint.log_evidence[0] == -np.inf:
+            return joint, used.error
         last = len(SIZES) - 1
         if used.level == last:
             return joint, np.nan
@@ -257,6 +270,12 @@ class CellEngine:
                     codes[:, :, v] = np.where(is_set, FREE, codes[:, :, v])
             drawn[part.rows] = codes
         return drawn
+
+    def row_plan(self, evidence: Evidence) -> RowPlan:
+        """Return the arrays of a single row; its log probabilities lack a constant."""
+        part = next(self._parts(evidence, (), HIDDEN, keeps_tables=False))
+        n_cells = int(part.level.cards[part.summed].max(initial=0))
+        return RowPlan(part.model, part.arrays, part.batch, part.plan, part.level.first_of_bins, n_cells)
 
     def _cards_of_answer(self, targets: Sequence[int], in_bins: bool) -> list[int]:
         names = [self._network.names[target] for target in targets]
@@ -339,15 +358,7 @@ class CellEngine:
     ) -> Iterator[_Part]:
         """Yield the rows in parts of one level, with plans and tables."""
         evidence = self._with_set_values(evidence, targets)
-        states = np.full(evidence.codes.shape, hidden_as, np.int8)
-        is_known = evidence.codes >= 0
-        states[is_known] = OBSERVED
-        states[is_known & self._continuous] = EXACT
-        for v in evidence.weights:
-            states[~is_known[:, v], v] = WEIGHED
-        states[:, list(targets)] = KEPT
-        batch = grouped(states, targets)
-        relevant = self._relevant(batch.patterns)
+        batch, relevant = self._batch(evidence, targets, hidden_as)
         level_of, sizes, costs = self._levels_of(batch, relevant, keeps_tables)
         check_plans(batch, costs)
         for index in np.unique(level_of).tolist():
@@ -366,6 +377,76 @@ class CellEngine:
                 pattern_of = new_number[batch.pattern_of[block]]
                 own = Batch(patterns, pattern_of, np.arange(len(block)), batch.kept)
                 yield self._part(index, evidence.take(block), block, own, relevant[some], costs[some])
+
+    def _batch(
+        self, evidence: Evidence, targets: Sequence[int], hidden_as: int
+    ) -> tuple[Batch, NDArray[np.bool_]]:
+        """Return the rows by their patterns, and which variables are relevant in each, bool (n_patterns, V)."""
+        states = np.full(evidence.codes.shape, hidden_as, np.int8)
+        is_known = evidence.codes >= 0
+        states[is_known] = OBSERVED
+        states[is_known & self._continuous] = EXACT
+        for v in evidence.weights:
+            states[~is_known[:, v], v] = WEIGHED
+        states[:, list(targets)] = KEPT
+        batch = grouped(states, targets)
+        return batch, self._relevant(batch.patterns)
+
+    def row_cells(
+        self, evidence: Evidence, target: int | None
+    ) -> Iterator[tuple[NDArray[np.int64], RowCells]]:
+        """Yield rows in which a continuous variable alone is unknown, and its distributions there.
+
+        Variables on which neither it nor the evidence depends may also be unknown. There are no such rows if the number
+        of cells was given, or if an intervention has set the variable. Without a target the variable may be any one.
+        """
+        targets = [] if target is None else [target]
+        if len(self._levels) == 1:
+            return
+        evidence = self._with_set_values(evidence, targets)
+        batch, relevant = self._batch(evidence, targets, HIDDEN)
+        is_unknown = (batch.patterns >= HIDDEN) & relevant
+        unknown = np.where(is_unknown.sum(axis=1) == 1, is_unknown.argmax(axis=1), -1)[batch.pattern_of]
+        known = self._known(evidence)
+        for v in np.unique(unknown).tolist():
+            if v < 0 or not self._continuous[v] or v in self._set_values or v in evidence.weights:
+                continue
+            name = self._network.names[v]
+            is_member = np.array([v in family for family in self._families])
+            of_variable = np.flatnonzero(unknown == v)
+            is_needed = relevant[batch.pattern_of[of_variable]]
+            of_others = np.zeros(len(of_variable))
+            for other in np.flatnonzero((is_needed & ~is_member).any(axis=0)).tolist():
+                some = np.flatnonzero(is_needed[:, other])
+                of_family = known.some(of_variable[some], self._names_of(other))
+                of_others[some] += self._network.families[self._network.names[other]].log_density(of_family)
+            members, group_of = np.unique(is_needed & is_member, axis=0, return_inverse=True)
+            for group, of_group in enumerate(members):
+                places = np.flatnonzero(group_of.ravel() == group)
+                needed = np.flatnonzero(of_group).tolist()
+                families = [self._network.families[self._network.names[member]] for member in needed]
+                others = {other for member in needed for other in self._names_of(member)} - {name}
+                for some in np.array_split(places, -(-len(places) // BLOCK_OF_ROWS)):
+                    rows = of_variable[some]
+                    cells = row_cells(
+                        families, name, known.some(rows, [*others, name]), self._grids.breaks(name),
+                        self._network.cut_points[name],
+                    )  # fmt: skip
+                    yield rows, replace(cells, log_evidence=cells.log_evidence + of_others[some])
+
+    def _names_of(self, v: int) -> list[str]:
+        """Return the members of the family of a variable."""
+        return [self._network.names[member] for member in self._families[v]]
+
+    def _known(self, evidence: Evidence) -> Columns:
+        """Return the numbers, and the codes of levels, of all columns."""
+        numbers = evidence.numbers()
+        return Columns(
+            {
+                name: numbers[:, v] if self._continuous[v] else evidence.codes[:, v]
+                for v, name in enumerate(self._network.names)
+            }
+        )
 
     def _part(
         self, index: int, evidence: Evidence, rows: NDArray[np.int64], batch: Batch, relevant: NDArray[np.bool_],
@@ -502,13 +583,7 @@ class CellEngine:
         log_scales = np.zeros(len(patterns))
         parts: list[NDArray[np.float64]] = []
         start = 0
-        numbers = evidence.numbers()
-        known = Columns(
-            {
-                name: numbers[:, v] if self._continuous[v] else evidence.codes[:, v]
-                for v, name in enumerate(self._network.names)
-            }
-        )
+        known = self._known(evidence)
         for v, family in enumerate(self._families):
             of_members = patterns[:, family]
             rows = np.flatnonzero(needed[:, v] & (of_members == EXACT).any(axis=1))
@@ -599,121 +674,3 @@ class _Combined(Columns):
         if name in self._shapes:
             return of_columns(self._cells).reshape(self._shapes[name])
         return of_columns(self._known)[self._rows].reshape(self._shape_of_rows)
-
-
-class DensitySampler:
-    """Inference by likelihood weighting from conditional densities, with standard errors; see `Engine`.
-
-    Columns are drawn given their parents. Those whose value is known are not drawn, and a draw counts with their
-    density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic simulation in Bayesian
-    networks", 1990). Intervals, sets and weights count as the weights of drawn values.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        A network with conditional densities.
-    n_draws : int
-        Draws per row.
-    generator : Generator
-    """
-
-    def __init__(self, network: NetworkLike, n_draws: int, generator: np.random.Generator) -> None:
-        self._network = network
-        self.network = network.cell_grids.finest
-        self._n_draws, self._generator = n_draws, generator
-        self._continuous = np.array([name in network.cut_points for name in network.names])
-
-    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
-        shown = self._network if in_bins else self.network
-        names = [self._network.names[target] for target in targets]
-        cards = [shown.cardinality(name) for name in names]
-        n_cells = answer_cells(len(evidence), cards)
-        tables, errors = np.zeros((2, len(evidence), n_cells))
-        log_evidence, log_errors = np.full(len(evidence), -np.inf), np.full(len(evidence), np.inf)
-        for rows, drawn, logs in self._weighted(evidence, self._generator):
-            top = logs.max(axis=1)
-            weights = np.exp(logs - np.where(top > -np.inf, top, 0.0)[:, None])
-            cells = np.zeros(logs.shape, np.int64)
-            for name, card in zip(names, cards, strict=True):
-                cells = cells * card + drawn.codes(name, shown.cut_points.get(name))
-            flat = (np.arange(len(rows))[:, None] * n_cells + cells).ravel()
-            sums, squares = (
-                np.bincount(flat, powers.ravel(), len(rows) * n_cells).reshape(len(rows), n_cells)
-                for powers in (weights, weights**2)
-            )
-            is_possible = top > -np.inf
-            total = np.where(is_possible, sums.sum(axis=1), 1.0)
-            of_squares = squares.sum(axis=1)
-            tables[rows] = sums / total[:, None]
-            # the variance of a ratio of sums, to first order
-            variances = squares * (1 - 2 * tables[rows]) + tables[rows] ** 2 * of_squares[:, None]
-            errors[rows] = np.sqrt(np.maximum(variances, 0.0)) / total[:, None]
-            log_evidence[rows] = np.where(is_possible, top + np.log(total / self._n_draws), -np.inf)
-            spread = np.sqrt(np.maximum(of_squares / total**2 - 1 / self._n_draws, 0.0))
-            log_errors[rows] = np.where(is_possible, spread, np.inf)
-        return Joint(log_evidence, tables if len(targets) else tables[:, :0], log_errors, errors)
-
-    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return estimates of P(variable | evidence) by variable; see `Engine`."""
-        names, network = self._network.names, self.network
-        tables = [np.zeros((len(evidence), network.cardinality(name))) for name in names]
-        for rows, drawn, logs in self._weighted(evidence, self._generator):
-            top = logs.max(axis=1, keepdims=True)
-            weights = np.exp(logs - np.where(top > -np.inf, top, 0.0))
-            is_possible = top[:, 0] > -np.inf
-            weights[is_possible] /= weights[is_possible].sum(axis=1, keepdims=True)
-            for name, table in zip(names, tables, strict=True):
-                codes = drawn.codes(name, network.cut_points.get(name))
-                flat = np.arange(len(rows))[:, None] * table.shape[1] + codes
-                table[rows] = np.bincount(flat.ravel(), weights.ravel(), len(rows) * table.shape[1]).reshape(
-                    len(rows), -1
-                )
-                table[rows[~is_possible]] = np.nan
-        return tables
-
-    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables, each chosen from the weighted draws of its row; see `Engine`."""
-        result = np.full((len(evidence), n_draws, len(self._continuous)), -1, np.int32)
-        for rows, drawn, logs in self._weighted(evidence, generator):
-            for place, row in enumerate(rows.tolist()):
-                top = logs[place].max()
-                if top == -np.inf:
-                    continue
-                weights = np.exp(logs[place] - top)
-                chosen = generator.choice(self._n_draws, n_draws, p=weights / weights.sum())
-                for v, name in enumerate(self._network.names):
-                    codes = drawn.codes(name, self.network.cut_points.get(name))
-                    result[row, :, v] = codes[place, chosen]
-        return result
-
-    def _weighted(
-        self, evidence: Evidence, generator: np.random.Generator
-    ) -> Iterator[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]:
-        """Yield rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
-        step = max(_DRAWS // self._n_draws, 1)
-        for start in range(0, len(evidence), step):
-            rows = np.arange(start, min(start + step, len(evidence)))
-            yield self._draw(evidence.take(rows), rows, generator)
-
-    def _draw(
-        self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator
-    ) -> tuple[NDArray[np.int64], Columns, NDArray[np.float64]]:
-        """Return rows, draws of all columns, and their log weights; see `_weighted`."""
-        shape = len(rows), self._n_draws
-        numbers, names = evidence.numbers(), self._network.names
-        known = [numbers[:, v] if self._continuous[v] else evidence.codes[:, v] for v in range(len(names))]
-        given = {name: np.repeat(of_rows, self._n_draws) for name, of_rows in zip(names, known, strict=True)}
-        drawn = drawn_values(self._network, shape[0] * shape[1], generator, given)
-        columns = Columns({name: values.reshape(shape) for name, values in drawn.items()})
-        logs = np.zeros(shape)
-        for v, name in enumerate(names):
-            is_known = (evidence.codes[:, v] >= 0)[:, None]
-            if is_known.any():
-                logs += np.where(is_known, self._network.families[name].log_density(columns), 0.0)
-            if v in evidence.weights and not is_known.all():
-                codes = columns.codes(name, self.network.cut_points.get(name))
-                weights = np.take_along_axis(evidence.weights[v], codes.astype(np.int64), axis=1)
-                with np.errstate(divide="ignore"):
-                    logs += np.where(is_known, 0.0, np.log(weights))
-        return rows, columns, logs

@@ -22,6 +22,8 @@ __all__ = ["SIZES", "CellGrids", "CellLevel", "CellNetwork", "shown_network"]
 SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
 """Numbers of cells of the levels, all divisors of the first; cuts that every level has come on top."""
 
+# position of the level whose cells are refined row by row
+_FIRST_LEVEL = SIZES.index(24)
 # cells end at equally spaced positions of the normal scale of a column between these ends
 _FARTHEST = 3.0
 # width of the cell of a point mass, as a share of the range
@@ -100,6 +102,7 @@ class CellGrids:
         self._network = network
         self._cuts = {name: _cuts_by_level(network, name) for name in network.cut_points}
         self._levels: dict[int, CellLevel] = {}
+        self._breaks: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
     @cached_property
     def finest(self) -> NetworkLike:
@@ -118,6 +121,24 @@ class CellGrids:
             for v, name in enumerate(network.names)
             if name in cuts
         }
+
+    def breaks(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where the density of a column, or of a child given it, may jump or bend, and its point masses."""
+        if name not in self._breaks:
+            network, shape = self._network, self._network.shapes.get(name)
+            low, high = network.support[name]
+            known = network.conditionals
+            assert known is not None
+            parts = [np.array([low, high]), network.cut_points[name], self._cuts[name][_FIRST_LEVEL]]
+            parts += [copy.cut_points[name] for copy in known.copies]
+            parts += [
+                of_column.edges for of_column in (shape, known.scales.get(name)) if of_column is not None
+            ]
+            parts += [family.bends(name) for family in network.families.values()]
+            points = np.empty(0) if shape is None else shape.point_values
+            ends = np.unique(np.concatenate([*parts, points]))
+            self._breaks[name] = ends[(ends >= low) & (ends <= high)], points
+        return self._breaks[name]
 
     def level(self, index: int) -> CellLevel:
         """Return a level by its position in `SIZES`."""

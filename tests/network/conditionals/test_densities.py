@@ -262,7 +262,7 @@ def test_exports_are_those_of_the_tables(averaged: DiscretizedBayesNet) -> None:
     assert tables.of_tables() is tables
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for export in ("to_bif", "to_net", "to_dot", "to_uai", "to_xdsl", "to_xmlbif"):
+        for export in ("to_bif", "to_net", "to_dot", "to_uai", "to_xdsl"):
             assert getattr(averaged, export)() == getattr(tables, export)()
     assert averaged.to_pyagrum().cpt("d").toarray().tolist() == averaged.tables["d"].tolist()
 

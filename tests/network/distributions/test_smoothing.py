@@ -298,7 +298,7 @@ def test_the_command_line_takes_automatic_smoothing(frame, tmp_path):
     assert DiscretizedBayesNet.from_json(out / "network.json").pseudo_count == "auto"
     result = CliRunner().invoke(main, [*base, "--pseudo-count", "automatic"])
     assert result.exit_code == 2
-    assert "--pseudo-count must be auto or a finite number of at least 0, got 'automatic'" in result.output
+    assert "--pseudo-count must be a finite number of at least 0, or auto, got 'automatic'" in result.output
 
 
 def test_other_words_are_refused(frame):

@@ -113,7 +113,9 @@ def test_a_table_is_imputed_as_its_network_says():
 
 def test_wrong_ways_are_refused(network):
     frame = network.sample(3, 0)
-    with pytest.raises(GomeaBnError, match="how must be one of 'draw', 'mode', 'mean', got 'median'"):
+    with pytest.raises(
+        GomeaBnError, match="how must be one of 'draw', 'mode', 'mean', 'joint', got 'median'"
+    ):
         network.impute(frame, "median")
     with pytest.raises(GomeaBnError, match="no column 'n'"):
         network.impute(frame[["x", "day"]])
@@ -231,3 +233,20 @@ def test_levels_that_a_column_of_bools_cannot_hold_are_written_as_levels():
     )
     rows = pd.DataFrame({"n": pd.Series([True, None], dtype="boolean"), "k": ["a", "b"]})
     assert network.impute(rows, how="mode")["n"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("how", ["draw", "mode", "mean"])
+def test_a_column_without_any_value_is_filled_with_its_only_level(how: str) -> None:
+    network = DiscretizedBayesNet(
+        ["x", "nothing"],
+        [],
+        cut_points={"x": []},
+        support={"x": (0.0, 1.0)},
+        levels={"nothing": ("(empty)",)},
+        tables={"x": [1.0], "nothing": [1.0]},
+    )
+    frame = pd.DataFrame({"x": [0.5, np.nan], "nothing": [np.nan, np.nan]})
+    filled = network.impute(frame, how, random_state=1)
+    assert filled["nothing"].tolist() == ["(empty)", "(empty)"]
+    assert filled["x"][0] == 0.5
+    assert 0 <= filled["x"][1] <= 1

@@ -26,7 +26,7 @@ from gomea_bn.network.inference import answers, cell_engine
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import Reader
-from gomea_bn.network.tables import bin_codes
+from gomea_bn.problems.cuts.policies import bin_codes
 
 N_DRAWS = 20_000
 

@@ -1,0 +1,436 @@
+"""The distribution of one unknown number given the rest of its row, over cells that are refined row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.network.conditionals.family import Columns, Family
+from gomea_bn.network.conditionals.line_scales import LineScale
+from gomea_bn.network.conditionals.student import LEAST_SPREAD
+
+__all__ = ["BLOCK_OF_ROWS", "RowCells", "row_cells"]
+
+BLOCK_OF_ROWS = 512
+"""Rows whose cells are in memory at the same time."""
+
+# a cell is divided into that many
+_PARTS = 4
+# a cell of a quantile is divided into that many
+_PARTS_OF_QUANTILE = 16
+# largest error of the mass of a cell by the rule of Gauss, times its distance to the mean in deviations
+_MASS_ERROR = 2e-7
+# cells whose mass by their middles has a smaller error of this kind keep it
+_MIDDLE_ERROR = 1e-6
+# largest product of the mass of a cell and of its width in standard deviations that needs no mean inside the cell
+_LEAST_WIDTH = 1e-4
+# every round divides cells by 4, and float64 has 53 binary digits
+_MOST_ROUNDS = 40
+# places of the outer points of the rule of Gauss with three points from the middle, in widths, and its weights
+_OUTER = np.sqrt(0.15) * np.array([-1.0, 1.0])
+_WEIGHT_OF_MIDDLE, _WEIGHT_OF_OUTER = 8 / 18, 5 / 18
+# a cell this many times as wide as the distance of neighbouring numbers is not divided
+_LEAST_SPACINGS = 64
+# relative error of a middle above which a density may count with its mean over the cell
+_WIDE_ERROR = LEAST_SPREAD**2 / 24
+# error of the probabilities of a row by rounding, and by the tables of Student's t distribution
+_ROUNDING = 1e-8
+
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Rows and cells, whose shapes broadcast."""
+
+
+class _CellColumns(Columns):
+    """Known columns of rows, and values of one further column.
+
+    Parameters
+    ----------
+    known : Columns
+        Values of shape (n_rows,).
+    rows : ndarray, int64
+        Row of every value, of a shape that broadcasts with that of the values.
+    name : str
+        The further column.
+    values : ndarray, float64
+    ends : (ndarray, ndarray), optional
+        Lower and upper ends of cells that the values are the middles of.
+    """
+
+    def __init__(
+        self,
+        known: Columns,
+        rows: NDArray[np.int64],
+        name: str,
+        values: NDArray[np.float64],
+        ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    ) -> None:
+        self._known, self._rows, self._name, self._further = known, rows, name, Columns({name: values})
+        self._bounds = ends and tuple(_CellColumns(known, rows, name, end) for end in ends)
+        self.errors = np.zeros(np.broadcast_shapes(rows.shape, values.shape))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._further[name] if name == self._name else self._known[name][self._rows]
+
+    def positions(self, name: str, scale: LineScale) -> NDArray[np.float64]:
+        """Return the positions of a continuous column on a scale."""
+        if name == self._name:
+            return self._further.positions(name, scale)
+        return self._known.positions(name, scale)[self._rows]
+
+    def ends(self, name: str) -> None:
+        """Return None: the ends of the cells are bounds."""
+
+    def add_error(self, error: NDArray[np.float64]) -> None:
+        """Add relative errors of the densities of cells, of the shape of all values."""
+        self.errors += error
+
+    def bounds(self) -> tuple[Columns, ...] | None:
+        """Return the columns at the lower and at the upper ends of the cells."""
+        return self._bounds
+
+
+class _Blanket:
+    """The product of the densities of some families, along one column that is unknown, in rows.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Those that the column is a member of.
+    known : Columns
+        Values of shape (n_rows,) of all other members.
+    name : str
+        The column.
+    middles : ndarray of shape (n_cells,), float64
+        Numbers in cells inside which no table changes.
+    """
+
+    def __init__(
+        self, families: Sequence[Family], known: Columns, name: str, middles: NDArray[np.float64]
+    ) -> None:
+        self._families, self._known, self._name = families, known, name
+        self._of_tables = [family.log_tables_along(known, name, middles) for family in families]
+        self.shape = self._of_tables[0].shape
+
+    def log_density(self, places: Places, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log density at values, float64 of the shape that the places broadcast to."""
+        return self._at(places, _CellColumns(self._known, places[0], self._name, values))
+
+    def log_masses(
+        self, places: Places, lows: NDArray[np.float64], highs: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the log masses of cells by the densities at their middles, and their relative errors up to 1.
+
+        A density that is narrower than its cell counts with its mean over the cell.
+        """
+        cells = _CellColumns(self._known, places[0], self._name, lows / 2 + highs / 2, (lows, highs))
+        logs = self._at(places, cells) + _log_widths(lows, highs)
+        return logs, np.where(lows == highs, 0.0, np.minimum(cells.errors, 1.0))
+
+    def _at(self, places: Places, cells: _CellColumns) -> NDArray[np.float64]:
+        logs = [
+            family.log_density(cells, of_tables[places])
+            for family, of_tables in zip(self._families, self._of_tables, strict=True)
+        ]
+        return np.broadcast_to(sum(logs[1:], logs[0]), cells.errors.shape)
+
+
+class _Shares(NamedTuple):
+    """What cells have of the probability of their rows.
+
+    Attributes
+    ----------
+    masses : ndarray of shape (n_cells,), float64
+        Probabilities; zeros for impossible rows.
+    farness : ndarray of shape (n_cells,), float64
+        1 plus the distance to the mean of the row in its standard deviations.
+    widths : ndarray of shape (n_cells,), float64
+        In standard deviations.
+    log_totals : ndarray of shape (n_rows,), float64
+        Log masses of all rows that have cells.
+    """
+
+    masses: NDArray[np.float64]
+    farness: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    log_totals: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells of rows, in the order of the rows and of their numbers.
+
+    Attributes
+    ----------
+    rows, bases : ndarray of shape (n_cells,), int64
+        Row of every cell, and the cell of all rows that it is a part of.
+    lows, highs : ndarray of shape (n_cells,), float64
+    logs, errors : ndarray of shape (n_cells,), float64
+        Log masses, and their relative errors, by the densities at middles.
+    """
+
+    rows: NDArray[np.int64]
+    bases: NDArray[np.int64]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    errors: NDArray[np.float64]
+
+    @property
+    def parts(self) -> tuple[NDArray[Any], ...]:
+        """All attributes."""
+        return self.rows, self.bases, self.lows, self.highs, self.logs, self.errors
+
+    def some(self, cells: NDArray[Any]) -> _Cells:
+        """Return some of the cells."""
+        return _Cells(*(part[cells] for part in self.parts))
+
+    def joined(self, other: _Cells) -> _Cells:
+        """Return these cells and those of other rows."""
+        joined = _Cells(*(np.concatenate(pair) for pair in zip(self.parts, other.parts, strict=True)))
+        return joined.some(np.argsort(joined.rows, kind="stable"))
+
+    def shares(self) -> _Shares:
+        """Return the shares of the cells in their rows."""
+        first = np.flatnonzero(np.diff(self.rows, prepend=-1))
+        counts = np.diff(first, append=len(self.rows))
+        top = np.maximum.reduceat(self.logs, first)
+        masses = np.exp(self.logs - np.repeat(np.where(top > -np.inf, top, 0.0), counts))
+        totals = np.add.reduceat(masses, first)
+        masses /= np.repeat(np.where(totals > 0, totals, 1.0), counts)
+        middles, widths = self.lows / 2 + self.highs / 2, self.highs - self.lows
+        distances = middles - np.repeat(np.add.reduceat(masses * middles, first), counts)
+        with np.errstate(over="ignore", divide="ignore"):
+            variances = np.add.reduceat(masses * (distances**2 + widths**2 / 12), first)
+            per_deviation = np.repeat(1 / np.maximum(np.sqrt(variances), np.finfo(np.float64).tiny), counts)
+            return _Shares(
+                masses, 1 + np.abs(distances) * per_deviation, widths * per_deviation, top + np.log(totals)
+            )
+
+    def are_wide(self, shares: _Shares) -> NDArray[np.bool_]:
+        """Return which cells have a mass that matters and that is not exact, bool (n_cells,)."""
+        widths = self.highs - self.lows
+        least = _LEAST_SPACINGS * np.spacing(np.maximum(np.abs(self.lows), np.abs(self.highs)))
+        errors = shares.masses * shares.farness * _errors_of_gauss(self.errors)
+        return np.asarray((errors > _MASS_ERROR) & (widths > least))
+
+    def divided(self, is_wide: NDArray[np.bool_], blanket: _Blanket) -> _Cells:
+        """Return the cells with some of them divided."""
+        counts = np.where(is_wide, _PARTS, 1)
+        source = np.repeat(np.arange(len(counts)), counts)
+        new = self.some(source)
+        parts = np.flatnonzero(is_wide[source])
+        lows, highs = self.lows[is_wide], self.highs[is_wide]
+        ends = lows[:, None] + (highs - lows)[:, None] * np.linspace(0.0, 1.0, _PARTS + 1)
+        ends[:, -1] = highs
+        new.lows[parts], new.highs[parts] = ends[:, :-1].ravel(), ends[:, 1:].ravel()
+        new.logs[parts], new.errors[parts] = blanket.log_masses(
+            (new.rows[parts], new.bases[parts]), new.lows[parts], new.highs[parts]
+        )
+        return new
+
+
+@dataclass(frozen=True, eq=False)
+class RowCells:
+    """The distributions of a column in rows, over cells of every row.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_cells,), int64
+        Row of every cell, increasing.
+    lows, highs : ndarray of shape (n_cells,), float64
+        Ends of the cells, increasing in every row; those of a point mass are equal.
+    masses, centres : ndarray of shape (n_cells,), float64
+        Probabilities, zeros for impossible rows, and means inside the cells.
+    log_evidence : ndarray of shape (n_rows,), float64
+        Log density of the known values; -inf for impossible rows.
+    errors : ndarray of shape (n_rows,), float64
+        Errors of probabilities by the width of the cells, an estimate that is rather too large.
+    bases : ndarray of shape (n_cells,), int64
+        Cell that every cell is a part of, as `blanket` numbers them.
+    shown_cuts : ndarray of shape (n_bins - 1,), float64
+        Shown cuts of the column.
+    blanket : _Blanket
+        The densities of the rows.
+    """
+
+    rows: NDArray[np.int64]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    masses: NDArray[np.float64]
+    centres: NDArray[np.float64]
+    log_evidence: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    bases: NDArray[np.int64]
+    shown_cuts: NDArray[np.float64]
+    blanket: _Blanket
+
+    @property
+    def n_cells(self) -> int:
+        """Largest number of cells of a row."""
+        return int(np.bincount(self.rows, minlength=1).max())
+
+    def tables(self) -> NDArray[np.float64]:
+        """Return the probabilities of the shown bins, float64 (n_rows, n_bins)."""
+        n_rows, card = len(self.log_evidence), len(self.shown_cuts) + 1
+        flat = self.rows * card + np.searchsorted(self.shown_cuts, self.highs)
+        return np.asarray(np.bincount(flat, self.masses, n_rows * card).reshape(n_rows, card), np.float64)
+
+    def point(self, how: str) -> NDArray[np.float64]:
+        """Return the "mean", the "median", or as "mode" the median of the most probable bin, float64 (n_rows,)."""
+        if how == "mean":
+            sums = np.bincount(self.rows, self.masses * self.centres, len(self.log_evidence))
+            return np.asarray(sums, np.float64)
+        if how == "median":
+            return self.quantiles(0.5)
+        most = self.tables().argmax(axis=1)
+        is_inside = np.searchsorted(self.shown_cuts, self.highs) == most[self.rows]
+        return self.quantiles(0.5, np.where(is_inside, self.masses, 0.0))
+
+    def quantiles(self, level: float, masses: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the quantile of every row, float64 (n_rows,); by other masses of the cells if there are some."""
+        masses = self.masses if masses is None else masses
+        first = np.searchsorted(self.rows, np.arange(len(self.log_evidence)))
+        cell, share = _reached(masses, self.rows, first, level)
+        lows, highs = self.lows[cell], self.highs[cell]
+        steps = np.linspace(0.0, 1.0, _PARTS_OF_QUANTILE + 1)
+        ends = lows[:, None] + steps * (highs - lows)[:, None]
+        ends[:, -1] = highs
+        of_rows = np.arange(len(first))
+        logs, _ = self.blanket.log_masses(
+            (of_rows[:, None], self.bases[cell][:, None]), ends[:, :-1], ends[:, 1:]
+        )
+        parts = _shares(logs)
+        # a cell without a density at its parts, such as a point mass, is uniform
+        parts = np.where(parts.sum(axis=1, keepdims=True) > 0, parts, 1.0 / _PARTS_OF_QUANTILE)
+        below = np.concatenate((np.zeros((len(first), 1)), np.cumsum(parts, axis=1)), axis=1)
+        part = np.minimum((below[:, 1:] < share[:, None]).sum(axis=1), _PARTS_OF_QUANTILE - 1)
+        of_part = np.maximum(parts[of_rows, part], np.finfo(np.float64).tiny)
+        inside = np.clip((share - below[of_rows, part]) / of_part, 0.0, 1.0)
+        start, end = ends[of_rows, part], ends[of_rows, part + 1]
+        return np.asarray(np.clip(start + inside * (end - start), lows, highs))
+
+
+def row_cells(
+    families: Sequence[Family],
+    name: str,
+    known: Columns,
+    breaks: tuple[NDArray[np.float64], NDArray[np.float64]],
+    shown_cuts: NDArray[np.float64],
+) -> RowCells:
+    """Return the distribution of a continuous column given all others in every row.
+
+    All rows have the cells between the places where the density may jump or bend. A density that is narrower than its
+    cell counts with its mean over the cell, so that no peak is lost. Rows in which the masses of some cells are not
+    exact divide these cells further.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Those of the column, and of its children with a known value.
+    name : str
+        The column.
+    known : Columns
+        Numbers, or codes of levels, of shape (n_rows,), of all other members of the families.
+    breaks : (ndarray, ndarray)
+        Break points and point masses of the column.
+    shown_cuts : ndarray of shape (n_bins - 1,), float64
+        Shown cuts of the column.
+    """
+    ends, points = breaks
+    # a cell next to a point mass does not reach it
+    inner_low = np.where(np.isin(ends[:-1], points), np.nextafter(ends[:-1], np.inf), ends[:-1])
+    inner_high = np.where(np.isin(ends[1:], points), np.nextafter(ends[1:], -np.inf), ends[1:])
+    is_cell = inner_low < inner_high
+    lows = np.concatenate((inner_low[is_cell], points))
+    highs = np.concatenate((inner_high[is_cell], points))
+    order = np.lexsort((lows, highs))
+    lows, highs = lows[order], highs[order]
+    blanket = _Blanket(families, known, name, lows / 2 + highs / 2)
+    n_rows, n_cells = blanket.shape
+    everywhere = np.arange(n_rows)[:, None], np.arange(n_cells)[None]
+    of_all = blanket.log_masses(everywhere, lows[None], highs[None])
+    cells = _Cells(*(part.ravel() for part in np.broadcast_arrays(*everywhere, lows, highs, *of_all)))
+    shares = cells.shares()
+    is_wide = cells.are_wide(shares)
+    if is_wide.any():
+        is_hard = np.asarray(is_wide.reshape(n_rows, n_cells).any(axis=1))[cells.rows]
+        easy, hard = cells.some(~is_hard), cells.some(is_hard)
+        for _ in range(_MOST_ROUNDS):
+            is_wide = hard.are_wide(hard.shares())
+            if not is_wide.any():
+                break
+            hard = hard.divided(is_wide, blanket)
+        cells = easy.joined(hard)
+        shares = cells.shares()
+    centres = cells.lows / 2 + cells.highs / 2
+    errors = cells.errors.copy()
+    chosen = np.flatnonzero(
+        (shares.masses * shares.farness * errors > _MIDDLE_ERROR)
+        | (shares.masses * shares.widths > _LEAST_WIDTH)
+    )
+    chosen = chosen[(errors[chosen] < _WIDE_ERROR) & (cells.lows[chosen] < cells.highs[chosen])]
+    # the rule of Gauss with three points
+    places = cells.rows[chosen], cells.bases[chosen]
+    low, high = cells.lows[chosen], cells.highs[chosen]
+    from_middle = (high - low) * _OUTER[:, None]
+    outer = blanket.log_density(places, centres[chosen] + from_middle)
+    # densities as multiples of that at the middle
+    parts = np.exp(outer - (cells.logs[chosen] - _log_widths(low, high)))
+    inside = _WEIGHT_OF_MIDDLE + _WEIGHT_OF_OUTER * parts.sum(axis=0)
+    cells.logs[chosen] += np.log(inside)
+    centres[chosen] += _WEIGHT_OF_OUTER * (parts * from_middle).sum(axis=0) / inside
+    errors[chosen] = _errors_of_gauss(errors[chosen])
+    shares = cells.shares()
+    return RowCells(
+        cells.rows,
+        cells.lows,
+        cells.highs,
+        shares.masses,
+        centres,
+        shares.log_totals,
+        np.asarray(np.bincount(cells.rows, shares.masses * errors, n_rows) + _ROUNDING, np.float64),
+        cells.bases,
+        shown_cuts,
+        blanket,
+    )
+
+
+def _errors_of_gauss(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return bounds of the relative errors of masses by the rule of Gauss, given those by the densities at middles."""
+    return np.where(errors < _WIDE_ERROR, errors**3, errors)
+
+
+def _log_widths(lows: NDArray[np.float64], highs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of widths, float64 (n,); 0 for point masses."""
+    # halves first, since the range may overflow
+    halves = np.where(lows == highs, 0.5, highs / 2 - lows / 2)
+    return np.asarray(np.log(halves) + np.log(2.0))
+
+
+def _shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows of log masses as shares that sum to 1, or zeros."""
+    top = logs.max(axis=1, keepdims=True)
+    masses = np.exp(logs - np.where(top > -np.inf, top, 0.0))
+    total = masses.sum(axis=1, keepdims=True)
+    return np.asarray(masses / np.where(total > 0, total, 1.0))
+
+
+def _reached(
+    masses: NDArray[np.float64], rows: NDArray[np.int64], first: NDArray[np.int64], level: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the first cell of every row up to which its masses reach a share, and the share of this cell's mass."""
+    # sums within rows, so that the digits of a row are its own
+    order = np.arange(len(rows)) - first[rows]
+    padded = np.zeros((len(first), int(order.max(initial=0)) + 1))
+    padded[rows, order] = masses
+    cumulated = np.cumsum(padded, axis=1)
+    wanted = level * cumulated[:, -1]
+    place = np.argmax((cumulated >= wanted[:, None]) & (cumulated > 0), axis=1)
+    of_rows = np.arange(len(first))
+    of_cell = padded[of_rows, place]
+    share = (wanted - (cumulated[of_rows, place] - of_cell)) / np.where(of_cell > 0, of_cell, 1.0)
+    return first + place, np.clip(share, 0.0, 1.0)
