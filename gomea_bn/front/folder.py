@@ -1,23 +1,21 @@
-"""The folder of a front: its table, all its networks, its record, and files of representative networks."""
+"""The folder of a front: its table, the store of all its networks, its record, and files of networks on request."""
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
 import itertools
 import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
+from gomea_bn.front.store import StoredNetworks, packed_networks
 from gomea_bn.runtime.files.atomic_files import check_folder, check_name
 from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
 from gomea_bn.runtime.files.json_files import field_of, has_format, read_json
@@ -37,15 +35,16 @@ __all__ = [
     "network_file",
     "read_front",
     "read_front_record",
-    "stored_table",
     "write_front",
 ]
 
 FORMAT = "gomea-bn front"
-FORMAT_VERSION = 1
-MAIN, TABLE, PARQUET, STORE = "front.json", "front.csv", "front.parquet", "networks.jsonl.gz"
+FORMAT_VERSION = 2
+MAIN, TABLE, PARQUET, STORE = "front.json", "front.csv", "front.parquet", "networks.gz"
+EARLIER_STORE = "networks.jsonl.gz"
+"""Store of format version 1: every network as one line of JSON text."""
 EXPERT, NETWORKS = "expert_completed.json", "networks"
-FILES = (MAIN, TABLE, PARQUET, STORE, EXPERT)
+FILES = (MAIN, TABLE, PARQUET, STORE, EARLIER_STORE, EXPERT)
 FRONT_ENTRIES = (*FILES, NETWORKS)
 """Names of all files and folders of a front."""
 _OWN_NETWORK = re.compile(r"[0-9]{4,}\.(json|bif|dot)")
@@ -55,9 +54,10 @@ def write_front(
     folder: str | os.PathLike[str],
     front: Front,
     *,
-    networks: int | None = 200,
+    networks: int | None = 0,
     parquet: bool = False,
     columns: pd.DataFrame | None = None,
+    go_on: Callable[[int, int], bool] | None = None,
 ) -> list[Path]:
     """Write the files of a front, replacing an earlier front in the folder, and return their paths.
 
@@ -65,10 +65,11 @@ def write_front(
 
     - front.csv: one row per network.
     - front.json: objectives and values to the last bit, the record, and `run_hash`.
-    - networks.jsonl.gz: every network in the order of the front, one JSON text per line.
+    - networks.gz: every network in the order of the front, each distinct family once; see `gomea_bn.front.store`.
     - expert_completed.json: `front.expert`, the expert's network completed over the columns of the table, if there is
       one.
-    - networks/0012.json, .bif and .dot for the networks that `front.thin` chooses, named by their ids.
+    - networks/0012.json, .bif and .dot for networks that `front.thin` chooses, if `networks` asks for some; they are
+      named by their ids.
 
     The rows of the table are not written. The record's "columns" holds the histogram or the level counts of every
     column, and "n_rows" their number. All files are first completed in a temporary folder, so that a full disk, an
@@ -79,13 +80,16 @@ def write_front(
     folder : path
         The folder, which is created if it does not exist.
     front : Front
-        The front; all its networks are built.
+        The front.
     networks : int or None
         Number of networks with files of their own; None for all.
     parquet : bool
         Whether to write front.parquet as well, which needs pyarrow.
     columns : DataFrame, optional
         Further columns of front.csv, by id; networks that it lacks have empty cells.
+    go_on : callable, optional
+        Function that is called before the files of every network, with the number of networks that have theirs, and
+        the number of networks that get some. The others get none once it returns False.
 
     Raises
     ------
@@ -97,39 +101,56 @@ def write_front(
     check_front_folder(path, parquet=parquet)
     _check_columns(front.record)
     check_integer("networks", networks, 0, optional=True)
-    ids = ids_with_files(front, networks)
-    frame = front_table(front)
-    errors = {index: front[index].distance_error for index in ids}
-    if any(error is not None for error in errors.values()):
-        # those of thousands of networks would take minutes
-        frame["expert_distance_error"] = frame.index.map(errors)
-    if columns is not None:
-        frame = frame.join(columns)
-    with_files = set(ids)
-    frame["file"] = [network_file(index, "json") if index in with_files else "" for index in frame.index]
+    chosen = ids_with_files(front, networks)
     with replaced_entries(path, FRONT_ENTRIES) as new:
-        texts = [candidate.network.to_json() for candidate in front]
-        sha256 = {STORE: _write(new / STORE, _store(texts))}
+        store = packed_networks(front.network_parts(index) for index in range(len(front)))
+        sha256 = {STORE: _write(new / STORE, store)}
         if front.expert is not None:
             sha256[EXPERT] = _write(new / EXPERT, front.expert.to_json().encode())
-        table_sha256 = _write(new / TABLE, frame.to_csv(lineterminator="\n").encode())
-        if parquet:
-            frame.to_parquet(new / PARQUET)
-        if ids:
-            (new / NETWORKS).mkdir()
-        for index in ids:
+        ids: list[int] = []
+        for index in chosen:
+            if go_on is not None and not go_on(len(ids), len(chosen)):
+                break
+            (new / NETWORKS).mkdir(exist_ok=True)
             network = front[index].network
             for ending, text in (
-                ("json", texts[index]),
+                ("json", network.to_json()),
                 ("bif", network.to_bif()),
                 ("dot", network.to_dot()),
             ):
                 _write(new / network_file(index, ending), text.encode())
-        _write(new / MAIN, _main(front, ids, sha256, table_sha256).encode())
-        written = [name for name in (MAIN, TABLE, PARQUET, STORE, EXPERT) if os.path.exists(new / name)]
+            ids.append(index)
+        frame = _table_of_folder(front, ids)
+        if columns is not None:
+            frame = frame.join(columns)
+        _write(new / TABLE, frame.to_csv(lineterminator="\n").encode())
+        if parquet:
+            frame.to_parquet(new / PARQUET)
+        _write(new / MAIN, _main(front, ids, sha256).encode())
+        written = [name for name in FILES if os.path.exists(new / name)]
     return [path / name for name in written] + [
         path / network_file(index, ending) for index in ids for ending in ("json", "bif", "dot")
     ]
+
+
+def _table_of_folder(front: Front, ids: Sequence[int]) -> pd.DataFrame:
+    """Return `front_table` with standard errors of the distances to the expert, and the names of files.
+
+    Errors of thousands of networks would take minutes, so only networks with files and those with a role have one.
+    """
+    from gomea_bn.front.front import EXPERT_DISTANCE
+
+    frame = front_table(front)
+    if EXPERT_DISTANCE.name in front.names:
+        roles = [front.knee(), front.closest_to_expert(), *(front.best(name) for name in front.names)]
+        if (single := front.single) is not None:
+            roles.append(single)
+        errors = {index: front[index].distance_error for index in {*ids, *(role.index for role in roles)}}
+        if any(error is not None for error in errors.values()):
+            frame["expert_distance_error"] = frame.index.map(errors)
+    if ids:
+        frame["file"] = [network_file(index, "json") if index in ids else "" for index in frame.index]
+    return frame
 
 
 def read_front(folder: str | os.PathLike[str]) -> Front:
@@ -152,9 +173,10 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     where = named_source(path / MAIN)
     values = field_of(content, "values", list, where)
     sha256 = field_of(content, "sha256", dict, where)
-    if unknown := sorted(set(sha256) - {STORE, EXPERT}):
+    if unknown := sorted(set(sha256) - {STORE, EARLIER_STORE, EXPERT}):
         raise GomeaBnError(f"{where} names the unknown file '{unknown[0]}'; write the front again.")
-    store = _read_verified(path, STORE, sha256)
+    kind, name = (StoredNetworks, STORE) if content["format_version"] > 1 else (_Lines, EARLIER_STORE)
+    store = _read_verified(path, name, sha256)
     expert = None
     if EXPERT in sha256:
         _read_verified(path, EXPERT, sha256)
@@ -163,7 +185,7 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     record = field_of(content, "record", dict, where)
     with prefixed_errors(where):
         objectives = [_objective(entry) for entry in described]
-        networks = _StoredNetworks(store, len(values), path / STORE)
+        networks = kind(store, len(values), path / name)
         _check_columns(record)
         front = Front(objectives, values, networks, expert=expert, record=record)
     if front.values.tolist() != [[float(value) for value in row] for row in values]:
@@ -188,36 +210,15 @@ def read_front_record(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 def front_table(front: Front) -> pd.DataFrame:
     """Return `front.to_frame()` with flags: knee, and single and closest_to_expert if the front has such networks."""
-    return _flagged(front, front.to_frame())
-
-
-def _flagged(front: Front, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame of a front with the flags of `front_table`."""
     from gomea_bn.front.front import EXPERT_DISTANCE
 
+    frame = front.to_frame()
     frame["knee"] = frame.index == front.knee().index
     if (single := front.single) is not None:
         frame["single"] = frame.index == single.index
     if EXPERT_DISTANCE.name in front.names:
         frame["closest_to_expert"] = frame.index == front.closest_to_expert().index
     return frame
-
-
-def stored_table(folder: str | os.PathLike[str], front: Front) -> pd.DataFrame:
-    """Return `front_table` of the front in a folder, from front.csv if that is as it was written.
-
-    Otherwise all networks are built, which takes seconds for thousands of them.
-    """
-    path = Path(folder)
-    try:
-        content = (path / TABLE).read_bytes()
-    except OSError:
-        return front_table(front)
-    if hashlib.sha256(content).hexdigest() != _read_main(path).get("table_sha256"):
-        return front_table(front)
-    rows = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
-    sizes = {name: [int(row[name]) for row in rows] for name in ("n_edges", "n_parameters", "largest_table")}
-    return _flagged(front, front.frame_of_sizes(sizes))
 
 
 def check_front_folder(folder: Path, *, parquet: bool = False) -> None:
@@ -259,8 +260,8 @@ def network_file(index: int, ending: str) -> str:
     return f"{NETWORKS}/{index:04d}.{ending}"
 
 
-class _StoredNetworks:
-    """The networks of a store, each built on first use."""
+class _Lines:
+    """The networks of a store of format version 1, each built on first use."""
 
     def __init__(self, packed: bytes, count: int, path: Path) -> None:
         self._packed = packed
@@ -291,15 +292,7 @@ class _StoredNetworks:
         return lines
 
 
-def _store(texts: Sequence[str]) -> bytes:
-    """Return the JSON texts of networks, one per line, compressed; the same front gives the same bytes."""
-    # JSON text has line ends only between tokens
-    lines = "".join(text.replace("\n", " ") + "\n" for text in texts)
-    # level 6 takes twice as long and saves a tenth
-    return gzip.compress(lines.encode(), compresslevel=4, mtime=0)
-
-
-def _main(front: Front, ids: Sequence[int], sha256: dict[str, str], table_sha256: str) -> str:
+def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
     """Return the text of front.json."""
     from gomea_bn.data.column_summary import column_summary
 
@@ -313,7 +306,6 @@ def _main(front: Front, ids: Sequence[int], sha256: dict[str, str], table_sha256
         "objectives": [asdict(objective) for objective in front.objectives],
         "record": record,
         "sha256": sha256,
-        "table_sha256": table_sha256,
         "networks_with_files": list(ids),
     }
     fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]

@@ -28,6 +28,7 @@ from gomea_bn.front.objectives import (
     objective_column,
     single_position,
 )
+from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
 from gomea_bn.network.edges.frequency import edge_frequency
@@ -168,28 +169,25 @@ class Front:
             self._built[position] = network
         return self._built[position]
 
+    def network_parts(self, index: int) -> NetworkParts:
+        """Return the parts of the network at a position; a network whose parts are known is not built."""
+        position = self._position(index)
+        if position not in self._built and isinstance(self._networks, PooledNetworks):
+            return self._networks.parts(int(self._order[position]))
+        return parts_of(self.network(position))
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per network: objectives and numbers of edges, parameters and cells of the largest table.
 
         The index is named "id". If the number of rows is known, column `complexity_nats` is
-        n_parameters * ln(n_rows) / 2 / n_rows, the penalty of the BIC in nats per row. Builds all networks.
+        n_parameters * ln(n_rows) / 2 / n_rows, the penalty of the BIC in nats per row.
         """
-        networks = [self.network(index) for index in range(len(self))]
-        return self.frame_of_sizes(
-            {
-                "n_edges": [len(network.edges) for network in networks],
-                "n_parameters": [network.n_parameters for network in networks],
-                "largest_table": [
-                    max(table.size for table in network.tables.values()) for network in networks
-                ],
-            }
-        )
-
-    def frame_of_sizes(self, sizes: Mapping[str, Sequence[int]]) -> pd.DataFrame:
-        """Return what `to_frame` returns, for known numbers of edges, parameters and cells, without the networks."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._values, columns=list(self.names)).assign(**sizes)
+        sizes = [self.network_parts(index).sizes for index in range(len(self))]
+        frame = pd.DataFrame(self._values, columns=list(self.names))
+        for name, column in zip(("n_edges", "n_parameters", "largest_table"), zip(*sizes), strict=True):
+            frame[name] = column
         if (rows := self.n_rows) is not None:
             frame["complexity_nats"] = frame["n_parameters"] * (np.log(rows) / 2 / rows)
         return frame.rename_axis("id")
@@ -306,6 +304,17 @@ class Front:
         """
         return edge_frequency([candidate.network for candidate in self])
 
+    def with_origin(self, *, table: Table | None = None, record: Mapping[str, Any] | None = None) -> Front:
+        """Return the front of the same networks with other rows or another record; by default those of this front."""
+        return Front(
+            self._objectives,
+            self._values,
+            _Part(self, tuple(range(len(self)))),
+            table=self._table if table is None else table,
+            expert=self._expert,
+            record=self.record if record is None else record,
+        )
+
     def nondominated(self) -> Front:
         """Return the front of the networks that no other dominates; of networks with equal values only the first."""
         rows = choice.nondominated_rows(self._values).tolist()
@@ -342,7 +351,7 @@ class Front:
         first += [self.best(name).index for name in self.names]
         first = list(dict.fromkeys(first))[:n]
         unit = choice.scaled(self._values, self._values.min(axis=0), self._values.max(axis=0))
-        rows = choice.greedy_hypervolume(unit, first, n, lambda row: tuple(self.network(row).edges))
+        rows = choice.greedy_hypervolume(unit, first, n, lambda row: self.network_parts(row).graph)
         how = (
             "knee, single network, closest to the expert, best in each objective, then greedy hypervolume, one per "
             "graph first"
@@ -449,11 +458,14 @@ class Front:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(PooledNetworks):
     """The networks at some positions of a front, which builds them."""
 
     front: Front
     rows: tuple[int, ...]
+
+    def parts(self, row: int) -> NetworkParts:
+        return self.front.network_parts(self.rows[row])
 
     def __call__(self, row: int) -> DiscretizedBayesNet:
         return self.front.network(self.rows[row])

@@ -22,12 +22,14 @@ from wrong_input import untyped
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.front.folder import (
+    front_table,
     is_front_folder,
     network_file,
     read_front,
     write_front,
 )
 from gomea_bn.front.front import Front, Objective
+from gomea_bn.front.store import NetworkParts
 
 
 def slow_counts(values, edges):
@@ -134,7 +136,7 @@ def test_what_is_written_comes_back(front, folder):
 def test_the_files_say_the_same(front, folder):
     ids = sorted(front.thin(8).original_index)
     assert len(ids) == 8
-    written = {"front.json", "front.csv", "networks.jsonl.gz", "expert_completed.json"}
+    written = {"front.json", "front.csv", "networks.gz", "expert_completed.json"}
     written |= {f"networks/{index:04d}.{ending}" for index in ids for ending in ("json", "bif", "dot")}
     assert set(contents(folder)) == written
     assert csv_columns(folder / "front.csv", front.names) == front.values.T.tolist()
@@ -152,12 +154,8 @@ def test_the_files_say_the_same(front, folder):
         assert (folder / network_file(index, "bif")).read_text() == network.to_bif()
         assert (folder / network_file(index, "dot")).read_text() == network.to_dot()
     assert DiscretizedBayesNet.from_json(folder / "expert_completed.json") == front.expert
-    lines = gzip.decompress((folder / "networks.jsonl.gz").read_bytes()).decode().splitlines()
-    assert [DiscretizedBayesNet.from_json(line) for line in lines] == [
-        candidate.network for candidate in front
-    ]
     content = json.loads((folder / "front.json").read_text())
-    assert (content["format"], content["format_version"]) == ("gomea-bn front", 1)
+    assert (content["format"], content["format_version"]) == ("gomea-bn front", 2)
     assert content["run_hash"] == front.run_hash
     assert content["networks_with_files"] == ids
     assert content["values"] == front.values.tolist()
@@ -177,7 +175,7 @@ def test_the_paths_are_returned_and_no_row_is_copied(front, tmp_path):
         for cut in column_cuts.tolist()
     }
     text = (tmp_path / "new" / "front" / "front.json").read_text() + (
-        gzip.decompress((tmp_path / "new" / "front" / "networks.jsonl.gz").read_bytes()).decode()
+        gzip.decompress((tmp_path / "new" / "front" / "networks.gz").read_bytes()).decode(errors="replace")
     )
     assert len(values) > 150
     assert not {value for value in values - support - cuts if value in text}
@@ -188,6 +186,21 @@ def test_as_many_networks_get_files_as_are_asked_for(front, tmp_path, networks, 
     write_front(tmp_path, front, networks=networks)
     assert len(list(tmp_path.glob("networks/*.bif"))) == count
     assert (tmp_path / "networks").exists() == (count > 0)
+    assert_same(read_front(tmp_path), front)
+
+
+def test_networks_get_files_until_the_writer_is_asked_to_end(front, tmp_path):
+    asked = []
+
+    def go_on(n_done, n_networks):
+        asked.append((n_done, n_networks))
+        return n_done < 3
+
+    write_front(tmp_path, front, networks=8, go_on=go_on)
+    assert asked == [(0, 8), (1, 8), (2, 8), (3, 8)]
+    ids = json.loads((tmp_path / "front.json").read_text())["networks_with_files"]
+    assert sorted(path.name for path in tmp_path.glob("networks/*.json")) == [f"{i:04d}.json" for i in ids]
+    assert len(ids) == 3
     assert_same(read_front(tmp_path), front)
 
 
@@ -242,38 +255,38 @@ def test_hostile_names_and_levels_come_back(tmp_path):
 
 
 def test_networks_are_read_when_asked_for(front, folder, monkeypatch):
-    read = []
-    original = DiscretizedBayesNet.from_json
+    built = []
+    original = NetworkParts.network
 
-    def from_json(source):
-        read.append(str(source)[:20])
-        return original(source)
+    def network(parts):
+        built.append(parts)
+        return original(parts)
 
-    monkeypatch.setattr(DiscretizedBayesNet, "from_json", from_json)
+    monkeypatch.setattr(NetworkParts, "network", network)
     written = read_front(folder)
-    assert len(read) == 1  # the expert's
     for path in folder.glob("network*"):  # a front that was read needs its files no more
         path.rename(folder.parent / path.name)
     assert written[17].network == front[17].network
     assert written[17].network is written[17].network
-    assert len(read) == 2
+    assert front_table(written).equals(front_table(front))
+    assert len(built) == 1
 
 
 def test_a_smaller_front_replaces_all_of_a_larger_one(front, folder):
     (folder / "page.html").write_text("mine")
     small = example_front(2, expert=False, seed=6)
-    write_front(folder, small, parquet=True)
+    write_front(folder, small, networks=None, parquet=True)
     assert_same(read_front(folder), small)
     assert {path.name for path in folder.glob("networks/*.json")} == {"0000.json", "0001.json"}
     assert {path.name for path in folder.iterdir()} == {
-        "front.json", "front.csv", "front.parquet", "networks.jsonl.gz", "networks", "page.html",
+        "front.json", "front.csv", "front.parquet", "networks.gz", "networks", "page.html",
     }  # fmt: skip
     parquet = pd.read_parquet(folder / "front.parquet")
     assert parquet.index.name == "id"
     assert parquet["misfit"].tolist() == small.values[:, 0].tolist()
     write_front(folder, front, networks=0)
     assert {path.name for path in folder.iterdir()} == {
-        "front.json", "front.csv", "networks.jsonl.gz", "expert_completed.json", "page.html",
+        "front.json", "front.csv", "networks.gz", "expert_completed.json", "page.html",
     }  # fmt: skip
 
 
@@ -352,7 +365,7 @@ def test_folders_that_cannot_take_a_front(front, tmp_path, monkeypatch):
 
 
 TARGETS = (
-    "front.json", "front.csv", "front.parquet", "networks.jsonl.gz", "expert_completed.json", "networks/0001.bif"
+    "front.json", "front.csv", "front.parquet", "networks.gz", "expert_completed.json", "networks/0001.bif"
 )  # fmt: skip
 
 
@@ -416,7 +429,10 @@ def text(name, content):
         (text("front.json", b"[" * 100_000), "is not JSON"),
         (text("front.json", b"[1]"), "is not a front"),
         (text("front.json", b'{"format": "gomea-bn run"}'), "got 'gomea-bn run'"),
-        (edited(lambda content: content.update(format_version=2)), "format_version 2; this release reads 1"),
+        (
+            edited(lambda content: content.update(format_version=3)),
+            "format_version 3; this release reads 1 to 2",
+        ),
         (edited(lambda content: content.update(format_version=True)), "format_version True"),
         (edited(lambda content: content.pop("values")), "wanted a list under 'values', got none"),
         (edited(lambda content: content.update(objectives={})), "wanted a list under 'objectives'"),
@@ -435,9 +451,9 @@ def text(name, content):
         (edited(lambda content: content["values"].reverse()), "in the front's order"),
         (edited(lambda content: content["record"].update(seed=6)), "run_hash"),
         (edited(lambda content: content.update(run_hash=None)), "run_hash"),
-        (lambda folder: (folder / "networks.jsonl.gz").unlink(), "lacks networks.jsonl.gz"),
+        (lambda folder: (folder / "networks.gz").unlink(), "lacks networks.gz"),
         (lambda folder: (folder / "expert_completed.json").unlink(), "lacks expert_completed.json"),
-        (text("networks.jsonl.gz", b"other"), "its SHA-256 differs"),
+        (text("networks.gz", b"other"), "its SHA-256 differs"),
         (text("expert_completed.json", b"{}"), "its SHA-256 differs"),
         (rewritten("expert_completed.json", b"{}"), "is not a network"),
     ],
@@ -447,6 +463,25 @@ def test_other_folders_are_refused(folder, damage, message):
     with pytest.raises(GomeaBnError, match=re.escape(message)) as caught:
         read_front(folder)
     assert str(folder) in str(caught.value)
+
+
+def in_version_1(folder):
+    """Write the store of a folder again as version 1 had it: one network per line, as JSON text."""
+    front = read_front(folder)
+    lines = "".join(candidate.network.to_json().replace("\n", " ") + "\n" for candidate in front)
+    (folder / "networks.gz").unlink()
+    edited(lambda content: content.update(format_version=1, table_sha256="ab"))(folder)
+    edited(lambda content: content["sha256"].pop("networks.gz"))(folder)
+    rewritten("networks.jsonl.gz", gzip.compress(lines.encode()))(folder)
+
+
+def test_a_folder_of_version_1_is_read_and_replaced(front, folder):
+    in_version_1(folder)
+    assert_same(read_front(folder), front)
+    assert front_table(read_front(folder)).equals(front_table(front))
+    write_front(folder, front)
+    assert "networks.jsonl.gz" not in contents(folder)
+    assert_same(read_front(folder), front)
 
 
 @pytest.mark.parametrize(
@@ -461,7 +496,8 @@ def test_other_folders_are_refused(folder, damage, message):
     ],
     ids=["text", "cut off", "one line", "other JSON", "no JSON", "no UTF-8"],
 )
-def test_stores_without_networks_are_refused_when_read(folder, content, message):
+def test_stores_of_version_1_without_networks_are_refused_when_read(folder, content, message):
+    in_version_1(folder)
     rewritten("networks.jsonl.gz", content)(folder)
     front = read_front(folder)
     for _ in range(2):

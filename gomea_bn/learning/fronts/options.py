@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,20 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, check_number, nearest
-from gomea_bn.expert.distance import DEFAULT_SAMPLE
+from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
 from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
-from gomea_bn.learning.options import LearnerParameters, check_options, limits_of
+from gomea_bn.learning.options import check_options, limits_of
+from gomea_bn.learning.parameters import FrontParameters, OptimalCuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.parameters import check_declared, declarations
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
-from gomea_bn.problems.front_problem import MISFIT_ESTIMATES
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.texts import listed
 
 __all__ = [
     "STANDARD_OBJECTIVES",
-    "FrontParameters",
     "OwnObjective",
     "expert_of",
     "limits_of_front",
@@ -70,30 +69,11 @@ class OwnObjective:
         return Objective(self.name, self.label or self.name, self.unit or "units", self.better)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class FrontParameters(LearnerParameters):
-    """Parameters of a learner of fronts; `ParetoBayesNetLearner` describes them."""
-
-    discretizer: str = field(default=OPTIMAL, kw_only=False)
-    objectives: Sequence[str | OwnObjective] | None = None
-    expert: ExpertNetwork | DiscretizedBayesNet | str | os.PathLike[str] | None = None
-    max_complexity: float | None = None
-    misfit: str = MISFIT_ESTIMATES[0]
-    cut_cost: float = 0.5
-    single_share: float = 0.5
-    single_evaluations: int | None = None
-    expert_sample_size: int = DEFAULT_SAMPLE
-    algorithm: MOGOMEA | None = None
-    patience: float | None = None
-
-
 def limits_of_front(learner: FrontParameters) -> Limits:
     """Return the limits of both searches, after a check of the options that need no table."""
     limits = limits_of(learner)
     check_options(learner, MOGOMEA, auto=True)
-    check_choice("misfit", learner.misfit, MISFIT_ESTIMATES)
-    check_number("single_share", learner.single_share, 0, 1, below=True)
-    check_integer("single_evaluations", learner.single_evaluations, 0, optional=True)
+    check_declared(declarations(FrontParameters).values(), learner.get_params(deep=False))
     most = limits.max_evaluations
     if learner.single_evaluations is not None and most is not None and learner.single_evaluations >= most:
         raise GomeaBnError(
@@ -114,6 +94,8 @@ def options_of_front(learner: FrontParameters, table: Table) -> LearningOptions:
 def _check_discretizer(discretizer: Any) -> None:
     """Raise unless a front can have the discretizer."""
     methods = sorted([OPTIMAL, *POLICY_FAMILIES])
+    if isinstance(discretizer, OptimalCuts):
+        return
     if not isinstance(discretizer, str) or discretizer not in methods:
         raise GomeaBnError(
             [

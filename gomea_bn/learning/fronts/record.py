@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,28 +14,38 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.column_summary import column_summary
+from gomea_bn.data.columns import Column
 from gomea_bn.data.table import Table
-from gomea_bn.learning.fronts.options import FrontParameters, OwnObjective
+from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable
+from gomea_bn.learning.fronts.options import OwnObjective
 from gomea_bn.learning.fronts.search import SearchedFront
 from gomea_bn.learning.fronts.search_space import named_edges
 from gomea_bn.learning.options import why_unrepeatable
+from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.learned import learned_cut_points, learned_shapes
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.checks import check_metadata, check_pseudo_count
 from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.formats import json_format
+from gomea_bn.network.tables import smoothed_table
+from gomea_bn.network.value_kinds import value_kinds_of
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["FrontNetworks", "front_record"]
 
 
 @dataclass(frozen=True)
-class FrontNetworks:
-    """Networks of the rows of a front, built on demand; unlike a closure it can be pickled."""
+class FrontNetworks(PooledNetworks):
+    """Networks of the rows of a front, whose families are counted on demand; unlike a closure it can be pickled."""
 
+    # without missing values
     table: Table
     # edges, cut points and shapes by row
     structures: list[tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]], dict[str, Shape]]]
     pseudo_count: PseudoCount
     metadata: dict[str, Any]
+    # networks of a front share most families
+    families: dict[tuple[Any, ...], StoredVariable] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, learner: FrontParameters, searched: SearchedFront, digest: str) -> FrontNetworks:
@@ -54,12 +66,74 @@ class FrontNetworks:
         }
         return cls(rows, structures, learner.pseudo_count, origin)
 
-    def __call__(self, row: int) -> DiscretizedBayesNet:
-        """Return the network of one row, its tables counted from the table."""
+    @cached_property
+    def _head(self) -> dict[str, Any]:
+        """Head of every network."""
+        return {
+            "format": json_format.FORMAT,
+            "format_version": json_format.FORMAT_VERSION,
+            "pseudo_count": check_pseudo_count(self.pseudo_count) or 0.0,
+            "metadata": json.loads(check_metadata(self.metadata)),
+        }
+
+    @cached_property
+    def _columns(self) -> dict[str, tuple[Column, dict[str, Any]]]:
+        """Columns, and their entries without cut points and parents, by name."""
+        columns = {column.name: column for column in self.table.columns}
+        kinds = value_kinds_of(columns)
+        entries: dict[str, tuple[Column, dict[str, Any]]] = {}
+        for name, column in columns.items():
+            entry: dict[str, Any] = {"name": name}
+            if column.levels is None:
+                observed = column.observed
+                entry |= {"kind": "continuous", "support": [float(observed.min()), float(observed.max())]}
+            else:
+                entry |= {"kind": "discrete", "levels": list(column.levels)}
+            if name in kinds:
+                entry["values"] = kinds[name].to_content()
+            entries[name] = column, entry
+        return entries
+
+    def parts(self, row: int) -> NetworkParts:
+        """Return the parts of the network of one row, its tables counted from the table."""
         edges, cuts, shapes = self.structures[row]
-        return DiscretizedBayesNet.from_table(
-            self.table, edges, cuts, pseudo_count=self.pseudo_count, shapes=shapes, metadata=self.metadata
-        )
+        parents: dict[str, list[str]] = {name: [] for name in self.table.names}
+        for parent, child in edges:
+            parents[child].append(parent)
+        position_of = {name: position for position, name in enumerate(self.table.names)}
+        texts = {name: of_column.tobytes() for name, of_column in cuts.items()}
+        variables = []
+        for name in self.table.names:
+            members = (*sorted(parents[name], key=position_of.__getitem__), name)
+            key = (members, *(texts.get(member) for member in members), name in shapes)
+            if key not in self.families:
+                self.families[key] = self._counted(members, cuts, shapes.get(name))
+            variables.append(self.families[key])
+        return NetworkParts(self._head, tuple(variables))
+
+    def _counted(
+        self, members: Sequence[str], cuts: Mapping[str, NDArray[np.float64]], shape: Shape | None
+    ) -> StoredVariable:
+        """Return the last of some variables, whose parents are the others."""
+        name = members[-1]
+        entry = {**self._columns[name][1], "parents": list(members[:-1])}
+        if name in cuts:
+            entry["cut_points"] = cuts[name].tolist()
+        if shape is not None:
+            entry["shape"] = shape.to_content()
+        codes, cards = [], []
+        for member in members:
+            column = self._columns[member][0]
+            if column.levels is None:
+                codes.append(bin_codes(column.values, cuts[member]))
+                cards.append(len(cuts[member]) + 1)
+            else:
+                codes.append(column.values)
+                cards.append(len(column.levels))
+        last = len(members) - 1
+        table = smoothed_table(codes, range(last), last, cards, self._head["pseudo_count"], name)
+        table.flags.writeable = False
+        return StoredVariable(entry, table)
 
 
 def front_record(

@@ -12,10 +12,11 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.learning.fronts.options import FrontParameters, OwnObjective
+from gomea_bn.learning.fronts.options import OwnObjective
 from gomea_bn.learning.fronts.search_space import completed_expert, front_problem
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.options import limits_after_preparation
+from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.reported_scores import continued
 from gomea_bn.learning.search.budget import Budget
 from gomea_bn.learning.search.settings import SearchSettings
@@ -83,6 +84,8 @@ class FrontSearch:
     callback : callable or None
     section : Section
         Section of both searches in a checkpoint.
+    of_sample : bool
+        As of `SearchSettings`.
     """
 
     learner: FrontParameters
@@ -94,6 +97,7 @@ class FrontSearch:
     n_threads: int
     callback: Callback | None
     section: Section
+    of_sample: bool = False
 
     def run(self, objectives: Sequence[str | OwnObjective], expert: ExpertNetwork | None) -> SearchedFront:
         """Search for a single network and then for the front of the objectives."""
@@ -130,6 +134,7 @@ class FrontSearch:
                 self.n_threads,
                 self.callback,
                 self.section.part("single network"),
+                self.of_sample,
             ),
             began=self.began,
             share=1.0 if learner.single_evaluations is not None else learner.single_share,

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer, check_number, is_real
-from gomea_bn.expert.distance import LARGEST_SAMPLE, check_point_masses, draw_expert_sample, mentioned_names
+from gomea_bn.errors import GomeaBnError, Option, Setting, is_real
+from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.objectives import EXPERT_DISTANCE
 from gomea_bn.learning.fronts.options import (
-    FrontParameters,
     OwnObjective,
     expert_of,
     limits_of_front,
@@ -25,6 +24,7 @@ from gomea_bn.learning.fronts.options import (
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import limits_of
+from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.learned import learned_cut_points, learned_edges
 from gomea_bn.learning.search.single_network import SingleNetwork, limits_of_single
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -159,10 +159,10 @@ def front_problem(
             if not isinstance(o, str)
         },
         max_parameters=max_parameters,
-        random_repair=learner.random_repair,
-        initial_indegree=learner.initial_indegree,
+        random_repair=learning.random_repair,
+        initial_indegree=learning.initial_indegree,
         pricing=None if growth is None else _pricing(table.n_rows, learning),
-        pairs=searched_pairs(table, scorer, rules, learning.max_candidates, is_quick=learning.is_hasty)
+        pairs=searched_pairs(table, scorer, rules, learning.max_candidates)
         if single is None
         else single.pairs,
     )
@@ -193,8 +193,6 @@ def _search_space(
     options: LearningOptions,
 ) -> tuple[list[ScoredVariable], EdgeRules, float]:
     """Return the variables, the rules and the limit on free parameters of a front for a table."""
-    check_integer("expert_sample_size", learner.expert_sample_size, 2, LARGEST_SAMPLE)
-    check_number("max_complexity", learner.max_complexity, 0, above=True, optional=True)
     variables, rules = scored_variables(table, options)
     least = float(sum((v.n_levels or v.policies[0].n_bins) - 1 for v in variables))
     if learner.max_complexity is None:
