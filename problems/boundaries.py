@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.continuous import RealDefaults
 from gomea_bn.problems.cuts.blanket import Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.kernels.boundaries import (
@@ -92,11 +91,7 @@ class BoundaryProblem(RealDefaults):
         self.n_variables = sum(n_genes)
         if self.n_variables == 0:
             raise GomeaBnError("No variable has a cut point that could move.")
-        self._sorted = {
-            v: SortedColumn(np.asarray(variables[v].values, np.float64))
-            for v in self._given_cuts
-            if n_genes[v]
-        }
+        self._sorted = {v: variables[v].ranks for v in self._given_cuts if n_genes[v]}
         n_cuts = [len(self._sorted[v].cuts) if n_genes[v] else 0 for v in range(len(variables))]
         self._columns = self._boundary_columns(n_genes, n_cuts, limits)
         members = [[*parents_of_v, v] for v, parents_of_v in enumerate(self.parents)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 
@@ -71,6 +72,32 @@ class EdgeRules:
     allowed: NDArray[np.bool_]
     max_indegree: int
     max_table_cells: float
+
+    @cached_property
+    def may_lead(self) -> NDArray[np.bool_]:
+        """Whether an edge from a parent, in the rows, to a child, in the columns, is allowed, bool (N, N)."""
+        upper = np.triu(np.ones(self.allowed.shape[:2], np.bool_), 1)
+        return np.where(upper, self.allowed[:, :, 1], self.allowed[:, :, 2].T & upper.T)
+
+    @cached_property
+    def may_lack(self) -> NDArray[np.bool_]:
+        """Whether two variables may have no edge, bool (N, N), symmetric."""
+        upper = np.triu(np.ones(self.allowed.shape[:2], np.bool_), 1)
+        return np.where(upper, self.allowed[:, :, 0], self.allowed[:, :, 0].T)
+
+    def addable(self, child: int, parents: Collection[int], cardinality: Sequence[float]) -> list[int]:
+        """Return the variables that may be added to the parents of a child, ascending.
+
+        `cardinality` holds the number of bins or levels of every variable.
+        """
+        if len(parents) >= self.max_indegree:
+            return []
+        room = self.max_table_cells / prod(float(cardinality[k]) for k in (child, *parents))
+        return [
+            p
+            for p in np.flatnonzero(self.may_lead[:, child]).tolist()
+            if p not in parents and cardinality[p] <= room
+        ]
 
     def violations(
         self,

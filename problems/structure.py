@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults, data_digest
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -272,6 +273,10 @@ class StructureProblem(DiscreteDefaults):
     def values(self, variable: int) -> NDArray[np.float64]:
         """Return a continuous variable's values, shape (n_rows,), in the data's units."""
         return np.asarray(self.scorer.variables[variable].values, np.float64)
+
+    def sorted_column(self, variable: int) -> SortedColumn:
+        """Return a continuous variable, sorted once."""
+        return self.scorer.variables[variable].ranks
 
     def shape(self, variable: int) -> ColumnShape | None:
         """Return how a continuous variable's bins may be distributed inside; None for uniform bins only."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.network import checks
-from gomea_bn.network.distributions.expected_tables import IncompleteRows, expected_tables
+from gomea_bn.network.distributions.expected_tables import N_STEPS, CompletedRows, CompletesRows
 from gomea_bn.network.distributions.smoothing import PseudoCount
-from gomea_bn.network.tables import bin_codes, smoothed_table
+from gomea_bn.network.tables import family_counts, table_of_counts, table_of_expectation
 from gomea_bn.network.value_kinds import value_kinds_of
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["counted_network", "parts_without_tables"]
+__all__ = ["counted_network", "network_of_counts", "parts_without_tables"]
 
 Net = TypeVar("Net", bound="DiscretizedBayesNet")
 
@@ -48,27 +49,63 @@ def counted_network(
         metadata=metadata,
     )
     columns = {column.name: column for column in table.columns}
-    cuts, levels, weight = parts["cut_points"], parts["levels"], parts["pseudo_count"]
+    cuts, levels = parts["cut_points"], parts["levels"]
     n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
 
     def codes_of(name: str) -> NDArray[Any]:
         values = columns[name].values
         return bin_codes(values, cuts[name]) if name in cuts else values
 
-    def table_of(position: int) -> NDArray[np.float64]:
-        return smoothed_table(codes, parents[position], position, cards, weight, names[position])
+    def counts_of(position: int) -> NDArray[np.float64]:
+        return family_counts(codes, parents[position], position, cards, names[position])
 
     codes = in_threads(codes_of, names, n_threads=n_threads)
     cards = [len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names]
-    counted = in_threads(table_of, range(len(names)), n_threads=n_threads)
-    tables = dict(zip(names, counted, strict=True))
+    counts = in_threads(counts_of, range(len(names)), n_threads=n_threads)
+    completed = CompletedRows(codes, parents, cards) if table.n_missing else None
+    return network_of_counts(kind, names, edges, counts, parts, completed, n_threads=n_threads)
 
-    network = kind(names, edges, tables=tables, **parts)
-    if not table.n_missing:
-        return network
-    rows = IncompleteRows(codes, parents, cards)
-    tables = expected_tables(network, rows, weight, lambda step: kind(names, edges, tables=step, **parts))
-    return kind(names, edges, tables=tables, **parts)
+
+def network_of_counts(
+    kind: type[Net],
+    names: Sequence[str],
+    edges: Sequence[tuple[str, str]],
+    counts: Sequence[NDArray[np.float64]],
+    parts: Mapping[str, Any],
+    completed: CompletesRows | None,
+    *,
+    n_threads: int = 1,
+) -> Net:
+    """Return the network of class `kind` whose tables are counted.
+
+    Parameters
+    ----------
+    names, edges
+        As of `DiscretizedBayesNet`.
+    counts : sequence of ndarray, float64 (card(parent_1), ..., card(child))
+        Number of rows of every cell by variable, of the rows in which all members of the family have values.
+    parts : mapping of str to object
+        Further keywords of `DiscretizedBayesNet`; `pseudo_count` smoothes the tables. The smoothing "auto" is fitted to
+        `counts`, since it leaves out whole rows.
+    completed : callable, optional
+        Step of expectation from the tables of these counts on; None if no value is missing.
+    n_threads : int
+    """
+    smoothing = parts["pseudo_count"]
+
+    def network_of(tables: Iterable[NDArray[np.float64]]) -> Net:
+        return kind(names, edges, tables=dict(zip(names, tables, strict=True)), **parts)
+
+    network = network_of(
+        in_threads(lambda of_family: table_of_counts(of_family, smoothing), counts, n_threads=n_threads)
+    )
+    for step in range(0 if completed is None else N_STEPS):
+        assert completed is not None
+        network = network_of(
+            table_of_expectation(expected, available, smoothing)
+            for expected, available in zip(completed(network, step), counts, strict=True)
+        )
+    return network
 
 
 def parts_without_tables(

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MISSING_CODE, TALL_TABLE
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.distributions.smoothing import (
     PseudoCount,
@@ -18,19 +16,17 @@ from gomea_bn.network.distributions.smoothing import (
     smoothed,
     smoothed_and_left_out,
 )
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, fill_bin_codes
 from gomea_bn.texts import counted
 
 __all__ = [
-    "bin_codes",
     "bin_texts",
     "bin_widths",
     "check_table_size",
     "draw_codes",
     "draw_in_bins",
     "edge_texts",
+    "family_counts",
     "family_index",
-    "smoothed_expectation",
     "smoothed_table",
     "table_and_left_out",
     "table_of_counts",
@@ -48,18 +44,6 @@ _MOST_AXES = 63
 def bin_widths(cuts: NDArray[np.float64], support: tuple[float, float]) -> NDArray[np.float64]:
     """Return the widths of the bins, float64 (n_bins,), in original units; the end bins end at the support."""
     return np.diff(np.concatenate(([support[0]], cuts, [support[1]])))
-
-
-def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
-    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin."""
-    if len(values) > TALL_TABLE and len(cuts) < MAX_CARDINALITY:
-        small = np.empty(len(values), np.uint8)
-        fill_bin_codes(values, cuts, small)
-        codes: NDArray[np.signedinteger[Any]] = small.astype(np.int16)
-    else:
-        codes = np.searchsorted(cuts, values, side="left").astype(np.int32)
-    codes[np.isnan(values)] = MISSING_CODE
-    return codes
 
 
 def family_index(
@@ -93,7 +77,7 @@ def smoothed_table(
     GomeaBnError
         For a table of more than 2**27 cells or 62 parents.
     """
-    return table_of_counts(_family_counts(codes, parents, child, cards, name), pseudo_count)
+    return table_of_counts(family_counts(codes, parents, child, cards, name), pseudo_count)
 
 
 def table_of_counts(counts: NDArray[np.float64], pseudo_count: PseudoCount) -> NDArray[np.float64]:
@@ -104,24 +88,6 @@ def table_of_counts(counts: NDArray[np.float64], pseudo_count: PseudoCount) -> N
     if pseudo_count == "auto":
         return smoothed(counts, fitted_smoothing(counts))
     return _evenly_smoothed(counts, counts.sum(axis=-1, keepdims=True), pseudo_count)
-
-
-def smoothed_expectation(
-    completed: Sequence[NDArray[np.int32]],
-    weights: NDArray[np.float64],
-    codes: Sequence[NDArray[np.int32]],
-    parents: Sequence[int],
-    child: int,
-    cards: Sequence[int],
-    pseudo_count: PseudoCount,
-    name: str,
-) -> NDArray[np.float64]:
-    """Return P(child | parents) from completed rows that have weights, float64 (n,); see `smoothed_table`.
-
-    With "auto" the smoothing is fitted to the rows in `codes`, since it leaves out whole rows.
-    """
-    expected = _family_counts(completed, parents, child, cards, name, weights)
-    return table_of_expectation(expected, _family_counts(codes, parents, child, cards, name), pseudo_count)
 
 
 def table_of_expectation(
@@ -149,7 +115,7 @@ def table_and_left_out(
     The row is left out of the counts for its own probability, float64 (n_rows,). All rows of a cell have the same
     probability, so it takes one division per cell. Errors are those of `smoothed_table`.
     """
-    counts = _family_counts(codes, parents, child, cards, name)
+    counts = family_counts(codes, parents, child, cards, name)
     if pseudo_count == "auto":
         table, left_out = smoothed_and_left_out(counts)
     else:
@@ -159,7 +125,7 @@ def table_and_left_out(
     return table, left_out.ravel()[family_index(codes, parents, child, cards)]
 
 
-def _family_counts(
+def family_counts(
     codes: Sequence[NDArray[np.int32]],
     parents: Sequence[int],
     child: int,

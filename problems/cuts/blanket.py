@@ -10,6 +10,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.cuts.policies import bin_codes
+
 __all__ = [
     "CodedColumn",
     "CodedFamily",
@@ -116,10 +118,8 @@ class ParentSets:
 
 def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> CodedColumn:
     """Return the bin of every value as int32 codes, -1 for NaN; a value equal to a cut goes to the lower bin."""
-    codes = np.searchsorted(cut_points, values, side="left").astype(np.int32)
-    is_missing = np.isnan(values)
-    codes[is_missing] = -1
-    return CodedColumn(codes, len(cut_points) + 1, bool(is_missing.any()))
+    codes = bin_codes(values, cut_points).astype(np.int32, copy=False)
+    return CodedColumn(codes, len(cut_points) + 1, bool((codes < 0).any()))
 
 
 def joint_codes(columns: Sequence[CodedColumn], n_rows: int) -> tuple[NDArray[np.int32], int, float]:

@@ -136,6 +136,8 @@ class CutPosterior:
         if self.log_total == -inf:
             raise GomeaBnError("No cut points are within the limits on bins.")
         self.bin_probabilities = np.exp(totals - self.log_total)
+        # cumulated probabilities of the cut before an edge, by the number of bins up to that edge and the edge
+        self._cumulated: dict[tuple[int, int], NDArray[np.float64]] = {}
 
     def draw(self, n: int, generator: np.random.Generator) -> list[NDArray[np.float64]]:
         """Return `n` sets of cut points, each float64 (k - 1,), ascending."""
@@ -206,8 +208,12 @@ class CutPosterior:
         """Return the cuts of one partition into `n_bins` bins, drawn from the last cut to the first."""
         edge, cuts = len(self._gains) - 1, []
         for k in range(n_bins - 1, 0, -1):
-            logs = self._forward[k] + self._gains[:, edge]
-            weights = np.exp(logs - logs.max())
-            edge = int(generator.choice(len(weights), p=weights / weights.sum()))
+            if (k, edge) not in self._cumulated:
+                logs = self._forward[k] + self._gains[:, edge]
+                weights = np.exp(logs - logs.max())
+                cumulated = np.cumsum(weights / weights.sum())
+                self._cumulated[k, edge] = cumulated / cumulated[-1]
+            # as `choice` of NumPy draws, whose checks take longer
+            edge = int(self._cumulated[k, edge].searchsorted(generator.random(), side="right"))
             cuts.append(self.candidates[edge - 1])
         return np.array(cuts[::-1], np.float64)

@@ -11,7 +11,6 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourho
 from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
-from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -107,8 +106,7 @@ def first_cuts(
                 proposed[v].append(best.cut_points)
     if len(rows) < len(variables[0].values):
         for v in (v for v in free if not _may_be_uniform(variables[v])):
-            cells = variables[v].cells
-            column = SortedColumn(np.asarray(variables[v].values, np.float64)) if cells is None else cells
+            column = SortedColumn(np.asarray(variables[v].values, np.float64))
             proposed[v] = [_moved_by_rank(inner, columns[v], column) for inner in proposed[v]]
     return proposed
 
@@ -121,20 +119,14 @@ def _some_rows(n_rows: int) -> NDArray[np.int64]:
 
 
 def _moved_by_rank(
-    cuts: NDArray[np.float64], some_rows: SortedColumn, column: SortedColumn | QuantileCells
+    cuts: NDArray[np.float64], some_rows: SortedColumn, column: SortedColumn
 ) -> NDArray[np.float64]:
     """Return the cuts of some rows moved to the gap of the whole column that is in the middle by rank.
 
-    Otherwise the position of a cut would decide in which bins the rows between its two values are. With cells it is the
-    middle gap between cells; a cut without such a gap between its values stays.
+    Otherwise the position of a cut would decide in which bins the rows between its two values are.
     """
     left = np.searchsorted(some_rows.distinct, cuts, side="right") - 1
-    ends = [some_rows.distinct[k] for k in (left, left + 1)]
-    if isinstance(column, QuantileCells):
-        first, last = (np.searchsorted(column.cuts, end) for end in ends)
-        moved = column.cuts[np.clip((first + last - 1) // 2, 0, len(column.cuts) - 1)]
-        return np.unique(np.where(first < last, moved, cuts))
-    first, last = (np.searchsorted(column.distinct, end) for end in ends)
+    first, last = (np.searchsorted(column.distinct, some_rows.distinct[k]) for k in (left, left + 1))
     return np.asarray(column.cuts[(first + last - 1) // 2], np.float64)
 
 

@@ -12,28 +12,86 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
-__all__ = ["FamilyTable", "TableScore", "family_tables", "is_observed", "least_gain", "observed_codes"]
+__all__ = [
+    "ScoreOfParents",
+    "TableScore",
+    "Term",
+    "available_terms",
+    "is_observed",
+    "observed_codes",
+    "terms_of_rows",
+]
 
 TableScore = Callable[[NDArray[np.int64], float], float]
 """Function that gets counts, int64 (n_observed, r), and the number of parent configurations; returns nats."""
 
+ScoreOfParents = Callable[[Sequence[int]], float]
+"""Function that gets positions of parents; returns nats."""
+
 
 @dataclass(frozen=True, slots=True)
-class FamilyTable:
-    """A term of the score of a family: the score of the child given some parents, on some rows, times a weight.
+class Term:
+    """A part of the score of a family: the score of the child given some parents, on some rows, times a weight.
 
     Attributes
     ----------
     parents : tuple of int
-        Positions of the parents, ascending.
-    is_counted : ndarray of shape (n_rows,), bool, or None
-        Rows that count; None for all rows.
+        Positions of the parents among the members of the family, ascending.
+    observed : tuple of int
+        Positions of the members that have values in the rows that count, ascending; the last one is the child.
     weight : float
     """
 
     parents: tuple[int, ...]
-    is_counted: NDArray[np.bool_] | None = None
+    observed: tuple[int, ...]
     weight: float = 1.0
+
+
+def available_terms(
+    n_parents: int, n_rows: int, cases: Callable[[Sequence[int]], tuple[int, ScoreOfParents]]
+) -> list[Term]:
+    """Return the terms whose sum is the score of a family on available cases, without costs of edges.
+
+    The parent that gains least, given the other parents, on the rows in which all members have values, is removed; then
+    the next one, as `family_score` of the kernels does it. The gain of each is the difference of two terms, multiplied
+    by the number of all rows per row that has them. Terms that cancel are left out.
+
+    Parameters
+    ----------
+    n_parents, n_rows : int
+    cases : callable
+        Gets positions of parents; returns the number of rows in which these and the child have values, and the score of
+        the child given any of these parents on those rows.
+    """
+    child = n_parents
+    remaining = list(range(n_parents))
+    terms: list[Term] = []
+    n_before = -1
+    while True:
+        observed = (*remaining, child)
+        n_complete, score = cases(remaining)
+        weight = n_rows / max(n_complete, 1)
+        if n_complete == n_before:
+            # the same table on the same rows, with the opposite weight
+            terms.pop()
+        else:
+            terms.append(Term(tuple(remaining), observed, weight))
+        if not remaining:
+            return terms
+        whole = score(remaining)
+        gains = [whole - score([p for p in remaining if p != left_out]) for left_out in remaining]
+        del remaining[_least_gain(whole, gains)]
+        terms.append(Term(tuple(remaining), observed, -weight))
+        n_before = n_complete
+
+
+def _least_gain(whole: float, gains: Sequence[float]) -> int:
+    """Return the position of the least gain of a part of the score `whole`, the first of equal ones."""
+    weakest = 0
+    for p, gain in enumerate(gains):
+        if gain < gains[weakest] - LEAST_GAIN * max(1.0, abs(whole)):
+            weakest = p
+    return weakest
 
 
 def is_observed(column: CodedColumn) -> NDArray[np.bool_]:
@@ -56,12 +114,12 @@ def observed_codes(
     return codes, n_numbered, n_configurations
 
 
-def family_tables(child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore) -> list[FamilyTable]:
-    """Return the terms whose sum is the score of a family on available cases, without costs of edges.
+def terms_of_rows(
+    child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore
+) -> list[tuple[Term, NDArray[np.bool_] | None]]:
+    """Return the `available_terms` of a family, each with the rows that count, bool (n_rows,), or None for all rows.
 
-    Without missing values this is one term: all parents on all rows. Otherwise the parents are removed one by one, as
-    `family_score` of the kernels does it, and the gain of each is the difference of two terms. Terms that cancel are
-    left out.
+    Without missing values this is one term: all parents on all rows.
 
     Parameters
     ----------
@@ -70,47 +128,22 @@ def family_tables(child: CodedColumn, parents: Sequence[CodedColumn], score: Tab
     score : callable
         Score of counts, which decides the order of the parents.
     """
-    remaining = list(range(len(parents)))
-    if not (child.has_missing or any(parent.has_missing for parent in parents)):
-        return [FamilyTable(tuple(remaining))]
-    observed = [is_observed(column) for column in (*parents, child)]
-    n_rows = len(child.codes)
-    tables: list[FamilyTable] = []
-    n_before = -1
-    while True:
-        is_complete = np.logical_and.reduce([*(observed[p] for p in remaining), observed[-1]])
-        n_complete = int(is_complete.sum())
-        weight = n_rows / max(n_complete, 1)
-        if n_complete == n_before:
-            # the same table on the same rows, with the opposite weight
-            tables.pop()
-        else:
-            tables.append(FamilyTable(tuple(remaining), is_complete, weight))
-        if not remaining:
-            return tables
-        some = [CodedColumn(parents[p].codes[is_complete], parents[p].cardinality) for p in remaining]
+    members = (*parents, child)
+    if not any(member.has_missing for member in members):
+        return [(Term(tuple(range(len(parents))), tuple(range(len(members)))), None)]
+    observed = [is_observed(member) for member in members]
+
+    def complete_rows(positions: Sequence[int]) -> NDArray[np.bool_]:
+        return np.asarray(np.logical_and.reduce([observed[p] for p in positions]))
+
+    def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
+        is_complete = complete_rows((*remaining, -1))
+        some = {p: CodedColumn(parents[p].codes[is_complete], parents[p].cardinality) for p in remaining}
         of_child = CodedColumn(child.codes[is_complete], child.cardinality)
-        del remaining[_weakest(of_child, some, score)]
-        tables.append(FamilyTable(tuple(remaining), is_complete, -weight))
-        n_before = n_complete
+        return len(of_child.codes), lambda chosen: _score_of(of_child, [some[p] for p in chosen], score)
 
-
-def _weakest(child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore) -> int:
-    """Return the position of the parent that gains least given the others, the first of equal ones."""
-    whole = _score_of(child, parents, score)
-    return least_gain(
-        whole,
-        [whole - _score_of(child, [*parents[:p], *parents[p + 1 :]], score) for p in range(len(parents))],
-    )
-
-
-def least_gain(whole: float, gains: Sequence[float]) -> int:
-    """Return the position of the least gain of a part of the score `whole`, the first of equal ones."""
-    weakest = 0
-    for p, gain in enumerate(gains):
-        if gain < gains[weakest] - LEAST_GAIN * max(1.0, abs(whole)):
-            weakest = p
-    return weakest
+    terms = available_terms(len(parents), len(child.codes), cases)
+    return [(term, complete_rows(term.observed)) for term in terms]
 
 
 def _score_of(child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore) -> float:

@@ -9,12 +9,21 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import midpoint
+from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.intervals import Cells, IntervalTables, fill_cells
 
-__all__ = ["NO_STOP", "CountTable", "IntervalCounts", "SortedColumn", "SortedColumns", "search_by_zooming"]
+__all__ = [
+    "NO_STOP",
+    "CountTable",
+    "IntervalCounts",
+    "SortedColumn",
+    "SortedColumns",
+    "chosen_of",
+    "search_by_zooming",
+]
 
 # of the grid's measure; the rest follows the axis, so that wide gaps get candidates too
 _RANK_SHARE = 0.75
@@ -77,6 +86,38 @@ class SortedColumn:
         cumulated = np.concatenate(([0], self.below, [self.n_rows]))
         return np.asarray(cumulated[np.searchsorted(self.distinct, cut_points, side="right")], np.int64)
 
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct values."""
+        return len(self.distinct)
+
+    @property
+    def ascending(self) -> NDArray[np.float64]:
+        """Values in ascending order, float64 (n_rows,)."""
+        return np.repeat(self.distinct, np.diff(self.below, prepend=0, append=self.n_rows))
+
+    def distinct_up_to(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of distinct values among the first rows by value, of which no value has a part."""
+        return np.searchsorted(np.concatenate(([0], self.below, [self.n_rows])), rows)
+
+    def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Fill `codes` with bins, `MISSING` without a value, and return the number of rows below each cut."""
+        codes[:] = MISSING
+        ends = self.rows_below(cut_points)
+        counts = np.diff(ends, prepend=0, append=self.n_rows)
+        codes[self.order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
+        return ends
+
+    def code_library(
+        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
+    ) -> list[NDArray[np.int64]]:
+        """Do the same as `code` for several vectors of cuts, with codes (n_vectors, n_rows)."""
+        return [self.code(cuts, of_cuts) for cuts, of_cuts in zip(library, codes, strict=True)]
+
+    def distinct_of_cuts(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of distinct values below raw cuts, given by their indices."""
+        return indices + 1
+
     def gaps(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return for each cut point the index of the raw cut in the same gap between distinct values."""
         index = np.searchsorted(self.distinct, cut_points, side="right") - 1
@@ -100,7 +141,7 @@ class SortedColumn:
 
 def _order(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the rows by ascending value, equal values in the order of the rows and NaN last, int64 (n,)."""
-    if len(values) > TALL_TABLE:
+    if len(values) > MANY_ROWS:
         # several times as fast, and the same if all values differ
         order = np.argsort(values)
         ascending = values[order]
@@ -165,6 +206,8 @@ class IntervalCounts:
     ----------
     tables : IntervalTables
         For the kernels.
+    shift : ndarray of shape (n_counters,), int64
+        Amounts by which totals are raised before the look-up.
     first_total : int
         First counter that is the total of a table row.
     table_of : ndarray of shape (n_counters,), int32
@@ -201,6 +244,7 @@ class IntervalCounts:
                 self.table_of[total : total + n_rows] = t
             cell, total = cell + table.n_cells, total + table.n_table_rows
         self.tables = IntervalTables(codes=codes, row_of=row_of, shift=shift)
+        self.shift = shift
         self.weights = np.empty(0) if all(table.weight == 1.0 for table in tables) else weights
         self.counts = np.zeros(n_counters, np.int32)
         self._sizes = [size for table in tables for size in (table.n_cells, table.n_table_rows)]
@@ -228,6 +272,19 @@ class IntervalCounts:
         )
         fill_cells(self.tables, cells, self.counts)
         return cells
+
+
+def chosen_of(origin: NDArray[np.int32], layer: int) -> list[int]:
+    """Return the positions of the chosen candidates among all, ascending, from the origins of `IntervalWork`.
+
+    `layer` is the number of intervals; with one layer for any number it is 0.
+    """
+    edges: list[int] = []
+    edge, step = origin.shape[1] - 1, int(len(origin) > 1)
+    while (edge := int(origin[layer, edge])) > 0:
+        edges.append(edge - 1)
+        layer -= step
+    return edges[::-1]
 
 
 def search_by_zooming(

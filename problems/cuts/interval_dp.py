@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.gain_terms import family_tables, observed_codes
+from gomea_bn.problems.cuts.gain_terms import observed_codes, terms_of_rows
 from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
     CountTable,
     IntervalCounts,
     SortedColumn,
+    chosen_of,
     search_by_zooming,
 )
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
@@ -35,9 +38,15 @@ from gomea_bn.problems.kernels.intervals import (
 from gomea_bn.problems.kernels.score_rules import DIRICHLET, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scoring.scores import ScoringMethod, log_factorials
 
-__all__ = ["CutLimits", "CutProblem", "IntervalScore", "OptimalCuts"]
+if TYPE_CHECKING:
+    from gomea_bn.problems.cuts.grid_cuts import CellCounts, GridColumn
+
+__all__ = ["CutLimits", "CutProblem", "CutProgramme", "IntervalScore", "OptimalCuts"]
 
 N_CELLS = 400
+
+_PricedCells = tuple[Cells, NDArray[np.float64]]
+"""Cells, and the scores of their intervals; see `IntervalWork.scores`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,13 @@ class IntervalScore:
             self.table = np.zeros(n_terms)
             self.table[1:] = x[1:] * np.log(x[1:])
 
+    def logs(self, counts: NDArray[np.int64] | int) -> Any:
+        """Return n ln n, or ln n!, of counts n, float64, computed where they are larger than the table."""
+        try:
+            return self.table[counts]
+        except IndexError:
+            return gammaln(counts + 1.0) if self.bayesian else xlogy(counts, counts)
+
     def of_counts(self, counts: NDArray[np.int64], n_configurations: float) -> float:
         """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts."""
         r, totals = counts.shape[1], counts.sum(axis=1)
@@ -135,8 +151,229 @@ class OptimalCuts:
     value: float
 
 
-class CutProblem:
-    """The cut points of one column, given the bins of its Markov blanket.
+class CutProgramme:
+    """The cut points of one column, given tables around it: a sum over intervals and a term of their number.
+
+    Parameters
+    ----------
+    column : SortedColumn or GridColumn
+    counts : IntervalCounts or CellCounts
+        The tables of the column's own family, and of its children's.
+    configurations : sequence of (float, ndarray of shape (m,), float)
+        For each table of the own family its weight, the numbers of rows of the configurations of the parents that
+        occur, and the number of all configurations.
+    bin_cost : float
+        Parameters of the tables per bin.
+    cut_cost : float
+        Nats per cut.
+    score : IntervalScore
+    shape : ColumnShape, optional
+        How the bins may be distributed inside; without it they are uniform.
+
+    Notes
+    -----
+    The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
+    how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
+    bins can only be shaped.
+    """
+
+    def __init__(
+        self,
+        column: SortedColumn | GridColumn,
+        counts: IntervalCounts | CellCounts,
+        configurations: Sequence[tuple[float, NDArray[np.int64], float]],
+        bin_cost: float,
+        cut_cost: float,
+        score: IntervalScore,
+        shape: ColumnShape | None,
+    ) -> None:
+        self.column = column
+        self.score = score
+        self.shape = shape
+        self._measures = (False,) if shape is None else shape.measures
+        self._weight = column.n_all_rows / column.n_rows
+        self._configurations = configurations
+        self._counts = counts
+        self._cut_cost = cut_cost
+        self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
+        self._layer_terms: dict[tuple[int, bool], float] = {}
+        self._constant = 0.0
+        if not score.bayesian:
+            self._constant = sum(
+                weight * (score.weight * n_all - float(score.logs(counts).sum()))
+                for weight, counts, n_all in self._configurations
+            )
+
+    def layer_term(self, n_bins: int, *, shaped: bool = False) -> float:
+        """Return the part of the score in nats that depends on the number of bins alone."""
+        key = n_bins, shaped
+        # every grid of a search asks for the same ones
+        if key not in self._layer_terms:
+            self._layer_terms[key] = self._layer_term(n_bins, shaped=shaped)
+        return self._layer_terms[key]
+
+    def _layer_term(self, n_bins: int, *, shaped: bool) -> float:
+        term = self._constant
+        if self.score.bayesian:
+            of_no_row = float(self.score.table[n_bins - 1])
+            for weight, counts, _ in self._configurations:
+                of_rows = self.score.logs(counts + (n_bins - 1))
+                # a sum of one number costs more than the rest
+                total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
+                term += weight * (len(counts) * of_no_row - total)
+            term -= self._weight * (self._cut_cost * (n_bins - 1))
+        return float(term) + (self.shape_term(n_bins) if shaped else 0.0)
+
+    def shape_term(self, n_bins: int) -> float:
+        """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
+
+        It is the log density of the shape, unless that is the same for all cuts (`ColumnShape.constant_score`), minus
+        the score of a table without parents: under the Dirichlet(1) prior
+        lnG(k) - lnG(n + k) for k bins and n rows, and - n ln n - (k - 1) weight under a price per parameter, of which
+        the interval's gains contain the part that is proportional to k.
+        """
+        logs, n_rows = self.score.logs, self.column.n_rows
+        log_likelihood = 0.0 if self.shape is None else self.shape.compared_log_likelihood
+        if self.score.bayesian:
+            return self._weight * (log_likelihood + float(logs(n_rows + n_bins - 1) - logs(n_bins - 1)))
+        return self._weight * (log_likelihood + float(logs(n_rows)) - self.score.weight)
+
+    def _all_cells(self) -> _PricedCells:
+        """Return the cells between all cuts of the column, and room for the scores that all measures share."""
+        n_edges = len(self.column.cuts) + 2
+        cells = self._counts.cells(self.column.cuts, self.column.below)
+        return cells, np.full((n_edges, n_edges) if len(self._measures) > 1 else (0, 0), np.nan)
+
+    def _solve(
+        self,
+        candidates: NDArray[np.int64],
+        limits: CutLimits,
+        stop: NDArray[np.uint8],
+        *,
+        shaped: bool,
+        priced: _PricedCells | None = None,
+    ) -> tuple[OptimalCuts | None, NDArray[np.int64]]:
+        """Return the best cuts among the candidate indices, and their indices; `priced` are their cells if known."""
+        column = self.column
+        if priced is None:
+            priced = self._counts.cells(column.cuts[candidates], column.below[candidates]), np.empty((0, 0))
+        cells, scores = priced
+        n_cells = len(candidates) + 1
+        n_layers = min(limits.max_bins or MAX_CARDINALITY, n_cells)
+        if limits.max_bins is None and limits.min_bins == 1 and not self.score.bayesian:
+            n_layers = 0
+        distinct = column.distinct_of_cuts(candidates)
+        work = self._run(cells, distinct, limits, n_layers, stop, shaped=shaped, scores=scores)
+        values = work.values
+        none: NDArray[np.int64] = np.empty(0, np.int64)
+        if stop[0]:
+            return None, none
+        if n_layers == 0:
+            best, layer = float(values[0, n_cells]) + self.layer_term(0, shaped=shaped), 0
+        else:
+            totals = [
+                values[k, n_cells] + self.layer_term(k, shaped=shaped)
+                for k in range(limits.min_bins, n_layers + 1)
+            ]
+            if not totals:
+                return None, none
+            layer = limits.min_bins + int(np.argmax(totals))
+            best = float(totals[layer - limits.min_bins])
+        if best == -inf:
+            return None, none
+        chosen = candidates[chosen_of(work.origin, layer)]
+        return OptimalCuts(column.cuts[chosen], best), chosen
+
+    def _run(
+        self,
+        cells: Cells,
+        distinct: NDArray[np.int64],
+        limits: CutLimits,
+        n_layers: int,
+        stop: NDArray[np.uint8],
+        *,
+        shaped: bool,
+        any_width: bool = False,
+        scores: NDArray[np.float64] | None = None,
+    ) -> IntervalWork:
+        """Return the work space with the layers' values and origins; see `best_intervals`.
+
+        `distinct` holds the number of distinct values below every cut point between the cells.
+        """
+        rule = self._interval_rule(distinct, limits, n_layers, shaped=shaped, any_width=any_width)
+        shape = (n_layers + 1, len(cells.edges))
+        work = IntervalWork(
+            counts=self._counts.counts,
+            logs=np.empty_like(rule.weights),
+            values=np.empty(shape),
+            origin=np.zeros(shape, np.int32),
+            stop=stop,
+            scores=np.empty((0, 0)) if scores is None else scores,
+        )
+        best_intervals(cells, self._counts.shift, rule, work)
+        return work
+
+    def interval_gains(
+        self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
+    ) -> NDArray[np.float64]:
+        """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidates.
+
+        The edges are the smallest value, the candidates and the largest value. The score of cut points is the sum over
+        their intervals plus `layer_term`. Intervals that the limits forbid have -inf, and so have pairs of edges that
+        are not in ascending order.
+
+        Parameters
+        ----------
+        candidates : ndarray of shape (n,), int64
+            Indices of raw cuts of the column, ascending.
+        limits : CutLimits
+            Limits on widths and rows.
+        shaped : bool
+            Whether the bins have the shape of the column inside; otherwise they are uniform.
+        """
+        column = self.column
+        cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
+        rule = self._interval_rule(column.distinct_of_cuts(candidates), limits, 0, shaped=shaped)
+        gains = np.empty((len(cells.edges), len(cells.edges)))
+        interval_gains(
+            cells, self._counts.shift, rule, self._counts.counts, np.empty_like(rule.weights), gains
+        )
+        return gains
+
+    def _interval_rule(
+        self,
+        distinct: NDArray[np.int64],
+        limits: CutLimits,
+        n_layers: int,
+        *,
+        shaped: bool,
+        any_width: bool = False,
+    ) -> IntervalRule:
+        """Return gains and limits of intervals; `distinct` as of `_run`."""
+        span = self.column.high - self.column.low
+        own_weight = self._weight * self.score.weight if shaped and not self.score.bayesian else 0.0
+        least_width = limits.min_width * span
+        if self.shape is not None:
+            least_width = max(least_width, 0.0 if any_width else self.shape.min_uniform_width)
+        return IntervalRule(
+            table=self.score.table,
+            bayesian=self.score.bayesian,
+            bin_cost=self._bin_cost - own_weight,
+            log_range=log(span),
+            shaped=shaped,
+            # what shaped bins gain depends on the order of the values alone
+            min_width=0.0 if shaped else least_width,
+            min_tied_width=0.0 if shaped or any_width or self.shape is None else self.shape.resolution,
+            distinct=np.concatenate(([0], distinct, [self.column.n_distinct])).astype(np.int64),
+            min_rows=limits.min_bin_count,
+            n_layers=n_layers,
+            weights=self._counts.weights,
+            row_weight=self._weight,
+        )
+
+
+class CutProblem(CutProgramme):
+    """The cut points of one column between its values, given the bins of its Markov blanket in every row.
 
     Parameters
     ----------
@@ -149,11 +386,7 @@ class CutProblem:
 
     Notes
     -----
-    The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
-    how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
-    bins can only be shaped.
-
-    With missing values the score of a family is a sum of gains of its parents (`family_tables`). The order in which
+    With missing values the score of a family is a sum of gains of its parents (`available_terms`). The order in which
     parents are judged depends on the bins; it is that of the column's present bins for all cuts.
     """
 
@@ -164,27 +397,19 @@ class CutProblem:
         score: IntervalScore,
         shape: ColumnShape | None = None,
     ) -> None:
-        self.column = column
+        self.column: SortedColumn = column
         self.score = score
-        self.shape = shape
-        self._measures = (False,) if shape is None else shape.measures
-        self._weight = column.n_all_rows / column.n_rows
         centre = around.centre or self._uncut()
-        tables, self._configurations = self._own_tables(centre, around.parents)
-        bin_cost = sum(weight * n_all for weight, _, n_all in self._configurations)
+        tables, configurations = self._own_tables(centre, around.parents)
+        bin_cost = sum(weight * n_all for weight, _, n_all in configurations)
         for family in around.families:
             for table, n_parameters in self._child_tables(family, centre):
                 tables.append(table)
                 bin_cost += table.weight * n_parameters
-        self._bin_cost = 0.0 if score.bayesian else score.weight * bin_cost
-        self._layer_terms: dict[tuple[int, bool], float] = {}
-        self._counts = IntervalCounts(column, tables)
-        self._constant = 0.0
-        if not score.bayesian:
-            self._constant = sum(
-                weight * (score.weight * n_all - float(score.table[counts].sum()))
-                for weight, counts, n_all in self._configurations
-            )
+        cut_cost = score.cut_cost * log(max(len(column.cuts), 1))
+        super().__init__(
+            column, IntervalCounts(column, tables), configurations, bin_cost, cut_cost, score, shape
+        )
 
     def _uncut(self) -> CodedColumn:
         """Return the column with a single bin, which gains nothing as a parent."""
@@ -204,11 +429,11 @@ class CutProblem:
         number of all configurations.
         """
         tables, configurations = [], []
-        for term in family_tables(centre, parents, self.score.of_counts):
+        for term, is_counted in terms_of_rows(centre, parents, self.score.of_counts):
             members = [parents[p] for p in term.parents]
-            codes, n_observed, n_all = observed_codes(members, term.is_counted, len(centre.codes))
+            codes, n_observed, n_all = observed_codes(members, is_counted, len(centre.codes))
             tables.append(CountTable(codes, n_observed, weight=term.weight))
-            counts = np.bincount(codes if term.is_counted is None else codes[term.is_counted], minlength=1)
+            counts = np.bincount(codes if is_counted is None else codes[is_counted], minlength=1)
             configurations.append((term.weight, counts[counts > 0], n_all))
         return tables, configurations
 
@@ -216,14 +441,14 @@ class CutProblem:
         """Give the tables of a child's family that have the column as a parent, and their parameters per bin."""
         child, spouses = family.child, family.spouses
         parents = (*spouses[: family.place], centre, *spouses[family.place :])
-        for term in family_tables(child, parents, self.score.of_counts):
+        for term, is_counted in terms_of_rows(child, parents, self.score.of_counts):
             if family.place not in term.parents:
                 continue
             members = [parents[p] for p in term.parents if p != family.place]
-            rows, n_observed, n_all = observed_codes(members, term.is_counted, len(child.codes))
+            rows, n_observed, n_all = observed_codes(members, is_counted, len(child.codes))
             codes = (rows * child.cardinality + child.codes).astype(np.int32)
-            if term.is_counted is not None:
-                codes[~term.is_counted] = -1
+            if is_counted is not None:
+                codes[~is_counted] = -1
             table = CountTable(
                 codes=codes,
                 n_cells=n_observed * child.cardinality,
@@ -232,41 +457,6 @@ class CutProblem:
                 weight=term.weight,
             )
             yield table, n_all * (child.cardinality - 1)
-
-    def layer_term(self, n_bins: int, *, shaped: bool = False) -> float:
-        """Return the part of the score in nats that depends on the number of bins alone."""
-        key = n_bins, shaped
-        # every grid of a search asks for the same ones
-        if key not in self._layer_terms:
-            self._layer_terms[key] = self._layer_term(n_bins, shaped=shaped)
-        return self._layer_terms[key]
-
-    def _layer_term(self, n_bins: int, *, shaped: bool) -> float:
-        term = self._constant
-        if self.score.bayesian:
-            table = self.score.table
-            for weight, counts, _ in self._configurations:
-                of_rows = table[counts + (n_bins - 1)]
-                # a sum of one number costs more than the rest
-                total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
-                term += weight * (len(counts) * table[n_bins - 1] - total)
-            cost = self.score.cut_cost * log(max(len(self.column.cuts), 1)) * (n_bins - 1)
-            term -= self._weight * cost
-        return float(term) + (self.shape_term(n_bins) if shaped else 0.0)
-
-    def shape_term(self, n_bins: int) -> float:
-        """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
-
-        It is the log density of the shape, unless that is the same for all cuts (`ColumnShape.constant_score`), minus
-        the score of a table without parents: under the Dirichlet(1) prior
-        lnG(k) - lnG(n + k) for k bins and n rows, and - n ln n - (k - 1) weight under a price per parameter, of which
-        the interval's gains contain the part that is proportional to k.
-        """
-        table, n_rows = self.score.table, self.column.n_rows
-        log_likelihood = 0.0 if self.shape is None else self.shape.compared_log_likelihood
-        if self.score.bayesian:
-            return self._weight * (log_likelihood + float(table[n_rows + n_bins - 1] - table[n_bins - 1]))
-        return self._weight * (log_likelihood + float(table[n_rows]) - self.score.weight)
 
     def value(self, cut_points: NDArray[np.float64]) -> float:
         """Return the score of any cut points, whatever the widths and counts of their bins; see `OptimalCuts`."""
@@ -285,7 +475,7 @@ class CutProblem:
 
     def _is_too_narrow(self, cells: Cells, distinct: NDArray[np.int64]) -> bool:
         """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
-        edges_distinct = np.concatenate(([0], distinct, [len(self.column.distinct)]))
+        edges_distinct = np.concatenate(([0], distinct, [self.column.n_distinct]))
         return self.shape is not None and self.shape.is_too_narrow(cells.edges, cells.below, edges_distinct)
 
     def optimal(
@@ -313,8 +503,9 @@ class CutProblem:
             Raised by another thread to give up; the result is then None or that of the last grid.
         """
         best: OptimalCuts | None = None
+        priced = self._all_cells() if len(self.column.cuts) < n_cells else None
         for shaped in self._measures:
-            optimum = self._optimal(limits, n_cells, incumbent, stop, shaped=shaped)
+            optimum = self._optimal(limits, n_cells, incumbent, stop, priced, shaped=shaped)
             if optimum is not None and (best is None or optimum.value > best.value):
                 best = optimum
         return best
@@ -325,13 +516,14 @@ class CutProblem:
         n_cells: int,
         incumbent: NDArray[np.float64] | None,
         stop: NDArray[np.uint8],
+        priced: _PricedCells | None,
         *,
         shaped: bool,
     ) -> OptimalCuts | None:
         """Return the best cut points of uniform or of shaped bins."""
         column = self.column
-        if len(column.cuts) < n_cells:
-            return self._solve(np.arange(len(column.cuts)), limits, stop, shaped=shaped)[0]
+        if priced is not None:
+            return self._solve(np.arange(len(column.cuts)), limits, stop, shaped=shaped, priced=priced)[0]
         return search_by_zooming(
             column,
             lambda candidates: self._solve(candidates, limits, stop, shaped=shaped),
@@ -339,121 +531,4 @@ class CutProblem:
             n_cells,
             incumbent,
             by_rank=shaped,
-        )
-
-    def _solve(
-        self, candidates: NDArray[np.int64], limits: CutLimits, stop: NDArray[np.uint8], *, shaped: bool
-    ) -> tuple[OptimalCuts | None, NDArray[np.int64]]:
-        """Return the best cuts among the candidate indices, and their indices."""
-        column = self.column
-        cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
-        n_cells = len(candidates) + 1
-        n_layers = min(limits.max_bins or MAX_CARDINALITY, n_cells)
-        if limits.max_bins is None and limits.min_bins == 1 and not self.score.bayesian:
-            n_layers = 0
-        work = self._run(cells, candidates + 1, limits, n_layers, stop, shaped=shaped)
-        values, origin = work.values, work.origin
-        none: NDArray[np.int64] = np.empty(0, np.int64)
-        if stop[0]:
-            return None, none
-        if n_layers == 0:
-            best, layer = float(values[0, n_cells]) + self.layer_term(0, shaped=shaped), 0
-        else:
-            totals = [
-                values[k, n_cells] + self.layer_term(k, shaped=shaped)
-                for k in range(limits.min_bins, n_layers + 1)
-            ]
-            if not totals:
-                return None, none
-            layer = limits.min_bins + int(np.argmax(totals))
-            best = float(totals[layer - limits.min_bins])
-        if best == -inf:
-            return None, none
-        edges = []
-        edge = n_cells
-        while (edge := int(origin[layer, edge])) > 0:
-            edges.append(edge - 1)
-            layer -= n_layers > 0
-        chosen = candidates[edges[::-1]]
-        return OptimalCuts(column.cuts[chosen], best), chosen
-
-    def _run(
-        self,
-        cells: Cells,
-        distinct: NDArray[np.int64],
-        limits: CutLimits,
-        n_layers: int,
-        stop: NDArray[np.uint8],
-        *,
-        shaped: bool,
-        any_width: bool = False,
-    ) -> IntervalWork:
-        """Return the work space with the layers' values and origins; see `best_intervals`.
-
-        `distinct` holds the number of distinct values below every cut point between the cells.
-        """
-        rule = self._interval_rule(distinct, limits, n_layers, shaped=shaped, any_width=any_width)
-        shape = (n_layers + 1, len(cells.edges))
-        work = IntervalWork(
-            counts=self._counts.counts,
-            values=np.empty(shape),
-            origin=np.zeros(shape, np.int32),
-            stop=stop,
-        )
-        best_intervals(cells, self._counts.tables.shift, rule, work)
-        return work
-
-    def interval_gains(
-        self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
-    ) -> NDArray[np.float64]:
-        """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidates.
-
-        The edges are the smallest value, the candidates and the largest value. The score of cut points is the sum over
-        their intervals plus `layer_term`. Intervals that the limits forbid have -inf, and so have pairs of edges that
-        are not in ascending order.
-
-        Parameters
-        ----------
-        candidates : ndarray of shape (n,), int64
-            Indices of raw cuts of the column, ascending.
-        limits : CutLimits
-            Limits on widths and rows.
-        shaped : bool
-            Whether the bins have the shape of the column inside; otherwise they are uniform.
-        """
-        column = self.column
-        cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
-        rule = self._interval_rule(candidates + 1, limits, 0, shaped=shaped)
-        gains = np.empty((len(cells.edges), len(cells.edges)))
-        interval_gains(cells, self._counts.tables.shift, rule, self._counts.counts, gains)
-        return gains
-
-    def _interval_rule(
-        self,
-        distinct: NDArray[np.int64],
-        limits: CutLimits,
-        n_layers: int,
-        *,
-        shaped: bool,
-        any_width: bool = False,
-    ) -> IntervalRule:
-        """Return gains and limits of intervals; `distinct` as of `_run`."""
-        span = self.column.high - self.column.low
-        own_weight = self._weight * self.score.weight if shaped and not self.score.bayesian else 0.0
-        least_width = limits.min_width * span
-        if self.shape is not None:
-            least_width = max(least_width, 0.0 if any_width else self.shape.min_uniform_width)
-        return IntervalRule(
-            table=self.score.table,
-            bin_cost=self._bin_cost - own_weight,
-            log_range=log(span),
-            shaped=shaped,
-            # what shaped bins gain depends on the order of the values alone
-            min_width=0.0 if shaped else least_width,
-            min_tied_width=0.0 if shaped or any_width or self.shape is None else self.shape.resolution,
-            distinct=np.concatenate(([0], distinct, [len(self.column.distinct)])).astype(np.int64),
-            min_rows=limits.min_bin_count,
-            n_layers=n_layers,
-            weights=self._counts.weights,
-            row_weight=self._weight,
         )

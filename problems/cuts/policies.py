@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import MANY_ROWS, MISSING_CODE
 from gomea_bn.errors import GomeaBnError, Option, is_real
-
-if TYPE_CHECKING:
-    from gomea_bn.problems.cuts.quantile_cells import QuantileCells
 
 __all__ = [
     "POLICY_FAMILIES",
@@ -20,7 +18,6 @@ __all__ = [
     "bin_codes",
     "equal_frequency_cuts",
     "equal_width_cuts",
-    "fill_bin_codes",
     "fixed_policy",
     "joined_to_values",
     "midpoint",
@@ -62,28 +59,23 @@ def midpoint(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.
     return np.where(middle < high, middle, low)
 
 
-def fill_bin_codes(
-    values: NDArray[np.float64], cut_points: NDArray[np.float64], codes: NDArray[np.uint8]
-) -> NDArray[np.int64]:
-    """Fill `codes` with the bin of every value, and return the number of values above each cut, int64 (n_cuts,).
+def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
+    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin.
 
-    Every value is compared with every cut, which takes a fraction of the time of a search where there are many values.
-    NaN gets the bin 0.
+    Many values are compared with every cut, which takes a fraction of the time of a search.
     """
-    above = np.zeros(len(cut_points), np.int64)
-    for start in range(0, len(values), _ROWS_IN_CACHE):
-        some, bins = values[start : start + _ROWS_IN_CACHE], codes[start : start + _ROWS_IN_CACHE]
-        bins[:] = 0
-        for k, cut in enumerate(cut_points.tolist()):
-            is_above = some > cut
-            above[k] += np.count_nonzero(is_above)
-            bins += is_above.view(np.uint8)
-    return above
-
-
-def bin_codes(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Return the bin of every value, shape (n_rows,); a value equal to a cut goes to the lower bin."""
-    return np.searchsorted(cut_points, values, side="left").astype(np.uint8)
+    codes: NDArray[np.signedinteger[Any]]
+    if len(values) > MANY_ROWS and len(cuts) < MAX_CARDINALITY:
+        small = np.zeros(len(values), np.uint8)
+        for start in range(0, len(values), _ROWS_IN_CACHE):
+            some, bins = values[start : start + _ROWS_IN_CACHE], small[start : start + _ROWS_IN_CACHE]
+            for cut in cuts.tolist():
+                bins += (some > cut).view(np.uint8)
+        codes = small.astype(np.int16)
+    else:
+        codes = np.searchsorted(cuts, values, side="left").astype(np.int32)
+    codes[np.isnan(values)] = MISSING_CODE
+    return codes
 
 
 def equal_width_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
@@ -136,11 +128,6 @@ def _raw_gaps(values: NDArray[np.float64]) -> _Gaps:
     )
 
 
-def _gaps_of_cells(cells: QuantileCells) -> _Gaps:
-    """Return the gaps between neighbouring cells."""
-    return _Gaps(cells.cuts, cells.cuts, cells.below[1:-1], cells.n_rows, cells.low, cells.high)
-
-
 def _equal_frequency(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
     """Return what `equal_frequency_cuts` returns, for the gaps of a column."""
     below = column.below
@@ -185,8 +172,6 @@ def policy_library(
     values: NDArray[np.float64],
     family: str,
     max_bins: int,
-    cells: QuantileCells | None = None,
-    numbers_of_bins: Iterable[int] | None = None,
     *,
     joins_values: bool = False,
 ) -> tuple[Policy, ...]:
@@ -199,19 +184,14 @@ def policy_library(
         One of `POLICY_FAMILIES`.
     max_bins : int
         Largest number of bins, at least 2 and at most 255.
-    cells : QuantileCells, optional
-        Cells of the values, between which the cuts then lie.
-    numbers_of_bins : iterable of int, optional
-        The only numbers of bins; those above `max_bins` are left out. By default all.
     joins_values : bool
         Whether a cut of equal width that differs from a value by rounding is that value, so that the bins are the same
         in all units.
     """
     cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
-    gaps = _raw_gaps(values) if cells is None else _gaps_of_cells(cells)
-    numbers = range(2, max_bins + 1) if numbers_of_bins is None else numbers_of_bins
-    cuts_of_numbers = [cut(gaps, k) for k in numbers if k <= max_bins]
+    gaps = _raw_gaps(values)
+    cuts_of_numbers = [cut(gaps, k) for k in range(2, max_bins + 1)]
     if joins_values and family == "equal-width":
         least = _ROUNDING * (gaps.high - gaps.low)
         cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]

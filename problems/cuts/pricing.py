@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
-from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
@@ -108,8 +108,8 @@ class PricedProblem(Protocol):
     def max_table_cells(self) -> float:
         """Largest number of cells of a variable's table."""
 
-    def values(self, variable: int) -> NDArray[np.float64]:
-        """Return a continuous variable's values, shape (n_rows,)."""
+    def sorted_column(self, variable: int) -> SortedColumn:
+        """Return a continuous variable, sorted once."""
 
     def shape(self, variable: int) -> ColumnShape | None:
         """Return how a continuous variable's bins may be distributed inside; None for uniform bins only."""
@@ -159,7 +159,6 @@ class CutPricer(Refiner):
         self.pricing = pricing
         self.stop = stop
         self.movable = problem.priced_variables
-        self._columns = SortedColumns(problem.values)
         self._remembered: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.n_priced = 0
         self.n_known = 0
@@ -219,7 +218,9 @@ class CutPricer(Refiner):
             self.n_known += 1
             return None
         around = network.neighbourhood(v)
-        cut_problem = CutProblem(self._columns[v], around, self.pricing.scores[score], self.problem.shape(v))
+        cut_problem = CutProblem(
+            self.problem.sorted_column(v), around, self.pricing.scores[score], self.problem.shape(v)
+        )
         if remembered is not None:
             self.n_known += 1
             # a zoomed search is exact only around its incumbent, and the present cuts may be from a better one

@@ -2,9 +2,9 @@
 
 The density is a mixture of two kernel densities, an adaptive histogram and the uniform density. Their bandwidths and
 weights maximise the likelihood of the rows when each row is left out. Bandwidths and bins have a least width, the
-resolution of the column, which bounds what repeated values can gain. A column whose rows were gathered into cells needs
-no kernels: the density joins the shares of the cells between knots. Values that repeat often are point masses; a column
-of few values has nothing else.
+resolution of the column, which bounds what repeated values can gain. Very many rows need no kernels: the density joins
+their shares between knots. Values that repeat often are point masses; a
+column of few values has nothing else.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from math import isfinite, log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import joined_to_values
-from gomea_bn.problems.cuts.quantile_cells import QuantileCells, quantile_cells
 from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_mixture import PARAMETER_PRICE, least_uniform, mixture
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
-__all__ = ["fit_shape", "fit_shape_of_cells", "repeated_values", "resolution"]
+__all__ = ["fit_shape", "repeated_values", "resolution"]
 
 LEAST_WIDTH = 0.02
 """Resolution as a share of the range, or of twice the range of the middle four fifths of the rows if that is less."""
@@ -54,9 +53,7 @@ _MOST_TAIL_KNOTS = 6
 _RESERVE = 1e-9
 
 
-def repeated_values(
-    counts: NDArray[np.int64], is_single: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
+def repeated_values(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which distinct values are point masses, bool (n_distinct,), given the number of rows of each.
 
     In a column of few values these are all values of at least five rows, or of two rows if there are at most ten
@@ -67,16 +64,11 @@ def repeated_values(
     Parameters
     ----------
     counts : ndarray of shape (n_distinct,), int64
-    is_single : ndarray of shape (n_distinct,), bool, optional
-        Whether the rows have a single value, by default True. Others are no point masses of a column of few values.
     """
     n_distinct = len(counts)
     is_point = counts >= (2 if n_distinct <= FEW_VALUES else 5)
-    if is_single is not None:
-        is_point &= is_single
     if is_point.sum() <= MOST_VALUES and counts[is_point].sum() >= POINTS_SHARE * counts.sum():
-        has_others = n_distinct - int(is_point.sum()) > 1 or not (is_single is None or is_single.all())
-        return is_point if has_others else np.ones(n_distinct, np.bool_)
+        return is_point if n_distinct - int(is_point.sum()) > 1 else np.ones(n_distinct, np.bool_)
     is_point = np.zeros(n_distinct, np.bool_)
     if counts.max() < POINT_SHARE * counts.sum():
         return is_point
@@ -116,19 +108,6 @@ def _twice_median_gap(distinct: NDArray[np.float64]) -> float:
     return 2 * float(np.median(np.diff(distinct)))
 
 
-def _resolution_of_cells(
-    values: NDArray[np.float64], cells: QuantileCells, is_point: NDArray[np.bool_]
-) -> float:
-    """Return `resolution` for the values of a column that are not point masses, given its cells."""
-    middles, counts = cells.middles[~is_point], cells.counts[~is_point]
-    n_distinct = int(cells.distinct_below[-1]) - int(is_point.sum())
-    least = _least_share(middles, counts, n_distinct)
-    # half of the gaps are at least as wide as the median one, and fit into the range
-    if least >= 4 * (middles[-1] - middles[0]) / max(n_distinct - 1, 1):
-        return least
-    return max(least, _twice_median_gap(np.setdiff1d(values, cells.middles[is_point])))
-
-
 def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> ColumnShape:
     """Return the shape of a column.
 
@@ -150,32 +129,20 @@ def fit_shape(values: ArrayLike, point_values: ArrayLike | None = None) -> Colum
     One kernel density has a bandwidth in the units of the data, the other one on the scale asinh((x - median) / half
     the interquartile range), which follows long tails. Both are Gaussian and reflected at the ends of the range. The
     histogram has the bins of greatest Dirichlet(1) marginal likelihood, and its cuts cost what cuts cost in a search.
-    Expectation maximisation finds the weights. The log likelihood before charges is at most that of the shape.
-
-    With more than 50,000 rows the density joins the shares of the rows between knots by lines. The rows of a cell, of
-    at most about a thousandth of them, count at its median.
+    Expectation maximisation finds the weights. With more than 50,000 rows the density joins the shares of the rows
+    between knots, by lines or by steps, whichever is more likely. The log likelihood before charges is at most that of
+    the shape.
     """
     checked = _checked(values)
-    if len(checked) > TALL_TABLE and point_values is None:
-        return fit_shape_of_cells(checked, quantile_cells(np.sort(checked)))
     distinct, counts = np.unique(checked, return_counts=True)
     if point_values is None:
-        return _fitted_exactly(distinct, counts, repeated_values(counts))
+        return _fitted(distinct, counts, repeated_values(counts))
     points = _checked_points(point_values)
     points = points[(points >= distinct[0]) & (points <= distinct[-1])]
     every = np.union1d(distinct, points)
     rows = np.zeros(len(every), np.int64)
     rows[np.isin(every, distinct)] = counts
-    return _fitted_exactly(every, rows, np.isin(every, points))
-
-
-def _fitted_exactly(
-    distinct: NDArray[np.float64], counts: NDArray[np.int64], is_point: NDArray[np.bool_]
-) -> ColumnShape:
-    """Return the shape of ascending values with counts, some of which are point masses; others have a density."""
-    if len(distinct) - int(is_point.sum()) < 2:
-        return _of_points(distinct, counts)
-    return _fitted(distinct, counts, is_point, resolution(distinct[~is_point], counts[~is_point]))
+    return _fitted(every, rows, np.isin(every, points))
 
 
 def _of_points(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> ColumnShape:
@@ -192,47 +159,25 @@ def _of_points(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> Colu
     return ColumnShape(shape, float(counts @ np.log(masses)), resolution(distinct, counts))
 
 
-def fit_shape_of_cells(
-    values: NDArray[np.float64], cells: QuantileCells, *, is_coarse: bool = False
-) -> ColumnShape:
-    """Return the shape of a column of finite values, float64 (n_rows,), from its cells.
-
-    The density joins the shares of the rows between knots, which takes a tenth of the time of a mixture. A coarse fit
-    takes a third of that, since the cuts of a histogram are not among its knots.
-    """
-    middles, counts = cells.middles.copy(), cells.counts
-    middles[0], middles[-1] = cells.low, cells.high
-    is_point = repeated_values(counts, np.diff(cells.distinct_below) == 1)
-    if len(middles) - int(is_point.sum()) < 2:
-        distinct, counts = np.unique(values, return_counts=True)
-        return _fitted_exactly(distinct, counts, repeated_values(counts))
-    least = _resolution_of_cells(values, cells, is_point)
-    return _fitted(middles, counts, is_point, least, of_cells=True, is_coarse=is_coarse)
-
-
 def _fitted(
     all_distinct: NDArray[np.float64],
     all_counts: NDArray[np.int64],
     is_point: NDArray[np.bool_],
-    least: float,
-    *,
-    of_cells: bool = False,
-    is_coarse: bool = False,
 ) -> ColumnShape:
-    """Return the shape of ascending values with counts, some of which are point masses, given the resolution.
-
-    The other options are those of `fit_shape_of_cells`.
-    """
-    low, high = float(all_distinct[0]), float(all_distinct[-1])
+    """Return the shape of ascending values with counts, some of which are point masses; others have a density."""
     distinct, counts = all_distinct[~is_point], all_counts[~is_point]
+    if len(distinct) < 2:
+        return _of_points(all_distinct, all_counts)
+    least = resolution(distinct, counts)
+    low, high = float(all_distinct[0]), float(all_distinct[-1])
     span = high - low
     # on [0, 1]
     scaled, width = (distinct - low) / span, min(max(least / span, _LEAST_SHARE), 0.5)
-    histogram_cuts, histogram_cost = (np.empty(0), 0.0) if is_coarse else _histogram(scaled, counts, width)
+    histogram_cuts, histogram_cost = _histogram(scaled, counts, width)
     edges = _edges(_knots(scaled, counts, histogram_cuts, width), all_distinct)
     # where floats are coarse the edges are not exactly at the knots
     knots = (edges - low) / span
-    if of_cells:
+    if counts.sum() > MANY_ROWS:
         heights, masses, of_rows, charge = _joined_shares(scaled, counts, knots)
         charge += histogram_cost
     else:
@@ -253,6 +198,36 @@ def _fitted(
     log_likelihood = min(of_rows + n_smooth * log(n_smooth / n_rows), of_shape) - charge
     log_likelihood += float(all_counts[is_point] @ np.log(shape.point_masses))
     return ColumnShape(shape, log_likelihood, least)
+
+
+def _joined_shares(
+    scaled: NDArray[np.float64], counts: NDArray[np.int64], knots: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+    """Return what `mixture` returns, for the shares of the rows between the knots, joined by lines or by steps.
+
+    The more likely of lines and steps is taken. Every share but one is a parameter.
+    """
+    n_rows = counts.sum()
+    below = np.interp(knots, scaled, np.cumsum(counts) - counts / 2)
+    below[0], below[-1] = 0.0, n_rows
+    widths = np.diff(knots)
+    least = least_uniform(int(n_rows))
+    masses = (1 - least) * np.diff(below) / n_rows + least * widths
+    steps = masses / widths
+    # at a knot, the line between the middles of its pieces
+    inner = (steps[:-1] * widths[1:] + steps[1:] * widths[:-1]) / (widths[:-1] + widths[1:])
+    ends = [max(2 * steps[0] - inner[0], steps[0] / 2), max(2 * steps[-1] - inner[-1], steps[-1] / 2)]
+    at_knots = np.concatenate((ends[:1], inner, ends[1:])) if len(inner) else np.repeat(steps, 2)
+    lines = np.stack((at_knots[:-1], at_knots[1:]))
+    lines *= 2 * steps / lines.sum(axis=0)
+    piece = np.clip(np.searchsorted(knots, scaled, side="right") - 1, 0, len(steps) - 1)
+    shares = (scaled - knots[piece]) / widths[piece]
+    of_steps = float(counts @ np.log(steps[piece]))
+    of_lines = float(counts @ np.log((1 - shares) * lines[0, piece] + shares * lines[1, piece]))
+    charge = PARAMETER_PRICE * (len(steps) - 1)
+    if of_steps > of_lines:
+        return np.stack((steps, steps)), masses, of_steps, charge
+    return lines, masses, of_lines, charge
 
 
 def _checked(values: ArrayLike) -> NDArray[np.float64]:
@@ -297,36 +272,6 @@ def _edges(knots: NDArray[np.float64], distinct: NDArray[np.float64]) -> NDArray
     inner = low + knots[1:-1] * (high - low)
     inner = np.unique(joined_to_values(inner, distinct, _ROUNDING * (high - low)))
     return np.concatenate(([low], inner[(inner > low) & (inner < high)], [high]))
-
-
-def _joined_shares(
-    scaled: NDArray[np.float64], counts: NDArray[np.int64], knots: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Return what `mixture` returns, for the shares of the rows between the knots, joined by lines or by steps.
-
-    The more likely of lines and steps is taken. Every share but one is a parameter.
-    """
-    n_rows = counts.sum()
-    below = np.interp(knots, scaled, np.cumsum(counts) - counts / 2)
-    below[0], below[-1] = 0.0, n_rows
-    widths = np.diff(knots)
-    least = least_uniform(int(n_rows))
-    masses = (1 - least) * np.diff(below) / n_rows + least * widths
-    steps = masses / widths
-    # at a knot, the line between the middles of its pieces
-    inner = (steps[:-1] * widths[1:] + steps[1:] * widths[:-1]) / (widths[:-1] + widths[1:])
-    ends = [max(2 * steps[0] - inner[0], steps[0] / 2), max(2 * steps[-1] - inner[-1], steps[-1] / 2)]
-    at_knots = np.concatenate((ends[:1], inner, ends[1:])) if len(inner) else np.repeat(steps, 2)
-    lines = np.stack((at_knots[:-1], at_knots[1:]))
-    lines *= 2 * steps / lines.sum(axis=0)
-    piece = np.clip(np.searchsorted(knots, scaled, side="right") - 1, 0, len(steps) - 1)
-    shares = (scaled - knots[piece]) / widths[piece]
-    of_steps = float(counts @ np.log(steps[piece]))
-    of_lines = float(counts @ np.log((1 - shares) * lines[0, piece] + shares * lines[1, piece]))
-    charge = PARAMETER_PRICE * (len(steps) - 1)
-    if of_steps > of_lines:
-        return np.stack((steps, steps)), masses, of_steps, charge
-    return lines, masses, of_lines, charge
 
 
 def _histogram(

@@ -24,13 +24,9 @@ class CurveData(NamedTuple):
 
     products: NDArray[np.float64]  # (M, M) of functions
     with_targets: NDArray[np.float64]  # (M, N, T) of functions and targets
-    squares: NDArray[
-        np.float64
-    ]  # (N, T) of every target with itself, and the squares that no curve can explain
+    squares: NDArray[np.float64]  # (N, T) of every target with itself, and what no curve can explain
     unexplained: NDArray[np.float64]  # (N, T) squares that no curve can explain
-    alone: NDArray[
-        np.float64
-    ]  # (N, T) score of a target without parents in nats, -inf where there is no target
+    alone: NDArray[np.float64]  # (N, T) score of a target without parents in nats, -inf without a target
     first: NDArray[np.int64]  # (N + 1,) functions of variable i: first[i] to first[i + 1]
     precisions: NDArray[np.float64]  # (n_priors, M) prior precisions of coefficients, inf: coefficient 0
     variable: NDArray[np.int64]  # (n_views,) variable of a view

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.kernels.score_rules import stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
 __all__ = [
@@ -44,13 +45,15 @@ class Cells(NamedTuple):
     starts: NDArray[np.int64]  # (n_cells + 1,) first entry of a cell
     middles: NDArray[np.int64]  # (n_cells,) first entry of a cell that is a total
     entries: NDArray[np.int32]  # counters
-    amounts: NDArray[np.int32]  # rows of the cell at that counter
+    amounts: NDArray[np.int32]  # rows of the cell at that counter; int64 as those of `IntervalWork`
 
 
 class IntervalRule(NamedTuple):
     """Gains of intervals in nats, and limits on the intervals."""
 
-    table: NDArray[np.float64]  # (n_rows + 256,) x ln x, or lnG(x + 1)
+    # (n,) x ln x, or lnG(x + 1); longer than the largest count plus 255 if `weights` is empty
+    table: NDArray[np.float64]
+    bayesian: bool  # whether the table has lnG(x + 1)
     bin_cost: float  # per interval
     log_range: float  # ln of the variable's range
     # whether bins have the shape of the column: their own rows' likelihood replaces the logarithm of the width
@@ -61,17 +64,22 @@ class IntervalRule(NamedTuple):
     distinct: NDArray[np.int64]  # (n_cells + 1,) distinct values up to each edge
     min_rows: int
     n_layers: int  # most intervals; 0 = any number, and then one layer
-    weights: NDArray[np.float64]  # (n_counters,) factors of the tables' scores, or (0,) if all are 1
+    # (n_counters,) factors of the tables' scores, or (0,) if all are 1 and the table is long enough
+    weights: NDArray[np.float64]
     row_weight: float  # factor of what the widths, or the column's own rows, gain
 
 
 class IntervalWork(NamedTuple):
     """Work space and result of `best_intervals`; mutated."""
 
-    counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
+    # (n_counters,) all 0 between calls; int64 where there may be more rows than int32 numbers
+    counts: NDArray[np.int32] | NDArray[np.int64]
+    logs: NDArray[np.float64]  # of the shape of `IntervalRule.weights`
     values: NDArray[np.float64]  # (n_layers + 1, n_cells + 1) best sum of gains of the cells before an edge
     origin: NDArray[np.int32]  # same shape: first cell of the last interval of that partition
     stop: NDArray[np.uint8]  # (1,) raised to give up
+    # (n_cells + 1, n_cells + 1) scores of the tables of the intervals, NaN in rows that no call has filled; or (0, 0)
+    scores: NDArray[np.float64]
 
 
 @kernel
@@ -135,22 +143,34 @@ def absorb(
 
 
 @kernel
+def _log(count: int, rule: IntervalRule) -> float:
+    """Return the entry of the table at a count, or compute it if the table ends before."""
+    if count < rule.table.shape[0]:
+        return rule.table[count]
+    return stirling_lgamma(count + 1.0) if rule.bayesian else count * log(count)
+
+
+@kernel
 def _absorb_weighted(
-    cells: Cells, c: int, shift: NDArray[np.int64], rule: IntervalRule, counts: NDArray[np.int32]
+    cells: Cells,
+    c: int,
+    shift: NDArray[np.int64],
+    rule: IntervalRule,
+    counts: NDArray[np.int32],
+    logs: NDArray[np.float64],
 ) -> float:
-    """Do the same as `absorb` for tables whose scores have factors."""
-    entries, amounts, table = cells.entries, cells.amounts, rule.table
+    """Do the same as `absorb` for tables whose scores have factors, and for counts of any size.
+
+    `logs` (n_counters,) is work space: the logarithms of the counts that are not 0.
+    """
     grown = 0.0
-    for e in range(cells.starts[c], cells.middles[c]):
-        j = entries[e]
-        old = counts[j]
-        counts[j] = old + amounts[e]
-        grown += rule.weights[j] * (table[counts[j]] - table[old])
-    for e in range(cells.middles[c], cells.starts[c + 1]):
-        j = entries[e]
-        old = counts[j] + shift[j]
-        counts[j] += amounts[e]
-        grown -= rule.weights[j] * (table[old + amounts[e]] - table[old])
+    for e in range(cells.starts[c], cells.starts[c + 1]):
+        j = cells.entries[e]
+        before = logs[j] if counts[j] > 0 else rule.table[shift[j]]
+        counts[j] += cells.amounts[e]
+        logs[j] = _log(counts[j] + shift[j], rule)
+        gain = rule.weights[j] * (logs[j] - before)
+        grown += gain if e < cells.middles[c] else -gain
     return grown
 
 
@@ -166,7 +186,7 @@ def _interval_gain(cells: Cells, a: int, b: int, score: float, rule: IntervalRul
             return -inf
     gain = score - rule.bin_cost
     if rule.shaped:
-        return gain - rule.row_weight * rule.table[rows]
+        return gain - rule.row_weight * _log(rows, rule)
     return gain - rule.row_weight * rows * (log(width) - rule.log_range)
 
 
@@ -175,12 +195,13 @@ def interval_gains(
     cells: Cells,
     shift: NDArray[np.int64],
     rule: IntervalRule,
-    counts: NDArray[np.int32],
+    counts: NDArray[np.int32] | NDArray[np.int64],
+    logs: NDArray[np.float64],
     gains: NDArray[np.float64],
 ) -> None:
     """Fill ``gains[a, b]`` with the gain of the interval between edges a < b, and all other entries with -inf.
 
-    `counts` is all 0 between calls, as in `best_intervals`; `gains` has shape (n_cells + 1, n_cells + 1).
+    `counts` and `logs` are those of `IntervalWork`; `gains` has shape (n_cells + 1, n_cells + 1).
     """
     n_cells = cells.edges.shape[0] - 1
     is_weighted = rule.weights.shape[0] > 0
@@ -189,7 +210,7 @@ def interval_gains(
         score = 0.0
         for b in range(a + 1, n_cells + 1):
             if is_weighted:
-                score += _absorb_weighted(cells, b - 1, shift, rule, counts)
+                score += _absorb_weighted(cells, b - 1, shift, rule, counts, logs)
             else:
                 score += absorb(cells, b - 1, shift, rule.table, counts)
             gains[a, b] = _interval_gain(cells, a, b, score, rule)
@@ -203,10 +224,11 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
     For a fixed left edge the right edge sweeps over the cells, so that an interval costs the entries of one cell.
     The one interval that is the whole range is always allowed.
     """
-    values, origin, counts = work.values, work.origin, work.counts
+    values, origin, counts, logs = work.values, work.origin, work.counts, work.logs
     n_cells = cells.edges.shape[0] - 1
     n_layers = rule.n_layers
     is_weighted = rule.weights.shape[0] > 0
+    scores, is_kept = work.scores, work.scores.shape[0] > 0
     values[:] = -inf
     values[0, 0] = 0.0
     for a in range(n_cells):
@@ -222,11 +244,16 @@ def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, w
             continue
         counts[:] = 0
         score = 0.0
+        is_known = is_kept and scores[a, n_cells] == scores[a, n_cells]
         for b in range(a + 1, n_cells + 1):
-            if is_weighted:
-                score += _absorb_weighted(cells, b - 1, shift, rule, counts)
+            if is_known:
+                score = scores[a, b]
+            elif is_weighted:
+                score += _absorb_weighted(cells, b - 1, shift, rule, counts, logs)
             else:
                 score += absorb(cells, b - 1, shift, rule.table, counts)
+            if is_kept:
+                scores[a, b] = score
             gain = _interval_gain(cells, a, b, score, rule)
             if gain == -inf:
                 continue

@@ -173,13 +173,19 @@ def score_counts(
 
 @kernel
 def expected_score(
-    counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule, weight: float
+    counts: NDArray[np.int32] | NDArray[np.int64],
+    n_observed: int,
+    configurations: float,
+    r: int,
+    rule: ScoreRule,
+    weight: float,
 ) -> float:
     """Return the score of `score_counts` for counts that are multiplied by a weight."""
     total = 0.0
     prior = rule.prior
     if rule.kind == BDEU:
         prior = rule.prior / configurations / r
+    of_cell, of_table_row = lgamma(prior), lgamma(r * prior)
     for j in range(n_observed):
         of_row = 0.0
         for k in range(j * r, (j + 1) * r):
@@ -189,12 +195,12 @@ def expected_score(
                 if rule.kind == LIKELIHOOD:
                     total += expected * log(expected)
                 else:
-                    total += lgamma(prior + expected) - lgamma(prior)
+                    total += lgamma(prior + expected) - of_cell
         if of_row > 0.0:
             if rule.kind == LIKELIHOOD:
                 total -= of_row * log(of_row)
             else:
-                total -= lgamma(r * prior + of_row) - lgamma(r * prior)
+                total -= lgamma(r * prior + of_row) - of_table_row
     if rule.kind == LIKELIHOOD:
         total -= rule.weight * configurations * (r - 1)
     return total

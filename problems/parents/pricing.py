@@ -106,10 +106,8 @@ class ParentLibraries:
         self.rules = rules
         self.is_late = is_late
         n = len(scorer.variables)
-        lower = np.tri(n, k=-1, dtype=np.bool_)
-        # parent in the rows, child in the columns
-        may = np.where(lower, rules.allowed[:, :, 2].T, rules.allowed[:, :, 1]) & ~np.eye(n, dtype=np.bool_)
-        must = may & ~np.where(lower, rules.allowed[:, :, 0].T, rules.allowed[:, :, 0])
+        may = rules.may_lead
+        must = may & ~rules.may_lack
         self.required = [set(np.flatnonzero(must[:, v]).tolist()) for v in range(n)]
         self._may = may
         self.pairs = np.ones((n, n), np.bool_) if pairs is None else pairs.copy()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy
 from numpy.typing import NDArray
@@ -20,17 +18,14 @@ class LevelFunctions:
 
     def __init__(self, codes: NDArray[np.int32], n_levels: int) -> None:
         self._codes = codes
-        self.share = np.bincount(codes, minlength=n_levels) / len(codes)
-        self._used = np.flatnonzero((self.share > 0) & (self.share < 1))
-        self._scale = 1 / np.sqrt(self.share[self._used] * (1 - self.share[self._used]))
+        share = np.bincount(codes, minlength=n_levels) / len(codes)
+        self._used = np.flatnonzero((share > 0) & (share < 1))
+        self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
         self.roughness = np.zeros(len(self._used))
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        return self.at(self._codes[first:last])
-
-    def at(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-        """Return the functions at levels, float64 (n, n_functions)."""
+        codes = self._codes[first:last]
         return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
 
 
@@ -42,17 +37,10 @@ class SmoothFunctions:
     roughness is the integral of the squared second derivative, relative to that of the first curve.
     """
 
-    def __init__(
-        self,
-        scores: NDArray[np.float64],
-        n_functions: int,
-        share: NDArray[np.float64] | None = None,
-    ) -> None:
-        # with shares the scores are those of cells, ascending
-        self._scores = distinct = scores
-        if share is None:
-            distinct, counts = np.unique(scores, return_counts=True)
-            share = counts / len(scores)
+    def __init__(self, scores: NDArray[np.float64], n_functions: int) -> None:
+        self._scores = scores
+        distinct, counts = np.unique(scores, return_counts=True)
+        share = counts / len(scores)
         self._mean = float(share @ distinct)
         self._deviation = float(np.sqrt(share @ (distinct - self._mean) ** 2))
         low, high = float(distinct[0]), float(distinct[-1])
@@ -77,10 +65,7 @@ class SmoothFunctions:
 
     def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
-        return self.at(self._scores[first:last])
-
-    def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the functions at normal scores, float64 (n, n_functions)."""
+        scores = self._scores[first:last]
         line = (scores - self._mean) / self._deviation
         if not self._curves.shape[1]:
             return line[:, None]

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import log, pi
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.problems.cuts.guided_cuts import cut_guide, read_only
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
-from gomea_bn.problems.kernels.cut_guide import CutGuide, fill_functions
 from gomea_bn.problems.scoring.curve_functions import LevelFunctions, SmoothFunctions
-from gomea_bn.runtime.small_pages import WorkSpaces
-from gomea_bn.runtime.threads import in_threads, one_blas_thread
+from gomea_bn.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from gomea_bn.problems.cuts.quantile_cells import QuantileCells
     from gomea_bn.problems.cuts.shape import ColumnShape
     from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
@@ -36,9 +29,6 @@ _MOST_PER_COLUMN = 9
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
 _BLOCK_ROWS = 1 << 14
-_BLOCK_OF_CELLS = 1 << 13
-_INTERVALS = 1 << 10
-_N_PARTS = 8
 # prior of coefficients, in rows: a line, and the least rough curve
 _LINE_PRECISION = 1.0
 _CURVE_PRECISIONS = (np.inf, 1.0)
@@ -84,7 +74,7 @@ def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
     return np.asarray(scipy.special.ndtri((rank + 0.5) / (n_rows + 1)), np.float64)
 
 
-def curve_data(variables: Sequence[ScoredVariable], pool: Executor | None = None) -> CurveData:
+def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
 
     Parameters
@@ -92,8 +82,6 @@ def curve_data(variables: Sequence[ScoredVariable], pool: Executor | None = None
     variables : sequence of ScoredVariable
         Columns. Continuous ones with a shape may follow curves, unless point masses have some of their rows and a
         density has others; all may be parents.
-    pool : Executor, optional
-        Threads for the columns of tall tables, which may do other work meanwhile; by default one per core.
 
     Notes
     -----
@@ -108,11 +96,8 @@ def curve_data(variables: Sequence[ScoredVariable], pool: Executor | None = None
     per_column = _functions_per_column(variables, n_rows)
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
         return no_curves()
-    if all(variable.n_levels or variable.cells is not None for variable in variables):
-        moments = _moments_of_cells(variables, per_column, pool)
-    else:
-        with one_blas_thread():
-            moments = _moments(variables, per_column)
+    with one_blas_thread():
+        moments = _moments(variables, per_column)
     keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
     return CurveData(
         products=moments.products,
@@ -188,141 +173,7 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
     )
 
 
-class _ByCell(NamedTuple):
-    """Functions and targets of one column, which have one value in all rows of a cell or level.
-
-    Attributes
-    ----------
-    share : ndarray of shape (n_cells,), float64
-        Share of the rows in every cell.
-    values : ndarray of shape (n_cells, n_functions + n_further), float64
-        Functions, and in a further column the target in own units if there is one; all have the mean 0. The first
-        function of a continuous column is the line, which equals its target on the scale of normal scores.
-    roughness : ndarray of shape (n_functions,), float64
-    unexplained, alone : ndarray of shape (2,), float64
-        As in `CurveData`.
-    guide : CutGuide or None
-        Guide to the cells; None for levels.
-    """
-
-    share: NDArray[np.float64]
-    values: NDArray[np.float64]
-    roughness: NDArray[np.float64]
-    unexplained: NDArray[np.float64]
-    alone: NDArray[np.float64]
-    guide: CutGuide | None
-
-    @property
-    def squares(self) -> NDArray[np.float64]:
-        """Mean square of every target, float64 (2,); 0 where there is none."""
-        mean_squares = self.share @ self.values**2
-        own = mean_squares[len(self.roughness) :]
-        of_targets = [mean_squares[0], own[0] if len(own) else 0.0]
-        return np.where(np.isfinite(self.alone), of_targets, 0.0)
-
-
-def _moments_of_cells(
-    variables: Sequence[ScoredVariable], per_column: int, pool: Executor | None
-) -> _Moments:
-    """Return the moments of all rows of a tall table, whose continuous columns have the median value of their cell.
-
-    Products are added in single precision inside blocks of rows, and in double precision between them.
-    """
-    n_rows, n = len(variables[0].values), len(variables)
-    columns = in_threads(lambda variable: _by_cell(variable, per_column), variables, pool=pool)
-    products = _products_of_cells(variables, columns, pool)
-    first = _first_functions(columns)
-    starts = np.cumsum([0, *(column.values.shape[1] for column in columns)])
-    functions = np.concatenate([starts[v] + np.arange(len(c.roughness)) for v, c in enumerate(columns)])
-    with_targets = np.zeros((first[-1], n, _N_TARGETS))
-    for v, column in enumerate(columns):
-        # the line, and the target in own units after the functions
-        for target, position in enumerate((starts[v], starts[v] + len(column.roughness))):
-            if np.isfinite(column.alone[target]):
-                with_targets[:, v, target] = products[functions, position]
-    unexplained = np.array([column.unexplained for column in columns])
-    return _Moments(
-        products=products[np.ix_(functions, functions)],
-        with_targets=with_targets,
-        squares=n_rows * np.array([column.squares for column in columns]) + unexplained,
-        unexplained=unexplained,
-        alone=np.array([column.alone for column in columns]),
-        first=first,
-        roughness=np.concatenate([column.roughness for column in columns]),
-    )
-
-
-def _products_of_cells(
-    variables: Sequence[ScoredVariable], columns: Sequence[_ByCell], pool: Executor | None
-) -> NDArray[np.float64]:
-    """Return the cross products of all `values` of all columns over the rows, float64 (n_values, n_values)."""
-    n_rows = len(variables[0].values)
-    ends = np.cumsum([column.values.shape[1] for column in columns]).tolist()
-    tables = [np.ascontiguousarray(column.values.T, np.float32) for column in columns]
-    rows_of: list[NDArray[Any]] = [
-        variable.values if column.guide is None else read_only(np.asarray(variable.values, np.float64))
-        for variable, column in zip(variables, columns, strict=True)
-    ]
-
-    spaces = WorkSpaces()
-
-    def of_part(part: range) -> NDArray[np.float64]:
-        total = np.zeros((ends[-1], ends[-1]))
-        # with a whole row of functions per line of memory, writes would take as long as the products
-        functions = spaces.of_shape((ends[-1], part.step), np.float32)
-        intervals = np.empty(_INTERVALS, np.uint32)
-        for start in part:
-            stop = min(start + part.step, part.stop)
-            block = functions[:, : stop - start]
-            for rows, column, table, end in zip(rows_of, columns, tables, ends, strict=True):
-                of_column = functions[end - len(table) : end]
-                if column.guide is None:
-                    of_column[:, : stop - start] = table[:, rows[start:stop]]
-                else:
-                    fill_functions(rows[start:stop], column.guide, table, intervals, of_column)
-            total += block @ block.T
-        return total
-
-    # a fixed number of parts, so that sums do not depend on the number of threads
-    bounds = np.linspace(0, n_rows, _N_PARTS + 1).astype(np.int64).tolist()
-    parts = [range(low, high, _BLOCK_OF_CELLS) for low, high in pairwise(bounds)]
-    return np.asarray(np.sum(in_threads(of_part, parts, pool=pool), axis=0), np.float64)
-
-
-def _by_cell(variable: ScoredVariable, per_column: int) -> _ByCell:
-    """Return the functions and targets of a column of a tall table."""
-    unexplained, alone = np.ones(_N_TARGETS), np.full(_N_TARGETS, -np.inf)
-    if variable.cells is None:
-        of_levels = LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
-        values = of_levels.at(np.arange(variable.n_levels))
-        values -= of_levels.share @ values
-        return _ByCell(of_levels.share, values, of_levels.roughness, unexplained, alone, None)
-    cells = variable.cells
-    share = cells.counts / cells.n_rows
-    scores, widths = _scores_of_cells(cells)
-    smooth = SmoothFunctions(scores, per_column, share)
-    values = smooth.at(scores)
-    values -= share @ values
-    if _may_follow(variable):
-        _, unexplained[0] = _centred(scores, widths, cells.counts)
-        alone[0] = _of_shape(variable)
-        if variable.shape is not None and _has_own_units(variable):
-            own_units, unexplained[1], alone[1] = _in_own_units_of_cells(variable.shape, cells)
-            values = np.column_stack([values, own_units])
-    guide = cut_guide(cells.cuts, cells)
-    return _ByCell(share, values, smooth.roughness, unexplained, alone, guide)
-
-
-def _scores_of_cells(cells: QuantileCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return `normal_scores` of the middle row of every cell, and the mean width of its distinct values."""
-    ranks = cells.below.astype(np.float64)
-    ends = _quantile(ranks, cells.n_rows)
-    return _quantile((ranks[:-1] + ranks[1:]) / 2, cells.n_rows), np.diff(ends) / np.diff(
-        cells.distinct_below
-    )
-
-
-def _first_functions(columns: Sequence[_Functions | _ByCell]) -> NDArray[np.int64]:
+def _first_functions(columns: Sequence[_Functions]) -> NDArray[np.int64]:
     """Return the position of the first function of every column, and the number of all, int64 (N + 1,)."""
     return np.concatenate([[0], np.cumsum([len(column.roughness) for column in columns])]).astype(np.int64)
 
@@ -353,21 +204,14 @@ def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.f
     return np.where(roughness == 0, _LINE_PRECISION, of_curves)
 
 
-def _centred(
-    values: NDArray[np.float64], widths: NDArray[np.float64], counts: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.float64], float]:
-    """Return standardised values, and the squares that no curve can explain; `counts` are rows per value, if not 1.
+def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return standardised values, and the squares that no curve can explain.
 
     The density of normal noise is nowhere above that of the uniform one on what equal values cover.
     """
-    if counts is None:
-        mean, deviation = values.mean(), values.std()
-    else:
-        mean = np.average(values, weights=counts)
-        deviation = np.sqrt(np.average((values - mean) ** 2, weights=counts))
+    mean, deviation = values.mean(), values.std()
     least = np.maximum(widths**2 / (2 * pi) / deviation**2, _LEAST_DEVIATION**2)
-    total = least.sum() if counts is None else counts @ least
-    return (values - mean) / deviation, _PRIOR_SQUARES + float(total)
+    return (values - mean) / deviation, _PRIOR_SQUARES + float(least.sum())
 
 
 def _of_shape(variable: ScoredVariable) -> float:
@@ -391,19 +235,6 @@ def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float,
     widths = np.maximum(np.where(counts > 1, around, 0.0), shape.resolution)[inverse]
     target, unexplained = _centred(values / scale, widths / scale)
     return target, unexplained, _of_normal(shape, float((values / scale).std()), n_rows)
-
-
-def _in_own_units_of_cells(
-    shape: ColumnShape, cells: QuantileCells
-) -> tuple[NDArray[np.float64], float, float]:
-    """Return what `_in_own_units` does for the median values of cells."""
-    scale, counts, n_distinct = cells.high - cells.low, cells.counts, np.diff(cells.distinct_below)
-    ends = np.concatenate(([cells.low], cells.cuts, [cells.high]))
-    around = np.where(counts > n_distinct, np.diff(ends) / n_distinct, 0.0)
-    values, widths = cells.middles / scale, np.maximum(around, shape.resolution) / scale
-    target, unexplained = _centred(values, widths, counts)
-    variance = np.average((values - np.average(values, weights=counts)) ** 2, weights=counts)
-    return target, unexplained, _of_normal(shape, float(np.sqrt(variance)), cells.n_rows)
 
 
 def _of_normal(shape: ColumnShape, deviation: float, n_rows: int) -> float:

@@ -17,7 +17,7 @@ from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import BLOCK, MOST_MEMBERS, RowData, ScoreScratch, score_families
 from gomea_bn.problems.kernels.score_rules import MISFIT_KINDS, ScoreRule
 from gomea_bn.problems.scoring.curves import curves_of_views, new_curve_scratch, no_curves
-from gomea_bn.problems.scoring.scored_columns import CodedColumn, ScoredVariable
+from gomea_bn.problems.scoring.scored_columns import ScoredColumn, ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod
 from gomea_bn.problems.scoring.thread_caches import ThreadCaches, new_cache
 from gomea_bn.runtime.run_state import fill, generator_states, generators_of
@@ -183,7 +183,7 @@ class FamilyScorer:
             sizes = [max(n, growth.capacity) if g else n for n, g in zip(sizes, self.grows.tolist())]
         self.view_offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         self._keys = np.random.default_rng(_KEY_SEED)
-        self._columns: dict[int, CodedColumn] = {}
+        self._columns: dict[int, ScoredColumn] = {}
         self._libraries: list[list[Policy | None]] = [[] for _ in self.variables]
         self.is_shaped = np.zeros(int(self.view_offset[-1]), np.bool_)
         self.rows = self._rows(len(self.variables[0].values))
@@ -226,7 +226,7 @@ class FamilyScorer:
             rows.codes[first] = variable.values
             rows.cardinality[first] = variable.n_levels
             return
-        column = CodedColumn(variable, self.method, self.rule)
+        column = ScoredColumn(variable, self.method, self.rule)
         views = slice(first, first + len(variable.policies))
         if variable.policies:
             coded = column.code_library(variable.policies, rows.codes[views])

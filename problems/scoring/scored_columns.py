@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import lgamma, log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.cuts.guided_cuts import fill_library_codes
-from gomea_bn.problems.cuts.policies import Policy, fill_bin_codes
-from gomea_bn.problems.cuts.quantile_cells import QuantileCells
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.score_rules import (
@@ -23,7 +23,7 @@ from gomea_bn.problems.kernels.score_rules import (
 )
 from gomea_bn.problems.scoring.scores import ScoringMethod
 
-__all__ = ["CodedColumn", "ScoredVariable"]
+__all__ = ["ScoredColumn", "ScoredVariable"]
 
 _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 # powers of 2 above it are normal floats
@@ -57,7 +57,11 @@ class ScoredVariable:
     n_levels: int
     policies: tuple[Policy, ...] = ()
     shape: ColumnShape | None = None
-    cells: QuantileCells | None = None
+
+    @cached_property
+    def ranks(self) -> SortedColumn:
+        """A continuous column sorted once."""
+        return SortedColumn(np.asarray(self.values, np.float64))
 
     @property
     def is_observed(self) -> NDArray[np.bool_]:
@@ -69,7 +73,7 @@ class ScoredVariable:
     @property
     def n_observed(self) -> int:
         """Number of values that are not missing."""
-        return int(np.count_nonzero(self.is_observed)) if self.cells is None else self.cells.n_rows
+        return int(np.count_nonzero(self.is_observed))
 
     @property
     def has_free_cuts(self) -> bool:
@@ -100,77 +104,12 @@ def _log_width_sum(
     return float(np.sum(counts[filled] * (logs[:-1] - logs[-1])))
 
 
-class _Ranks:
-    """A continuous column sorted once; rows with missing values are left out."""
-
-    def __init__(self, values: NDArray[np.float64], n_observed: int) -> None:
-        # NaN comes last
-        self._order = np.argsort(values)[:n_observed]
-        self.ascending = values[self._order]
-        self.n_rows = n_observed
-        self.low, self.high = float(self.ascending[0]), float(self.ascending[-1])
-        # number of distinct values among the first rows, (n_rows + 1,)
-        self._distinct = np.concatenate(([0, 1], np.cumsum(self.ascending[1:] != self.ascending[:-1]) + 1))
-
-    def distinct_up_to(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of distinct values among the first rows by value."""
-        return np.asarray(self._distinct[rows], np.int64)
-
-    def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Fill `codes` with bins, `MISSING` without a value, and return the number of rows below each cut."""
-        codes[:] = MISSING
-        ends = np.searchsorted(self.ascending, cut_points, side="right")
-        counts = np.diff(ends, prepend=0, append=self.n_rows)
-        codes[self._order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
-        return ends
-
-    def code_library(
-        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
-    ) -> list[NDArray[np.int64]]:
-        """Do the same as `code` for several vectors of cuts, with codes (n_vectors, n_rows)."""
-        return [self.code(cuts, of_cuts) for cuts, of_cuts in zip(library, codes, strict=True)]
-
-
-class _TallColumn:
-    """A continuous column of very many rows, which are compared with cuts instead of sorted."""
-
-    def __init__(self, values: NDArray[np.float64], cells: QuantileCells) -> None:
-        self._values = values
-        self._cells = cells
-        self.n_rows = cells.n_rows
-        self._has_missing = cells.n_rows < len(values)
-        self.low, self.high = cells.low, cells.high
-        self.distinct_up_to = cells.distinct_up_to
-
-    @property
-    def ascending(self) -> NDArray[np.float64]:
-        """Values in ascending order, float64 (n_rows,); sorted at every call."""
-        return np.sort(self._values)[: self.n_rows]
-
-    def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Do the same as `_Ranks.code`."""
-        above = fill_bin_codes(self._values, cut_points, codes)
-        if self._has_missing:
-            codes[np.isnan(self._values)] = MISSING
-        return self.n_rows - above
-
-    def code_library(
-        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
-    ) -> list[NDArray[np.int64]]:
-        """Do the same as `_Ranks.code_library`."""
-        return fill_library_codes(self._values, self._cells, library, codes)
-
-
-class CodedColumn:
+class ScoredColumn:
     """A continuous column that can be coded under any policy. Only its observed rows count in its constants."""
 
     def __init__(self, variable: ScoredVariable, method: ScoringMethod, rule: ScoreRule) -> None:
         values = np.asarray(variable.values, np.float64)
-        self._ranks: _Ranks | _TallColumn
-        if variable.cells is None:
-            self._ranks = _Ranks(values, variable.n_observed)
-        else:
-            self._ranks = _TallColumn(values, variable.cells)
+        self._ranks = variable.ranks
         n_observed = self._ranks.n_rows
         self.weight = len(values) / n_observed
         n_gaps = int(self._ranks.distinct_up_to(np.array([n_observed]))[0]) - 1

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_number, is_real
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.kernels.score import LEAST_GAIN
-from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule, expected_score
 
 __all__ = [
     "SCORING_METHODS",
     "ScoringMethod",
+    "family_score",
     "is_gain",
     "log_factorials",
     "price_per_parameter",
@@ -173,6 +174,24 @@ def score_rule(
     edge_cost = method.edge_cost * log(max(n_variables - 1, 1))
     log_rising = log_factorials(n_rows + 1 + MAX_CARDINALITY)[: n_rows + 1]
     return ScoreRule(DIRICHLET, 0.0, 1.0, x_log_x, log_rising, edge_cost)
+
+
+def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
+    """Return the score of a family of any number of rows in nats, with the cost of its edges.
+
+    The inside of the bins is left out.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (card(parent_1), ..., card(child)), int64
+    rule : ScoreRule
+        Its tables of logarithms are not used, since they end at the number of rows for which it was made.
+    """
+    r = counts.shape[-1]
+    n_configurations = counts.size // r
+    flat = np.ascontiguousarray(counts).reshape(-1)
+    score = expected_score(flat, n_configurations, float(n_configurations), r, rule, 1.0)
+    return score - float(rule.edge_cost) * (counts.ndim - 1)
 
 
 @lru_cache(maxsize=2)

@@ -27,9 +27,7 @@ class CostRule(NamedTuple):
     first: NDArray[np.float64]  # (n_cells,) L / range times the lowest value of a cell
     last: NDArray[np.float64]  # (n_cells,) L / range times the highest value of a cell
     edge_costs: NDArray[np.float64]  # (n_cells,) of a cut above a cell, infinite where none may be; last 0
-    slack: (
-        float  # most by which two intervals can cost more than the one that joins them, without the edge cost
-    )
+    slack: float  # most by which two intervals can cost more than their union, without the edge cost
 
 
 class PartitionWork(NamedTuple):

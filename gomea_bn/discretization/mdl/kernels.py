@@ -14,26 +14,14 @@ from gomea_bn.problems.kernels.intervals import Cells, absorb
 from gomea_bn.runtime.jit import kernel
 
 __all__ = [
-    "LayerWork",
     "MergeData",
     "MergeWork",
     "SplitWork",
-    "best_partitions",
     "best_split",
     "interval_gains",
     "merge_path",
     "pair_losses",
 ]
-
-
-class LayerWork(NamedTuple):
-    """Work space and result of `best_partitions`; mutated."""
-
-    counts: NDArray[np.int32]  # (n_counters,) all 0 between calls
-    # (n_layers + 1, n_cells + 1) largest sum of gains of k intervals before an edge
-    values: NDArray[np.float64]
-    origin: NDArray[np.int32]  # same shape: first cell of the last of these intervals
-    stop: NDArray[np.uint8]  # (1,) raised to give up
 
 
 class MergeData(NamedTuple):
@@ -65,36 +53,8 @@ class SplitWork(NamedTuple):
 
     left: NDArray[np.int32]  # (n_counters,) all 0 between calls
     right: NDArray[np.int32]  # (n_counters,) all 0 between calls
-    gain: NDArray[
-        np.float64
-    ]  # (n_cells,) result: gain of the best split of the interval that begins at a cell
+    gain: NDArray[np.float64]  # (n_cells,) result: gain of the best split of the interval from a cell on
     split: NDArray[np.int64]  # (n_cells,) result: the cell before which it is split; -1 for none
-
-
-@kernel
-def best_partitions(
-    cells: Cells, shift: NDArray[np.int64], table: NDArray[np.float64], work: LayerWork
-) -> None:
-    """Fill ``work.values`` and ``work.origin``: layer k holds the best partitions into exactly k intervals."""
-    values, origin, counts = work.values, work.origin, work.counts
-    n_cells = values.shape[1] - 1
-    n_layers = values.shape[0] - 1
-    values[:] = -inf
-    values[0, 0] = 0.0
-    for a in range(n_cells):
-        if work.stop[0] != 0:
-            return
-        first = 0 if a == 0 else 1
-        last = min(a, n_layers - 1)
-        counts[:] = 0
-        gain = 0.0
-        for b in range(a + 1, n_cells + 1):
-            gain += absorb(cells, b - 1, shift, table, counts)
-            for k in range(first, last + 1):
-                if values[k, a] + gain > values[k + 1, b]:
-                    values[k + 1, b] = values[k, a] + gain
-                    origin[k + 1, b] = a
-    counts[:] = 0
 
 
 @kernel

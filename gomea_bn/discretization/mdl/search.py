@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.kernels import (
-    LayerWork,
     MergeData,
     MergeWork,
     SplitWork,
-    best_partitions,
     best_split,
     interval_gains,
     merge_path,
@@ -27,10 +25,11 @@ from gomea_bn.problems.cuts.interval_counts import (
     CountTable,
     IntervalCounts,
     SortedColumn,
+    chosen_of,
     search_by_zooming,
 )
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
-from gomea_bn.problems.kernels.intervals import Cells
+from gomea_bn.problems.kernels.intervals import Cells, IntervalRule, IntervalWork, best_intervals
 
 __all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
 
@@ -199,19 +198,36 @@ class ThresholdProblem:
         cells = self._cells(candidates)
         n_cells = len(candidates) + 1
         shape = (min(max_bins, n_cells) + 1, n_cells + 1)
-        work = LayerWork(self._counts.counts, np.empty(shape), np.zeros(shape, np.int32), stop)
-        best_partitions(cells, self._counts.tables.shift, self.criterion.x_log_x, work)
+        rule = IntervalRule(
+            table=self.criterion.x_log_x,
+            bayesian=False,
+            bin_cost=0.0,
+            log_range=0.0,
+            shaped=True,
+            min_width=0.0,
+            min_tied_width=0.0,
+            distinct=cells.below,
+            min_rows=0,
+            n_layers=shape[0] - 1,
+            weights=np.empty(0),
+            row_weight=0.0,
+        )
+        work = IntervalWork(
+            counts=self._counts.counts,
+            logs=np.empty(0),
+            values=np.empty(shape),
+            origin=np.zeros(shape, np.int32),
+            stop=stop,
+            scores=np.empty((0, 0)),
+        )
+        # widths do not count, and neighbouring floats have cuts that are values
+        best_intervals(cells._replace(edges=np.arange(n_cells + 1.0)), self._counts.shift, rule, work)
         if stop[0]:
             return None, np.empty(0, np.int64)
         totals = self.layers(np.arange(1, shape[0])) - work.values[1:, n_cells] - self._offset
         layer = 1 + int(np.argmin(totals))
         best = float(totals[layer - 1])
-        edges = []
-        edge = n_cells
-        while (edge := int(work.origin[layer, edge])) > 0:
-            edges.append(edge - 1)
-            layer -= 1
-        chosen = candidates[edges[::-1]]
+        chosen = candidates[chosen_of(work.origin, layer)]
         return Thresholds(self.column.cuts[chosen], best), chosen
 
     def _merged(
@@ -261,7 +277,7 @@ class ThresholdProblem:
             for first in due:
                 if stop[0]:
                     return None
-                best_split(cells, self._counts.tables.shift, self.criterion.x_log_x, first, ends[first], work)
+                best_split(cells, self._counts.shift, self.criterion.x_log_x, first, ends[first], work)
             first = int(np.argmax(work.gain))
             if not work.gain[first] > cost:
                 break
@@ -331,7 +347,7 @@ class ThresholdProblem:
     def _gains(self, cells: Cells) -> NDArray[np.float64]:
         """Return the gain of every cell as an interval, shape (n_cells,)."""
         gains = np.empty(len(cells.middles))
-        interval_gains(cells, self._counts.tables.shift, self.criterion.x_log_x, self._counts.counts, gains)
+        interval_gains(cells, self._counts.shift, self.criterion.x_log_x, self._counts.counts, gains)
         return gains
 
     def _cells(self, candidates: NDArray[np.int64]) -> Cells:

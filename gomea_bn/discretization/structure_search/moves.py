@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, prod
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ __all__ = ["EdgeMoves", "ParentSet"]
 ParentSet = set[int]
 """Positions of one column's parents."""
 
-ADD, REMOVE, REVERSE = 0, 1, 2
+ADD, REMOVE = 0, 1
 
 
 class EdgeMoves:
@@ -32,12 +32,6 @@ class EdgeMoves:
         self.rules = rules
         self.cardinality = [float(levels) for levels in cardinality]
         n = self.n = len(cardinality)
-        upper = np.triu(np.ones((n, n), np.bool_), 1)
-        allowed = rules.allowed
-        # [p, c]: whether the edge p -> c, or no edge, is allowed
-        self._may_lead = np.where(upper, allowed[:, :, 1], allowed[:, :, 2].T)
-        np.fill_diagonal(self._may_lead, False)
-        self._may_lack = np.where(upper, allowed[:, :, 0], allowed[:, :, 0].T)
         # [p, c]: gain by adding, or removing, the edge p -> c alone
         self._added = np.full((n, n), -inf)
         self._removed = np.full((n, n), -inf)
@@ -57,12 +51,9 @@ class EdgeMoves:
 
     def _changes(self, c: int, parents: ParentSet) -> tuple[list[int], list[int]]:
         """Return the parents that may be removed from column `c`, and the columns that may be added to them."""
-        removable = [p for p in sorted(parents) if self._may_lack[p, c] or self._may_lead[c, p]]
-        if len(parents) >= self.rules.max_indegree:
-            return removable, []
-        room = self.rules.max_table_cells / prod(self.cardinality[k] for k in (c, *parents))
-        columns = np.flatnonzero(self._may_lead[:, c]).tolist()
-        return removable, [p for p in columns if p not in parents and self.cardinality[p] <= room]
+        rules = self.rules
+        removable = [p for p in sorted(parents) if rules.may_lack[p, c] or rules.may_lead[c, p]]
+        return removable, rules.addable(c, parents, self.cardinality)
 
     def gains(self, parents: Sequence[ParentSet]) -> NDArray[np.float64]:
         """Return the gain of every move, shape (3, n, n) by kind, parent and child; -inf if it is not allowed."""
@@ -76,7 +67,7 @@ class EdgeMoves:
         return np.stack(
             (
                 np.where(reach.T, -inf, self._added),
-                np.where(self._may_lack, self._removed, -inf),
+                np.where(self.rules.may_lack, self._removed, -inf),
                 np.where(reversible, self._removed + self._added.T, -inf),
             )
         )

@@ -274,16 +274,6 @@ def test_point_masses_are_frequent_and_far_above_the_rest(counts: list[int], is_
     assert repeated_values(np.array(counts)).tolist() == is_point
 
 
-def test_rows_of_several_values_are_no_point_mass_of_a_column_of_few_values() -> None:
-    counts = np.array([40, 20, 20, 5])
-    assert repeated_values(counts, np.array([True, True, True, False])).tolist() == [False] * 4
-    assert repeated_values(np.array([60, 60, 5]), np.array([True, True, False])).tolist() == [
-        True,
-        True,
-        False,
-    ]
-
-
 @given(st.lists(st.integers(1, 60), min_size=2, max_size=30), st.randoms(use_true_random=False))
 def test_point_masses_go_by_counts_alone(counts: list[int], random: Any) -> None:
     """Neither the values nor their order count."""

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from certainty_examples import discrete_frame
+from option_examples import table_options
 from oracles import make_problem
 from parent_set_examples import empty, pricer_of, problem_of, score_of
 
 from gomea_bn import GOMEA, BayesNetLearner, ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.learning import Scoring
 from gomea_bn.learning import learning_problem as learning_module
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.parents import screening
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -20,7 +21,7 @@ def test_learner_prices_parents_of_discrete_tables_alone():
     frame = discrete_frame(4, 7, 200)
     assert problem_of(frame).prices_parents
     frame["x"] = np.random.default_rng(0).normal(size=200)
-    assert not learning_problem(read_table(frame), LearningOptions()).prices_parents
+    assert not learning_problem(read_table(frame), table_options()).prices_parents
 
 
 def test_learner_without_refinement_repeats_earlier_results():
@@ -65,7 +66,7 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
     monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
     monkeypatch.setattr(screening, "_MOST_RANKED", 1)
-    problem = learning_problem(table, LearningOptions(scoring_method="bdeu"))
+    problem = learning_problem(table, table_options(scoring_method="bdeu"))
     expected = screening.ranked_pairs(problem.scorer, problem.edge_rules)
     expected[6] = expected[:, 6] = False
     assert (problem.pairs >= expected).all()
@@ -75,7 +76,7 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
     assert all(problem.pairs[edge] for edge in problem.start)
     # without time there is no graph to begin from
     with pytest.warns(GomeaBnWarning, match="The time limit is short for ranking"):
-        late = learning_problem(table, LearningOptions(scoring_method="bdeu"), deadline=0.0)
+        late = learning_problem(table, table_options(scoring_method="bdeu"), deadline=0.0)
     assert not late.start
 
 
@@ -87,14 +88,14 @@ def test_search_of_a_large_table_is_at_least_as_good_as_its_start(monkeypatch):
     of_start = score_of(problem, problem.genotype(problem.start, [0] * 6))
     # two evaluations are those of the first solutions
     learner = BayesNetLearner(
-        scoring_method="bdeu", equivalent_sample_size=1.0, max_evaluations=2, random_state=1
+        scoring_method=Scoring("bdeu", equivalent_sample_size=1.0), max_evaluations=2, random_state=1
     ).fit(frame)
     assert learner.score_ >= of_start + problem.scorer.constant_score - 1e-9
 
 
 def test_late_ranks_name_the_columns_that_are_ranked_less_well(monkeypatch):
     table = read_table(discrete_frame(1, 6, 300))
-    problem = learning_problem(table, LearningOptions(scoring_method="bdeu"))
+    problem = learning_problem(table, table_options(scoring_method="bdeu"))
     names = [variable.name for variable in problem.scorer.variables]
 
     def ranked(n_calls):

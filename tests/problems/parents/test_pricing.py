@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 from certainty_examples import discrete_frame, scored_graphs
+from option_examples import table_options
 from oracles import broken_rules, make_problem
 from parent_set_examples import NEVER, empty, halves_problem, pricer_of, problem_of, score_of
 
 from gomea_bn import ExpertKnowledge
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.parents import pricing
 from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
@@ -138,7 +138,7 @@ def test_rules_hold_in_every_improved_graph(chained):
 def test_pairs_without_genes_stay_apart():
     frame = discrete_frame(2, 6, 300)
     table = read_table(frame)
-    options = LearningOptions(scoring_method="bdeu", max_candidates=None)
+    options = table_options(scoring_method="bdeu", max_candidates=None)
     pairs = np.zeros((6, 6), np.bool_)
     pairs[0, 1] = pairs[1, 0] = pairs[2, 3] = pairs[3, 2] = True
     problem = learning_problem(table, options, pairs=pairs)

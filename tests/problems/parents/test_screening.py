@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from option_examples import table_options
 from oracles import (
     broken_rules,
     discrete_variables,
@@ -31,11 +32,12 @@ from typer.testing import CliRunner
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, ParetoBayesNetLearner
 from gomea_bn.cli.app import main
-from gomea_bn.cli.option_texts import read_candidates
+from gomea_bn.cli.options import value_of
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning import EdgeSearch
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.learning.parameters import declared_options
 from gomea_bn.problems.base import set_gene, undo
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial, reaches
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
@@ -204,16 +206,19 @@ def test_candidates_are_symmetric_the_best_and_within_the_rules(seed: int, n: in
 @pytest.mark.parametrize("wrong", [0, -3, 2.5, "some", True])
 def test_numbers_of_candidates_that_cannot_be_used_are_refused(wrong: Any) -> None:
     with pytest.raises(
-        GomeaBnError, match="max_candidates must be an integer of at least 1, 'auto' or None, got"
+        GomeaBnError, match="max_candidates must be an integer of at least 1, or 'auto' or None, got"
     ):
-        LearningOptions(max_candidates=wrong)
+        table_options(max_candidates=wrong)
 
 
 def test_candidates_in_words() -> None:
-    assert [read_candidates(text) for text in ("auto", "all", "7")] == ["auto", None, 7]
+    declared = declared_options(BayesNetLearner)["max_candidates"]
+    assert [value_of(declared, text) for text in ("auto", "all", "7")] == ["auto", None, 7]
     for text in ("0", "-1", "few", "1.5"):
-        with pytest.raises(GomeaBnError, match="--max-candidates must be auto, all or an integer"):
-            read_candidates(text)
+        with pytest.raises(
+            GomeaBnError, match="max_candidates must be an integer of at least 1, or auto or all"
+        ):
+            value_of(declared, text)
 
 
 def test_a_constant_column_is_a_weak_partner() -> None:
@@ -346,10 +351,10 @@ def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     every = BayesNetLearner(**limits).fit(frame)
     assert every.n_candidate_pairs_ == 45
     rules = ExpertKnowledge(required_edges=[("alone", "c0")], forbidden_edges=[("c1", "c2"), ("c2", "c1")])
-    few = BayesNetLearner(max_candidates=2, knowledge=rules, **limits).fit(frame)
+    few = BayesNetLearner(edge_search=EdgeSearch(max_candidates=2), knowledge=rules, **limits).fit(frame)
     assert few.n_candidate_pairs_ < 30
     assert ("alone", "c0") in few.network_.edges
-    pairs = learning_problem(read_table(frame), LearningOptions(max_candidates=2, knowledge=rules)).pairs
+    pairs = learning_problem(read_table(frame), table_options(max_candidates=2, knowledge=rules)).pairs
     assert pairs is not None
     assert np.count_nonzero(pairs) == 2 * few.n_candidate_pairs_
     names = list(frame.columns)
@@ -371,14 +376,20 @@ def test_the_command_line_says_that_pairs_were_screened(frame: pd.DataFrame, tmp
 
 def test_rounds_with_a_discretizer_keep_the_candidates(frame: pd.DataFrame) -> None:
     learner = BayesNetLearner(
-        "k-means", max_candidates=2, max_evaluations=8000, random_state=1, max_seconds=None
+        "k-means",
+        edge_search=EdgeSearch(max_candidates=2),
+        max_evaluations=8000,
+        random_state=1,
+        max_seconds=None,
     ).fit(frame)
     assert learner.statistics_["rounds"] > 1
     assert learner.n_candidate_pairs_ < 30
 
 
 def test_a_front_searches_the_candidates(frame: pd.DataFrame) -> None:
-    learner = ParetoBayesNetLearner(max_candidates=2, max_evaluations=3000, random_state=1).fit(frame)
+    learner = ParetoBayesNetLearner(
+        edge_search=EdgeSearch(max_candidates=2), max_evaluations=3000, random_state=1
+    ).fit(frame)
     assert learner.n_candidate_pairs_ < 30
     every = ParetoBayesNetLearner(max_evaluations=1000, random_state=1).fit(frame)
     assert every.n_candidate_pairs_ == 45
@@ -392,7 +403,10 @@ def test_more_than_64_columns_are_learned(candidates: int | str, most_pairs: int
         columns.append(np.where(rng.random(400) < 0.9, columns[-1], 1 - columns[-1]))
     wide = pd.DataFrame({f"c{i}": x for i, x in enumerate(columns)}).astype("category")
     learner = BayesNetLearner(
-        scoring_method="bic", max_candidates=candidates, max_evaluations=60_000, random_state=1
+        scoring_method="bic",
+        edge_search=EdgeSearch(max_candidates=candidates),
+        max_evaluations=60_000,
+        random_state=1,
     ).fit(wide)
     assert learner.n_candidate_pairs_ <= most_pairs
     pairs = {frozenset(edge) for edge in learner.network_.edges}
@@ -405,18 +419,3 @@ def test_scorers_are_left_as_they_were() -> None:
     before = scorer.caches.shared.used.tolist()
     candidate_pairs(scorer, rules_of(variables), 2)
     assert scorer.caches.shared.used.tolist() == before
-
-
-def test_quick_candidates_are_the_best_pairs_by_themselves() -> None:
-    rng = np.random.default_rng(7)
-    variables = random_variables(rng, 120, "ccccdddd")
-    scorer, rules = make_scorer(variables), rules_of(variables)
-    quick = candidate_pairs(scorer, rules, 2, is_quick=True)
-    best = np.argsort(-Screening(scorer).pairwise(), axis=1, kind="stable")[:, :2]
-    expected = np.zeros((8, 8), np.bool_)
-    np.put_along_axis(expected, best, True, axis=1)
-    assert quick is not None
-    np.testing.assert_array_equal(quick, expected | expected.T)
-    both = candidate_pairs(scorer, rules, 2)
-    assert both is not None
-    assert (both >= quick).all()

@@ -1,0 +1,211 @@
+"""Kernels that code and count rows in blocks."""
+
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+
+from __future__ import annotations
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.problems.kernels.score import ScoreScratch, count_dense
+from gomea_bn.runtime.jit import kernel
+
+__all__ = [
+    "CODED_ROWS",
+    "MOST_NARROW",
+    "CountWork",
+    "add_counts",
+    "cells_of_values",
+    "sum_log_heights",
+]
+
+# rows whose codes families with small tables share
+CODED_ROWS = 65_536
+
+# cells that `count_dense` can number
+MOST_NARROW = 65_536
+# cells of which four tables fit into the first cache
+_MOST_IN_FOUR = 1024
+
+
+@kernel
+def _number_below(value: float, ascending: NDArray[np.float64], first: int, n: int) -> int:
+    """Return how many of the `n` numbers from position `first` on are below a value."""
+    low = 0
+    size = n
+    while size > 0:
+        half = size // 2
+        # written without a branch on the data, which could not be predicted
+        is_above = value > ascending[first + low + half]
+        low = low + half + 1 if is_above else low
+        size = size - half - 1 if is_above else half
+    return low
+
+
+@kernel
+def cells_of_values(
+    values: NDArray[np.float64],
+    boundaries: NDArray[np.float64],
+    missing: int,
+    positions: NDArray[np.int32],
+    cells: NDArray[np.uint8],
+) -> int:
+    """Fill `cells` with the number of boundaries below each value, `missing` for NaN; return the number of NaN.
+
+    `boundaries` is ascending and has at most 254 entries. `positions` is work space of any length: every step of the
+    bisection is made for as many values at once, which is vector code.
+    """
+    n_missing = 0
+    n_boundaries = boundaries.shape[0]
+    for start in range(0, values.shape[0], positions.shape[0]):
+        # slices would keep the loops from becoming vector code
+        m = min(positions.shape[0], values.shape[0] - start)
+        for i in range(m):
+            positions[i] = 0
+        size = n_boundaries
+        while size > 0:
+            half = (size + 1) // 2
+            for i in range(m):
+                position = positions[i]
+                is_above = values[start + i] > boundaries[position + half - 1]
+                positions[i] = position + half if is_above else position
+            size -= half
+        for i in range(m):
+            is_missing = values[start + i] != values[start + i]
+            cells[start + i] = missing if is_missing else positions[i]
+            n_missing += is_missing
+    return n_missing
+
+
+@kernel
+def sum_log_heights(
+    values: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    points: NDArray[np.float64],
+    log_masses: NDArray[np.float64],
+) -> float:
+    """Return the sum over values of the log density of a shape with the range scaled to 1; NaN adds nothing.
+
+    A value that is a point adds the logarithm of its probability. `edges`, `left` and `right` are those of a `Shape`.
+    """
+    total = 0.0
+    product = 1.0
+    n_pieces = left.shape[0]
+    for i in range(values.shape[0]):
+        value = values[i]
+        if value != value:
+            continue
+        is_point = False
+        for p in range(points.shape[0]):
+            if value == points[p]:
+                total += log_masses[p]
+                is_point = True
+        if is_point:
+            continue
+        value = min(max(value, edges[0]), edges[n_pieces])
+        low = _number_below(value, edges, 1, n_pieces - 1)
+        position = (value - edges[low]) / (edges[low + 1] - edges[low])
+        # most values then need no logarithm
+        product *= left[low] + position * (right[low] - left[low])
+        if product > 1e200 or product < 1e-200:
+            total += log(product)
+            product = 1.0
+    return total + log(product)
+
+
+class CountWork(NamedTuple):
+    """Work space of `add_counts`; mutated."""
+
+    codes: NDArray[np.uint8]  # (n_views, CODED_ROWS)
+    joint: NDArray[np.uint32]  # joint codes of some rows
+    scratch: ScoreScratch  # with room for `MOST_NARROW` counts
+
+
+@kernel
+def add_counts(
+    cells: NDArray[np.uint8],
+    columns: NDArray[np.int64],
+    lookups: NDArray[np.uint8],
+    cardinality: NDArray[np.int64],
+    members: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    first_cell: NDArray[np.int64],
+    work: CountWork,
+    totals: NDArray[np.int64],
+) -> int:
+    """Add the counts of a block of rows to the tables of several families; return the number of families.
+
+    Families with small tables share the codes of some rows. One with a large table counts all rows of the block at
+    once, so that its table stays in the cache.
+
+    Parameters
+    ----------
+    cells : (n_columns, n_rows)
+        Cells of the rows.
+    columns, lookups, cardinality : (n_views,), (n_views, 256), (n_views,)
+        Column of a view, the view's code of every cell, and the number of its codes.
+    members, starts : (n_members,), (n_families + 1,)
+        Views of all families, the last one of a family fastest; `starts` has the first member of every family.
+    first_cell : (n_families + 1,)
+        First entry of a family's table in `totals`.
+    work : CountWork
+    totals : (n_cells,)
+        Changed.
+    """
+    n_families = starts.shape[0] - 1
+    for first_row in range(0, cells.shape[1], CODED_ROWS):
+        n_rows = min(CODED_ROWS, cells.shape[1] - first_row)
+        for view in range(columns.shape[0]):
+            of_column = cells[columns[view]]
+            lookup = lookups[view]
+            codes = work.codes[view]
+            for i in range(n_rows):
+                codes[i] = lookup[of_column[first_row + i]]
+        coded = work.codes[:, :n_rows]
+        for family in range(n_families):
+            views = members[starts[family] : starts[family + 1]]
+            first = first_cell[family]
+            n_cells = first_cell[family + 1] - first
+            if n_cells <= MOST_NARROW:
+                n_tables = 4 if n_cells <= _MOST_IN_FOUR else 1
+                count_dense(coded, views, cardinality, views.shape[0], n_cells, n_tables, work.scratch)
+                counts = work.scratch.counts
+                for cell in range(n_cells):
+                    totals[first + cell] += counts[cell]
+    for family in range(n_families):
+        if first_cell[family + 1] - first_cell[family] > MOST_NARROW:
+            views = members[starts[family] : starts[family + 1]]
+            _add_to_large(
+                cells, columns, lookups, cardinality, views, work.joint, totals[first_cell[family] :]
+            )
+    return n_families
+
+
+@kernel
+def _add_to_large(
+    cells: NDArray[np.uint8],
+    columns: NDArray[np.int64],
+    lookups: NDArray[np.uint8],
+    cardinality: NDArray[np.int64],
+    views: NDArray[np.int64],
+    joint: NDArray[np.uint32],
+    table: NDArray[np.int64],
+) -> None:
+    """Add the counts of a block of rows to the table of one family; arguments as of `add_counts`."""
+    for start in range(0, cells.shape[1], joint.shape[0]):
+        m = min(joint.shape[0], cells.shape[1] - start)
+        for i in range(m):
+            joint[i] = 0
+        for v in range(views.shape[0]):
+            of_column = cells[columns[views[v]]]
+            lookup = lookups[views[v]]
+            n_codes = np.uint32(cardinality[views[v]])
+            for i in range(m):
+                joint[i] = np.uint32(joint[i] * n_codes + lookup[of_column[start + i]])
+        for i in range(m):
+            table[joint[i]] += 1

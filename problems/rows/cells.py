@@ -1,0 +1,207 @@
+"""Columns as at most 255 cells each: what is kept of every row while the network is improved on all rows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.pieces import Piece
+from gomea_bn.data.symbols import without_symbols
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.kernels.available_cases import MISSING
+from gomea_bn.problems.kernels.rows import cells_of_values, sum_log_heights
+from gomea_bn.texts import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BLOCK_ROWS", "MOST_BOUNDARIES", "CodedPiece", "Coding", "coded_piece", "scaled_log_density"]
+
+BLOCK_ROWS = 2**20
+"""Largest number of rows of a block of cells."""
+
+MOST_BOUNDARIES = 254
+"""Largest number of boundaries between the cells of a column."""
+
+# values that are bisected together; their positions stay in the first cache
+_BISECTED = 2048
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the columns of a table become cells.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns.
+    boundaries : dict of str to ndarray of shape (n_cells - 1,)
+        Ascending values between the cells of every continuous column; a value equal to a boundary lies below it.
+    levels : dict of str to tuple
+        Levels of every discrete column.
+    shapes : dict of str to Shape
+        Shapes of continuous columns whose log density is summed over the rows.
+    drops_missing : bool
+        Whether rows with missing or infinite values are left out; otherwise their values are counted.
+    na_values : sequence of str or float, optional
+        Symbols of missing values, as of `read_table`.
+    """
+
+    names: tuple[str, ...]
+    boundaries: dict[str, NDArray[np.float64]]
+    levels: dict[str, tuple[Level, ...]]
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    drops_missing: bool = False
+    na_values: Sequence[str | float] | None = None
+
+
+@dataclass
+class CodedPiece:
+    """The cells of the rows of one piece, in memory or in a file.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_columns : int
+    n_missing : ndarray of shape (n_columns,), int64
+        Number of missing values of every column in the rows that were read.
+    log_densities : dict of str to float
+        Sum over the rows of the log density of a column under its shape, in nats with the range scaled to 1.
+    blocks_in_memory : list of ndarray of shape (n_columns, at most BLOCK_ROWS), uint8
+        Blocks in memory.
+    path : str, optional
+        File that holds the blocks instead.
+    sizes : list of int
+        Number of rows of every block.
+    """
+
+    n_rows: int
+    n_columns: int
+    n_missing: NDArray[np.int64]
+    log_densities: dict[str, float]
+    blocks_in_memory: list[NDArray[np.uint8]]
+    path: str | None = None
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the cells."""
+        return self.n_rows * self.n_columns
+
+    def blocks(self) -> Iterator[NDArray[np.uint8]]:
+        """Give the blocks of cells, uint8 (n_columns, n_rows of the block); those of a file share their memory."""
+        if self.path is None:
+            yield from self.blocks_in_memory
+            return
+        space = np.empty(self.n_columns * max(self.sizes, default=0), np.uint8)
+        with open(self.path, "rb", buffering=0) as file:
+            for size in self.sizes:
+                block = space[: self.n_columns * size]
+                if file.readinto(block.data) != len(block):
+                    raise OSError(f"The temporary file '{self.path}' is shorter than it was written.")
+                yield block.reshape(self.n_columns, size)
+
+    def move_to_file(self, folder: str) -> None:
+        """Write the blocks to a new file in a folder, and release their memory.
+
+        Raises
+        ------
+        GomeaBnError
+            If the file cannot be written, for example to a full disk.
+        """
+        try:
+            number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
+            with os.fdopen(number, "wb") as file:
+                for block in self.blocks_in_memory:
+                    file.write(block.data)
+        except OSError as error:
+            raise GomeaBnError(
+                f"Cannot write {self.n_bytes:,} bytes of cells to the temporary folder '{folder}': "
+                f"{error.strerror or error}.",
+                ["set the environment variable TMPDIR to a folder with more space"],
+            ) from error
+        self.path, self.sizes, self.blocks_in_memory = (
+            path,
+            [block.shape[1] for block in self.blocks_in_memory],
+            [],
+        )
+
+
+def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
+    """Return the cells of the rows of a piece.
+
+    Raises
+    ------
+    GomeaBnError
+        For unknown levels, and for values that are no numbers in a continuous column.
+    """
+    n_columns = len(coding.names)
+    n_missing = np.zeros(n_columns, np.int64)
+    sums = dict.fromkeys(coding.shapes, 0.0)
+    blocks: list[NDArray[np.uint8]] = []
+    waiting: list[NDArray[np.uint8]] = []
+    positions_of_values = np.empty(_BISECTED, np.int32)
+    for frame in piece.frames():
+        try:
+            cells, shaped = _cells_of(frame, coding, n_missing, positions_of_values)
+        except GomeaBnError as error:
+            raise error.within(f"In {counted(len(frame), 'row')} of {piece.origin}: ") from error
+        complete = np.ones(len(frame), np.bool_)
+        if coding.drops_missing:
+            complete = (cells != MISSING).all(axis=0)
+            cells = cells[:, complete]
+        for name, values in shaped.items():
+            sums[name] += scaled_log_density(coding.shapes[name], values[complete])
+        if waiting and sum(part.shape[1] for part in waiting) + cells.shape[1] > BLOCK_ROWS:
+            blocks.append(np.concatenate(waiting, axis=1))
+            waiting = []
+        waiting.append(cells)
+    if waiting:
+        blocks.append(np.concatenate(waiting, axis=1))
+    return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+
+
+def _cells_of(
+    frame: pd.DataFrame, coding: Coding, n_missing: NDArray[np.int64], work: NDArray[np.int32]
+) -> tuple[NDArray[np.uint8], dict[str, NDArray[np.float64]]]:
+    """Return the cells of all rows, uint8 (n_columns, n_rows), and the values of columns with shapes.
+
+    Numbers of missing values are added to `n_missing`, int64 (n_columns,). `work` is that of `cells_of_values`.
+    """
+    frame, _, _ = without_symbols(frame, coding.na_values)
+    positions = column_positions(frame, coding.names)
+    cells = np.empty((len(coding.names), len(frame)), np.uint8)
+    shaped: dict[str, NDArray[np.float64]] = {}
+    for position, name in enumerate(coding.names):
+        column = frame.iloc[:, positions[name]]
+        if name in coding.boundaries:
+            if coding.drops_missing:
+                column = column.replace([np.inf, -np.inf], np.nan)
+            values = numeric_values(column, name, allow_missing=True)
+            n_missing[position] += cells_of_values(
+                values, coding.boundaries[name], MISSING, work, cells[position]
+            )
+            if name in coding.shapes:
+                shaped[name] = values
+        else:
+            codes = encode_levels(column, name, coding.levels[name], allow_missing=True)
+            n_missing[position] += int((codes < 0).sum())
+            cells[position] = codes.astype(np.uint8)
+    return cells, shaped
+
+
+def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:
+    """Return the sum of the log densities of values with the range of the column scaled to 1; NaN adds nothing.
+
+    A value that is a point mass adds the logarithm of its probability.
+    """
+    masses = np.log(shape.point_masses)
+    return float(sum_log_heights(values, shape.edges, shape.left, shape.right, shape.point_values, masses))

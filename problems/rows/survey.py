@@ -1,0 +1,142 @@
+"""The first reading of a table in pieces: its number of rows, a sample, and the rows with extreme and rare values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn.data.pieces import Piece
+
+__all__ = ["Sampled", "sample_of", "sampled_rows", "survey"]
+
+# first rows that show whether a column has few values
+_FIRST_ROWS = 2000
+# a column with more distinct values has no rows for each of them
+_FEW = 300
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Rows of one piece, whose index is their position in the piece.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        Rows of the sample, and rows with the smallest and largest value of a column or the first of its few values.
+    n_rows : int
+        Number of all rows of the piece.
+    """
+
+    rows: pd.DataFrame
+    n_rows: int
+
+
+def sampled_rows(n_rows: Sequence[int], size: int, seed: int) -> list[NDArray[np.int64]]:
+    """Return the sorted positions of a random sample without replacement in every piece.
+
+    Parameters
+    ----------
+    n_rows : sequence of int
+        Number of rows of every piece.
+    size : int
+        Number of rows of the sample; all rows if there are fewer.
+    seed : int
+    """
+    ends = np.cumsum(n_rows)
+    total = int(ends[-1])
+    generator = np.random.default_rng(seed)
+    chosen = (
+        np.arange(total)
+        if size >= total
+        else np.sort(generator.choice(total, size, replace=False, shuffle=False))
+    )
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    return [part - (end - n) for part, end, n in zip(parts, ends, n_rows, strict=True)]
+
+
+def survey(piece: Piece, positions: NDArray[np.int64]) -> Sampled:
+    """Return the rows of one piece at some sorted positions, and those with extreme and rare values."""
+    parts = []
+    first = 0
+    for frame in piece.frames():
+        inside = positions[np.searchsorted(positions, first) : np.searchsorted(positions, first + len(frame))]
+        kept = np.union1d(inside - first, _corners(frame))
+        part = frame.iloc[kept]
+        part.index = pd.Index(kept + first)
+        parts.append(part)
+        first += len(frame)
+    if not parts:
+        return Sampled(pd.DataFrame(), 0)
+    rows = _joined(parts)
+    # the corners of all frames of the piece, of which most are none of the piece
+    kept = np.union1d(np.flatnonzero(rows.index.isin(positions)), _corners(rows))
+    return Sampled(rows.iloc[kept], first)
+
+
+def sample_of(parts: Sequence[Sampled], positions: Sequence[NDArray[np.int64]]) -> pd.DataFrame:
+    """Return the sample of a table: the chosen rows, and those with extreme and rare values of the whole table."""
+    is_chosen = np.concatenate(
+        [part.rows.index.isin(of_piece) for part, of_piece in zip(parts, positions, strict=True)]
+    )
+    rows = _joined([part.rows for part in parts if part.n_rows]).reset_index(drop=True)
+    kept = np.union1d(np.flatnonzero(is_chosen), _corners(rows))
+    return rows.iloc[kept].reset_index(drop=True)
+
+
+def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return frames below one another; a column without a value in one frame has the type that it has in the others.
+
+    Files may give such a column no type. Numbers next to it would then be objects without an order.
+    """
+    dtypes: dict[Any, Any] = {}
+    for frame in frames:
+        for name, dtype in frame.dtypes.items():
+            if not pd.api.types.is_object_dtype(dtype):
+                # integers and truth values have no missing values
+                has_none = isinstance(dtype, np.dtype) and dtype.kind in "iub"
+                dtypes.setdefault(name, np.dtype(np.float64) if has_none else dtype)
+    typed = []
+    for frame in frames:
+        is_untyped = np.array([pd.api.types.is_object_dtype(dtype) for dtype in frame.dtypes], np.bool_)
+        wanted = {
+            name: dtypes[name]
+            for name in frame.columns[is_untyped & frame.isna().all().to_numpy()]
+            if name in dtypes
+        }
+        typed.append(frame.astype(wanted) if wanted else frame)
+    return pd.concat(typed)
+
+
+def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:
+    """Return positions of rows in which columns have their extreme values, their first gap, or few values first."""
+    kept: list[NDArray[np.int64]] = []
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        # so that missing values outside the sample are an error before the search
+        is_missing = column.isna().to_numpy()
+        kept.append(np.flatnonzero(is_missing)[:1])
+        first = column.iloc[:_FIRST_ROWS]
+        # numbers with a fraction are levels only if they repeat
+        most = len(first) // 2 if pd.api.types.is_float_dtype(column) else _FEW
+        if _n_distinct(first) <= min(most, _FEW):
+            kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:_FEW])
+        is_ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
+        if is_ordered and not is_missing.all():
+            # pandas would copy the values to look for gaps
+            is_plain = isinstance(column.dtype, np.dtype) and not is_missing.any()
+            ordered = column.to_numpy() if is_plain else column
+            kept.append(np.array([ordered.argmin(), ordered.argmax()], np.int64))
+    return np.unique(np.concatenate(kept)) if kept else np.empty(0, np.int64)
+
+
+def _n_distinct(column: pd.Series[Any]) -> float:
+    """Return the number of distinct values; infinity for lists and records, which the table of the sample refuses."""
+    try:
+        return column.nunique()
+    except TypeError:
+        return np.inf
