@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def column_summary(table: Table) -> list[dict[str, Any]]:
         integers, so the outer edges may lie up to a bin beyond the range. A column with missing values also has
         ``n_missing``, their number, which the counts do not include.
     """
-    return in_threads(_summary, table.columns, n_threads=-1 if table.n_rows > TALL_TABLE else 1)
+    return in_threads(_summary, table.columns, n_threads=-1 if table.n_rows > MANY_ROWS else 1)
 
 
 def _summary(column: Column) -> dict[str, Any]:

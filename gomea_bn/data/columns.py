@@ -24,9 +24,9 @@ __all__ = [
     "FEW_ROWS",
     "LARGEST_EXACT",
     "LEAST_RANGE",
+    "MANY_ROWS",
     "MISSING_CODE",
     "ROWS_WORTH_THREADS",
-    "TALL_TABLE",
     "Column",
     "Level",
     "check_texts",
@@ -56,8 +56,8 @@ EMPTY_LEVEL = "(empty)"
 MISSING_CODE = -1
 """Code of a missing value in a discrete column; as uint8 it is 255, one more than the largest code of a level."""
 
-TALL_TABLE = 50_000
-"""Number of rows beyond which shapes, first cuts and curves come from quantile cells."""
+MANY_ROWS = 50_000
+"""Number of rows beyond which a column is worth threads, and ways of computing that pay for many values."""
 
 ROWS_WORTH_THREADS = 300_000
 """Number of rows beyond which columns are prepared in threads; on fewer, threads wait for the interpreter."""

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.data.plain import arrow_frame, plain_frame
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.runtime.files.text_files import check_is_file
 from gomea_bn.texts import counted, listed
@@ -22,7 +23,16 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FilePiece", "FramePiece", "PartitionPiece", "Piece", "files_digest", "is_in_pieces", "pieces_of"]
+__all__ = [
+    "FilePiece",
+    "FramePiece",
+    "PartitionPiece",
+    "Piece",
+    "TablePiece",
+    "files_digest",
+    "is_in_pieces",
+    "pieces_of",
+]
 
 BATCH_ROWS = 131_072
 """Largest number of rows of a frame that a piece gives."""
@@ -135,6 +145,28 @@ class FramePiece:
 
 
 @dataclass(frozen=True)
+class TablePiece:
+    """Consecutive rows of a table in memory; values are not copied until they are read."""
+
+    table: Table
+    first: int
+    last: int
+
+    @property
+    def origin(self) -> str:
+        """The table in words."""
+        return "the table"
+
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return self.last - self.first
+
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Give the rows; see `Piece`."""
+        yield self.table.between(self.first, self.last).to_frame()
+
+
+@dataclass(frozen=True)
 class PartitionPiece:
     """A partition of a Dask dataframe, which is computed whenever its rows are needed.
 
@@ -165,7 +197,9 @@ class PartitionPiece:
 
 
 def is_in_pieces(source: Any) -> bool:
-    """Return whether a source of rows is a folder, a pattern of file names, or a Dask dataframe."""
+    """Return whether a source of rows is a folder, a pattern of file names, a Dask dataframe, or a list of frames."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(hasattr(frame, "iloc") for frame in source)
     if isinstance(source, (str, os.PathLike)):
         text = os.fspath(source)
         return os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text))
@@ -192,7 +226,7 @@ def pieces_of(source: Any) -> list[Piece]:
 
     Parameters
     ----------
-    source : path, pattern, Dask dataframe, or sequence of DataFrame
+    source : Table, path, pattern, Dask dataframe, or sequence of DataFrame
         A folder stands for all Parquet and Arrow files in it and in its folders, except hidden ones and those whose
         name begins with an underscore; links are followed. A pattern is one of `glob`, such as
         "rows/part-*.parquet". A folder called "year=2024" inside stands for a column "year", which is 2024 in its rows.
@@ -206,6 +240,9 @@ def pieces_of(source: Any) -> list[Piece]:
         return _pieces_of_files(os.fspath(source))
     if hasattr(source, "to_delayed"):
         return [PartitionPiece(partition) for partition in source.to_delayed()]
+    if isinstance(source, Table):
+        starts = range(0, source.n_rows, BATCH_ROWS)
+        return [TablePiece(source, start, min(start + BATCH_ROWS, source.n_rows)) for start in starts]
     return [FramePiece(frame) for frame in source]
 
 

@@ -117,6 +117,11 @@ class Table:
             columns.append(replace(column, values=values))
         return replace(self, columns=tuple(columns), n_rows=len(rows), dropped_rows=())
 
+    def between(self, first: int, last: int) -> Table:
+        """Return the rows from one position to another, whose values share the memory of these columns."""
+        columns = tuple(replace(column, values=column.values[first:last]) for column in self.columns)
+        return replace(self, columns=columns, n_rows=last - first, dropped_rows=())
+
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a frame; discrete columns are categoricals with all their levels, and NaN is missing."""
         import pandas as pd

@@ -50,6 +50,7 @@ def _use_a_network() -> None:
         refine_boundaries(network, frame, method, max_seconds=0.1, random_state=1)
     incomplete = frame.mask(generator.random(frame.shape) < 0.2)
     learner.edge_probabilities(method="sampled", n_sweeps=1, n_chains=1)
+    network.most_probable({"k": "a"})
     for method in ("exact", "sampling"):
         network.query(["x"], {"k": "a"}, method=method, n_draws=100, random_state=1)
         for how in ("draw", "mode"):

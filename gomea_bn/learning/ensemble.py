@@ -14,7 +14,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
-from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
+from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
@@ -27,10 +27,11 @@ from gomea_bn.learning.options import (
     rows_of_search,
     seed_of,
 )
+from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges.frequency import edge_frequency
-from gomea_bn.parameters import Parameters
+from gomea_bn.parameters import Parameters, check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
@@ -46,7 +47,7 @@ SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
 _SHARE = 0.63
 _MOST_DRAWS = 1000
 # parameters of the learner that change no result, or that the ensemble sets
-_OF_ENSEMBLE = ("callback", "device", "n_jobs", "verbose", "random_state")
+_OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
 
 class BayesNetEnsemble(Parameters):
@@ -173,14 +174,16 @@ class BayesNetEnsemble(Parameters):
         seed = seed_of(self.random_state)
         options = self._options()
         # wrong options are an error before the table is read
-        check_density(options["density"], options["line"])
+        check_declared(declared_options(BayesNetLearner).values(), options)
         table = source_table(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
         _check(options, table)
         of_learner = {name: value for name, value in options.items() if name not in _OF_ENSEMBLE}
         section, seed = learner_section(self, checkpoint, table, seed, learner=of_learner)
-        rows = rows_of_search(table, options["shape"])
+        # of more rows members draw samples
+        is_sampled = table.n_rows > options["sample_rows"]
+        rows = table if is_sampled else rows_of_search(table, options["shape"])
         networks, seconds, stopped_by = self._learned(options, rows, seed, section, table_digest(table))
         section.close()
         self.networks_ = networks
@@ -343,7 +346,7 @@ class BayesNetEnsemble(Parameters):
         learner = self.learner or BayesNetLearner()
         defaults = {
             "knowledge": learner.knowledge,
-            "equivalent_sample_size": learner.equivalent_sample_size,
+            "equivalent_sample_size": plain_options(learner)["equivalent_sample_size"],
             "n_jobs": learner.n_jobs if self.n_jobs is None else self.n_jobs,
         }
         return edge_probabilities(
@@ -354,7 +357,7 @@ class BayesNetEnsemble(Parameters):
         """Return the parameters of the learner with those of the ensemble; cuts are lists, which can be read again."""
         if self.learner is not None and not isinstance(self.learner, BayesNetLearner):
             raise GomeaBnError(f"learner must be a BayesNetLearner or None, got {self.learner!r:.80}.")
-        options = (self.learner or BayesNetLearner()).get_params(deep=False)
+        options = plain_options(self.learner or BayesNetLearner())
         if isinstance(options["cut_points"], Mapping):
             options["cut_points"] = {
                 name: list(cuts) if isinstance(cuts, Iterable) and not isinstance(cuts, str) else cuts
@@ -373,7 +376,7 @@ class BayesNetEnsemble(Parameters):
 
 def _check(options: dict[str, Any], table: Table) -> None:
     """Raise for the whole table what the learner would raise for a subsample."""
-    learner = BayesNetLearner(**options)
+    learner = learner_of_options(BayesNetLearner, options)
     check_options(learner, GOMEA, auto=True)
     limits_of(learner)
     thread_count(learner.n_jobs)
@@ -390,7 +393,9 @@ def _fitted_member(
 ) -> BayesNetLearner:
     """Return a learner that is fitted to a random part of the table."""
     rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
-    part = rows_of_search(table.take(rows), options["shape"])
+    part = table.take(rows)
+    if len(rows) <= options["sample_rows"]:
+        part = rows_of_search(part, options["shape"])
     if options["shape"] != "uniform":
         share_point_masses(part, table)
     changes = {
@@ -402,7 +407,7 @@ def _fitted_member(
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
-        return BayesNetLearner(**{**options, **changes}).fit(part, checkpoint=section)
+        return learner_of_options(BayesNetLearner, {**options, **changes}).fit(part, checkpoint=section)
 
 
 def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, Any]) -> DiscretizedBayesNet:
@@ -410,6 +415,7 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, 
     metadata = learner.network_.metadata
     # the score is that of the subsample
     del metadata["score"]
+    metadata.pop("all_rows", None)
     metadata |= record
     shapes = {name: table_shapes(table)[name].shape for name in learner.network_.shapes}
     return DiscretizedBayesNet.from_table(

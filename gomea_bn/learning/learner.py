@@ -4,71 +4,72 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.discretization.base import Discretizer
 from gomea_bn.errors import GomeaBnError, Setting
-from gomea_bn.learning.averaging.families import average_families, check_density, interrupted_averaging
-from gomea_bn.learning.hasty_preparation import options_of_run
+from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
+from gomea_bn.learning.many_rows import opened_improvement, print_line
 from gomea_bn.learning.options import (
-    LearnerParameters,
     check_options,
     learner_section,
     limits_of,
     mean_density,
-    preparation_seconds,
     row_densities,
     rows_of_search,
     seed_of,
-    warn_of_device,
     with_live_table,
 )
+from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
 from gomea_bn.learning.search.final_network import final_network, warn_of_many_probabilities
-from gomea_bn.learning.search.search import search
+from gomea_bn.learning.search.search import Found, search
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.runtime.checkpoints import CheckpointOption
+from gomea_bn.parameters import check_declared
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
+from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import HistoryEntry, Limits
 from gomea_bn.runtime.threads import in_background, thread_count
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.certainty.edge_posterior import EdgeProbabilities
     from gomea_bn.network.conditionals.conditionals import Conditionals
 
-__all__ = ["BayesNetLearner"]
+__all__ = ["BayesNetLearner", "compile_many_rows"]
+
+_has_compiled: list[bool] = []
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class BayesNetLearner(LearnerParameters):
+class BayesNetLearner(NetworkParameters):
     """Learn the graph and the bins of a discretized Bayesian network together, with DBN-GOMEA.
 
     Parameters
     ----------
-    discretizer : str or Discretizer
+    discretizer : str, OptimalCuts or Discretizer
         Method that cuts the ranges of continuous variables into bins. "optimal": the search computes exact best cuts
-        of good networks by dynamic programming and recombines them like edges. "equal-frequency" or "equal-width":
+        of good networks by dynamic programming and recombines them like edges; `OptimalCuts` is the same, with limits
+        on the widths and rows of bins. "equal-frequency" or "equal-width":
         the search chooses the number of bins. Any other discretizer, by name ("bayesian", "mdl", "latent", "mgcd",
         "k-means") or as an object: it repeatedly proposes cuts for the best network so far, and the search chooses
         between these and equal frequency by the score; see Notes.
-    scoring_method : str or None
+    scoring_method : str, Scoring or None
         Score of a network: "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete
         columns only. None: "density-bd" for "optimal" and a table with continuous columns, otherwise "density-bic".
+        `Scoring` also holds the penalty, the prior, and the costs of cuts and edges.
     cut_points : mapping of str to iterable of float, optional
         Inner cuts, in the units of the data, of variables whose bins are fixed.
     max_bins : int or "auto"
@@ -82,12 +83,6 @@ class BayesNetLearner(LearnerParameters):
     pseudo_count : float or "auto"
         Number of rows added to every table row (one parent configuration), spread evenly over its cells. "auto": the
         data choose the amount and the direction of smoothing for every table; see `DiscretizedBayesNet.from_table`.
-    penalty : {"bic", "literal", "aic"} or float
-        Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
-    prior : {"dirichlet", "bdeu"}
-        Prior of "density-bd": Dirichlet(1) per cell, or BDeu. "optimal" cannot price cuts under BDeu.
-    equivalent_sample_size : float
-        Equivalent sample size of the BDeu prior, in rows.
     kinds : mapping of str to {"continuous", "discrete"}, optional
         Kinds of columns that replace the inferred ones.
     missing : {"available", "error", "drop"}
@@ -98,25 +93,8 @@ class BayesNetLearner(LearnerParameters):
         Largest number of levels of a discrete column.
     algorithm : GOMEA, optional
         Settings of the search.
-    random_repair : bool
-        Whether cycles are broken in random order. Otherwise they are broken in column order, as in the published code.
-    initial_indegree : float
-        Mean number of parents in the random initial networks.
-    cut_cost : float
-        Cost of a chosen cut under "density-bd", as a multiple of ln(distinct values - 1) nats.
-    edge_cost : float
-        Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats. Without it, tables with few
-        rows and many columns yield edges between independent variables.
-    min_width : float
-        Smallest width of a bin that is uniform inside under "optimal", as a fraction of the range of the column. Bins
-        that have the shape of their column may be narrower, since only the order of the values decides their cuts.
-    min_bin_count : int
-        Smallest number of rows in a bin under "optimal".
-    max_candidates : int, "auto" or None
-        Number of candidate neighbours per variable, taken from each of two rankings: marginal dependence, and
-        dependence given other parents. A pair stays if either variable ranks the other, or if an edge is required.
-        None: no limit. "auto": no limit up to 100 variables, otherwise 10, which helps short searches and hurts long
-        ones. In tables of discrete columns "auto" also takes the pairs that short local searches join.
+    edge_search : EdgeSearch, optional
+        Edges that the search considers: candidates of large tables, and those of the first networks.
     shape : {"auto", "uniform", "marginal"}
         Distribution of a continuous variable inside its bins: "uniform" as published, or "marginal", with the shape of
         its own distribution, which is fitted once. "auto": the search chooses for every variable by the score. A
@@ -127,21 +105,18 @@ class BayesNetLearner(LearnerParameters):
         better than its table. Curves need fewer rows than tables to show that several parents matter, and unlike bins
         they take all of a parent's influence away, so that its own parents get no false edges. Only with "optimal"
         cuts, "density-bd" and a shape other than "uniform". See Notes.
-    density : {"averaged", "bins"}
+    density : {"averaged", "bins"} or Averaged
         Conditional densities of the network. "averaged": averages of tables over several sets of cuts, and lines or
-        curves of continuous parents where they predict better, see `gomea_bn.average_families`. "bins": the tables over
-        the shown bins alone, counted from the rows.
-    line : {"auto", "none"}
-        Whether averaged densities may use lines and curves.
+        curves of continuous parents where they predict better, see `gomea_bn.average_families`; `Averaged` can leave
+        the lines out. "bins": the tables over the shown bins alone, counted from the rows.
     sample_rows : int
-        Number of rows of the sample on which the network of a table in pieces is searched, at least 1,000. See Notes.
+        Number of rows, at least 1,000, beyond which a sample of so many rows is searched; see Notes.
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
-    device : str
-        Has no effect, and any value but "cpu" gives a warning. The next version has no such parameter.
     max_seconds : float or None
         Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
-        has at least a hundredth of it, also if the preparation took longer.
+        has at least a hundredth of it, also if the preparation took longer. In memory it limits the improvement over
+        all rows too: the search on the sample leaves what that needs, at most half of it.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
@@ -165,7 +140,7 @@ class BayesNetLearner(LearnerParameters):
     score_ : float
         Score of the network in nats, with every continuous column scaled to [0, 1]; higher is better.
     table_ : Table
-        Rows that the network was learned from.
+        Rows that the network was learned from; the sample of a table in pieces.
     history_ : list of HistoryEntry
         All improvements of the best network; their objectives are minus the score.
     n_eval_, n_eval_full_, n_generations_ : int, float, int
@@ -178,15 +153,14 @@ class BayesNetLearner(LearnerParameters):
         Counts of scored families, cache hits and priced variables. With "optimal" cuts and shapes also the number of
         stages, see Notes. With a discretizer also the number of rounds, of
         its runs, of its runs that the time limit cut short, and of cuts that entered a library.
-        "preparation_cut_short" is 1 if the time limit shortened the preparation of the table, "improvement_cut_short"
-        if Ctrl-C ended the improvement over all rows of a table in pieces.
+        "preparation_cut_short" is 1 if the time limit shortened the preparation of the table or its sample,
+        "improvement_cut_short" if the limit or Ctrl-C ended the improvement over all rows.
     n_candidate_pairs_ : int
         Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` if a time limit or Ctrl-C ended it. It does not
         repeat a run in which the time limit cut a discretizer short, ended the search of a table with missing
-        values, or shortened the preparation of a table of more than 50,000 rows; nor one with
-        "improvement_cut_short".
+        values; nor one with "preparation_cut_short" or "improvement_cut_short".
     feature_names_in_ : ndarray of str
         Names of the columns.
     n_features_in_ : int
@@ -207,6 +181,13 @@ class BayesNetLearner(LearnerParameters):
     the columns that follow curves, with their table parents and the nats by which curves are better than the tables of
     these. The conditionals of ``density="averaged"`` follow the curves. A column in which point masses have some rows
     and a density has others follows no curves.
+
+    Of a table of more than `sample_rows` rows, in memory or in pieces, a sample is searched. The network is then
+    improved over all rows: edges and optimal cuts change one at a time where that raises the score. Its tables count
+    all rows, and `score_` is that over all rows. A column that follows curves keeps its parents, and columns in
+    families with curves keep their cuts; the gain of curves in `score_` is that of the sample in proportion. Where cuts
+    are not optimal, or the score is not "density-bd", they stay too. ``network_.metadata["all_rows"]`` has what was
+    done.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -251,24 +232,9 @@ class BayesNetLearner(LearnerParameters):
     1
     """
 
-    discretizer: str | Discretizer = field(default="optimal", kw_only=False)
-    scoring_method: str | None = None
-    penalty: str | float = "bic"
-    prior: str = "dirichlet"
-    equivalent_sample_size: float = 10.0
-    algorithm: GOMEA | None = None
-    cut_cost: float = 0.5
-    edge_cost: float = 1.0
-    curves: str = "auto"
-    density: str = "averaged"
-    line: str = "auto"
-    sample_rows: int = 200_000
-    scheduler: str | None = None
-    device: str = "cpu"
-
     def fit(
         self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        X: pd.DataFrame | Sequence[pd.DataFrame] | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
         checkpoint: CheckpointOption = None,
@@ -279,8 +245,8 @@ class BayesNetLearner(LearnerParameters):
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
             Rows; never changed. The columns of an array are named x0, x1, ... A `Table` keeps its levels:
-            `max_levels` does not apply to it. A folder or a pattern of Parquet and Arrow files, or a Dask dataframe,
-            is a table in pieces, which need not fit into memory; see Notes.
+            `max_levels` does not apply to it. A folder or a pattern of Parquet and Arrow files, a Dask dataframe, or
+            a list of frames is a table in pieces, which need not fit into memory.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
         checkpoint : Checkpoint or path, optional
@@ -297,29 +263,61 @@ class BayesNetLearner(LearnerParameters):
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options.
         """
-        warn_of_device(self.device)
-        if is_in_pieces(X):
-            return self._fit_pieces(X, checkpoint)
         limits = self._checked_limits()
-        n_threads = thread_count(self.n_jobs)
-        seed = seed_of(self.random_state)
         began = perf_counter()
+        if is_in_pieces(X):
+            self._fit_many_rows(X, checkpoint, limits, began)
+            return self
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        options = LearningOptions.of(self, table.n_rows)
-        if options.asks_discretizer:
+        if LearningOptions.of(self).asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
-        section, seed = learner_section(self, checkpoint, table, seed)
+        if table.n_rows > self.sample_rows:
+            self._fit_many_rows(table, checkpoint, limits, began)
+            return self
+        section, seed = learner_section(self, checkpoint, table, seed_of(self.random_state))
+        began, found = self._search(table, limits, seed, section, began)
+        if plain_options(self)["density"] == "averaged":
+            self._average(found.conditionals)
+        self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
+        warn_of_many_probabilities(self.network_, table.n_rows)
+        return self
+
+    def _checked_limits(self) -> Limits:
+        """Return the limits, after a check of the options that need no table: a mistake shows before it is read."""
+        LearningOptions.of(self)
+        limits = limits_of(self)
+        check_options(self, GOMEA, auto=True)
+        check_declared(declared_options(type(self)).values(), plain_options(self))
+        return limits
+
+    def _search(
+        self,
+        table: Table,
+        limits: Limits,
+        seed: int,
+        section: Section,
+        began: float,
+        *,
+        of_sample: bool = False,
+    ) -> tuple[float, Found]:
+        """Search for the network of a table, and keep it with tables counted from these rows.
+
+        Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler, and what was
+        found.
+        """
+        options = LearningOptions.of(self, table.n_rows)
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler
             check_learning(table, options)
         # the compiler is not on the clock
         began += compile_kernels(**size_of_table(table))
-        seconds = began + preparation_seconds(limits) - perf_counter()
         rows = rows_of_search(table, options.shape)
-        given, options = options, options_of_run(options, rows, seconds, section)
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
-            settings = SearchSettings(self.algorithm or GOMEA(), limits, seed, n_threads, callback, section)
+            n_threads = thread_count(self.n_jobs)
+            settings = SearchSettings(
+                self.algorithm or GOMEA(), limits, seed, n_threads, callback, section, of_sample
+            )
             found = search(rows, options, settings, began=began)
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
@@ -329,37 +327,31 @@ class BayesNetLearner(LearnerParameters):
             )
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(table, found.problem.n_edge_genes, found.result, seed, began)
-            if options != given:
-                self.statistics_["preparation_cut_short"] = 1
-        if self.density == "averaged":
-            self._average(found.conditionals)
-        self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
-        warn_of_many_probabilities(self.network_, table.n_rows)
-        return self
+        return began, found
 
-    def _checked_limits(self) -> Limits:
-        """Return the limits, after a check of the options that need no table: a mistake shows before it is read."""
-        check_density(self.density, self.line)
-        LearningOptions.of(self)
-        limits = limits_of(self)
-        check_options(self, GOMEA, auto=True)
-        return limits
-
-    def _fit_pieces(self, source: Any, checkpoint: CheckpointOption) -> Self:
-        """Learn a network from a table in pieces."""
-        from gomea_bn.large.learning import learn_from_pieces
-
-        large = learn_from_pieces(self, source, checkpoint=checkpoint)
-        on_sample = large.on_sample
-        fitted = {name: value for name, value in vars(on_sample).items() if name.endswith("_")}
-        self.__dict__.update(fitted)
-        self.network_, self.score_ = large.network, large.score
-        self.fit_seconds_ = large.record["seconds"]
-        if large.record["stopped_by"] == "interrupt":
-            self.stopped_by_ = "interrupt"
+    def _fit_many_rows(self, source: Any, checkpoint: CheckpointOption, limits: Limits, began: float) -> None:
+        """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
+        # the compiler is not on the clock
+        began += compile_many_rows()
+        with opened_improvement(self, source, checkpoint, began) as rows:
+            with rows.about_sample():
+                began, found = self._search(
+                    rows.sample, rows.limits_of_search(limits), rows.seed, rows.part, began, of_sample=True
+                )
+            network, self.score_, record = rows.run(
+                self.network_, found.problem.pairs, self.stopped_by_, began
+            )
+        self.network_ = network
+        if record["stopped_by"] in ("interrupt", "max_seconds"):
             self.statistics_["improvement_cut_short"] = 1
-        warn_of_many_probabilities(large.network, large.record["n_rows"])
-        return self
+        if rows.sample.n_rows < min(rows.n_rows, self.sample_rows):
+            self.statistics_["preparation_cut_short"] = 1
+        if isinstance(source, Table):
+            self.table_ = source
+        self.fit_seconds_ = record["seconds"]
+        if record["stopped_by"] == "interrupt":
+            self.stopped_by_ = "interrupt"
+        warn_of_many_probabilities(network, record["n_rows"])
 
     def _average(self, conditionals: Conditionals | None) -> None:
         """Learn the conditionals of the network; Ctrl-C leaves it with its tables alone, with a warning.
@@ -368,7 +360,9 @@ class BayesNetLearner(LearnerParameters):
         """
         network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
         try:
-            self.network_ = average_families(network, self.table_, line=self.line, random_state=self.seed_)
+            self.network_ = average_families(
+                network, self.table_, line=plain_options(self)["line"], random_state=self.seed_
+            )
         except KeyboardInterrupt:
             warnings.warn(interrupted_averaging("network_"), stacklevel=3)
 
@@ -392,7 +386,7 @@ class BayesNetLearner(LearnerParameters):
 
         defaults = {
             "knowledge": self.knowledge,
-            "equivalent_sample_size": self.equivalent_sample_size,
+            "equivalent_sample_size": plain_options(self)["equivalent_sample_size"],
             "n_jobs": self.n_jobs,
         }
         return edge_probabilities(self._fitted(), self.table_, **{**defaults, **options})
@@ -476,3 +470,27 @@ class BayesNetLearner(LearnerParameters):
                 f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
             )
         return self.network_
+
+
+def compile_many_rows(announce: Callable[[str], object] = print_line) -> float:
+    """Compile or load the kernels of a table of many rows by learning from a few, and return the seconds this took.
+
+    Parameters
+    ----------
+    announce : callable
+        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
+    """
+    if _has_compiled:
+        return 0.0
+    _has_compiled.append(True)
+    began = perf_counter()
+    x = np.random.default_rng(0).normal(size=1_500)
+    frame = pd.DataFrame({"x": x, "y": x[::-1], "k": np.where(x > 0, "a", "b")})
+    learner = BayesNetLearner(max_evaluations=200, sample_rows=1_000, random_state=1)
+    with announced_kernels(announce), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # frames of pieces may be read-only, and those of a table are not
+        sources: tuple[Any, ...] = ([frame], frame)
+        for source in sources:
+            learner.fit(source)
+    return perf_counter() - began

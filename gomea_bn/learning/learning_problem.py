@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE, extremes
+from gomea_bn.data.columns import extremes
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.errors import (
@@ -22,7 +22,7 @@ from gomea_bn.errors import (
     nearest,
 )
 from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
-from gomea_bn.learning.table_shapes import table_cells, table_shapes
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
@@ -53,10 +53,10 @@ from gomea_bn.texts import listed
 __all__ = [
     "check_learning",
     "column_shapes",
-    "is_late",
     "learning_problem",
     "library_growth",
     "merged_library",
+    "ranks_pairs",
     "scored_variables",
     "scoring_of",
     "searched_pairs",
@@ -65,8 +65,6 @@ __all__ = [
 
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
-# numbers of bins of the first policies of a tall table, whose codes take a byte a row each
-_TALL_FIRST_BINS = (2, 4, 8)
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
 _N_CLIMBS = 5
 _MOST_CLIMBED_CELLS = 2e8
@@ -100,7 +98,7 @@ def learning_problem(
         Pairs of variables that the search may join, from an earlier problem for the same table; by default
         `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
     deadline : float
-        Time of `perf_counter` after which a large table gets no further first cuts or ranks of pairs; see `is_late`.
+        Time of `perf_counter` after which there are no further first cuts or ranks of pairs.
 
     Raises
     ------
@@ -138,7 +136,7 @@ def learning_problem(
         if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
             pairs, start = _pairs_of_discrete(table, scorer, rules, deadline)
         else:
-            pairs = searched_pairs(table, scorer, rules, options.max_candidates, is_quick=options.is_hasty)
+            pairs = searched_pairs(table, scorer, rules, options.max_candidates)
     return StructureProblem(
         scorer,
         rules,
@@ -156,10 +154,9 @@ def _cuts_and_curves(
     find_cuts: Callable[[Callable[[], bool]], dict[int, list[NDArray[np.float64]]]],
     variables: Sequence[ScoredVariable] | None,
 ) -> tuple[dict[int, list[NDArray[np.float64]]], CurveData | None]:
-    """Return the first cuts and the curves of variables, if any, made at the same time by as many threads as cores.
+    """Return the first cuts and the curves of variables, if any, made at the same time.
 
-    First cuts take one thread, since they need the interpreter most of the time. `find_cuts` asks its argument whether
-    to end early.
+    `find_cuts`, which another thread calls, asks its argument whether to end early.
     """
     if variables is None:
         return find_cuts(lambda: False), None
@@ -167,7 +164,7 @@ def _cuts_and_curves(
     with thread_pool() as pool:
         try:
             cuts = pool.submit(find_cuts, is_over.is_set)
-            curves = curve_data(variables, pool)
+            curves = curve_data(variables)
             return cuts.result(), curves
         finally:
             is_over.set()
@@ -182,8 +179,11 @@ def _pairs_of_discrete(
     searches get pairs of parents that matter only together, and as long as there is time those around a graph.
     """
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
-    if _ranks_pairs(table):
-        no_time_left = partial(is_late, table, deadline)
+    if ranks_pairs(table):
+
+        def no_time_left() -> bool:
+            return perf_counter() > deadline
+
         ranked = _varying_pairs(table, ranked_pairs(scorer, rules, no_time_left))
         if ranked is None or no_time_left():
             return ranked, []
@@ -194,16 +194,7 @@ def _pairs_of_discrete(
     return None if pairs is None else np.logical_or(pairs, joined), []
 
 
-def is_late(table: Table, deadline: float) -> bool:
-    """Return whether a time of `perf_counter` has passed after which the preparation of a large table is cut short.
-
-    Large are tall tables, which then get no further first cuts, and those whose pairs are ranked, which then get no
-    further ranks. A run on other tables must be repeated by its evaluations.
-    """
-    return (table.n_rows > TALL_TABLE or _ranks_pairs(table)) and perf_counter() > deadline
-
-
-def _ranks_pairs(table: Table) -> bool:
+def ranks_pairs(table: Table) -> bool:
     """Return whether "auto" ranks the pairs of a discrete table, which is too large for local searches."""
     n = len(table.columns)
     is_large = n > UNSCREENED_VARIABLES and n**2 * table.n_rows > _MOST_CLIMBED_CELLS
@@ -228,7 +219,7 @@ def _first_cuts(
     """
 
     def no_time_left() -> bool:
-        return is_over() or is_late(table, deadline)
+        return is_over() or perf_counter() > deadline
 
     others = replace(options, knowledge=None)
     if not is_plain or options.cut_points:
@@ -254,7 +245,7 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
             may_be_uniform=options.shape == "auto",
             min_uniform_width=options.min_width * (fitted.shape.high - fitted.shape.low),
         )
-        for name, fitted in table_shapes(table, is_coarse=options.is_hasty).items()
+        for name, fitted in table_shapes(table).items()
     }
 
 
@@ -302,14 +293,12 @@ def searched_pairs(
     scorer: FamilyScorer,
     rules: EdgeRules,
     max_candidates: int | str | None,
-    *,
-    is_quick: bool = False,
 ) -> NDArray[np.bool_] | None:
     """Return the pairs of variables that the search may join, bool (N, N), symmetric; None stands for all pairs.
 
     These are the pairs of `candidate_pairs` without those of constant columns.
     """
-    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates, is_quick=is_quick))
+    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates))
 
 
 def _varying_pairs(table: Table, pairs: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
@@ -351,7 +340,7 @@ def scored_variables(
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
-    shapes, cells = column_shapes(table, options), table_cells(table)
+    shapes = column_shapes(table, options)
     variables = []
     for column in table.columns:
         shape = shapes.get(column.name)
@@ -364,8 +353,7 @@ def scored_variables(
                 )
             variables.append(ScoredVariable(column.name, column.values, len(column.levels)))
             continue
-        of_column = cells.get(column.name)
-        low, high = extremes(column.observed) if of_column is None else (of_column.low, of_column.high)
+        low, high = extremes(column.observed)
         if not np.isfinite(high - low):
             raise GomeaBnError(
                 f"Column {column.name!r} ranges from {low:g} to {high:g}, too wide for float64.",
@@ -373,19 +361,16 @@ def scored_variables(
             )
         if column.name in fixed:
             policy = fixed_policy(column.name, column.observed, fixed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape, of_column))
+            variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
         else:
             is_priced = options.discretizer == OPTIMAL
             most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
-            numbers = _TALL_FIRST_BINS if is_priced and of_column is not None else None
-            policies = policy_library(
-                column.observed, options.family, most, of_column, numbers, joins_values=shape is not None
-            )
+            policies = policy_library(column.observed, options.family, most, joins_values=shape is not None)
             if is_priced:
                 policies = _within_limits(policies, column.observed, (low, high), options)
             if proposed and column.name in proposed:
                 policies = merged_library(policies, proposed[column.name])
-            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape, of_column))
+            variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
     _check_required(table, options.knowledge)

@@ -15,7 +15,7 @@ _BYTES_OF_CACHE = 1 << 26
 _BYTES_OF_SLOTS = 2 * 8 * 2
 
 
-def planned_bytes(table: Table, options: LearningOptions, n_threads: int) -> int:
+def planned_bytes(table: Table, options: LearningOptions, n_threads: int, sample_rows: int) -> int:
     """Return about how many bytes the search for one network may take at most, the table and its ordered rows included.
 
     These are the codes of all policies, columns sorted for pricing, the cache of scores, and the work space of every
@@ -27,16 +27,17 @@ def planned_bytes(table: Table, options: LearningOptions, n_threads: int) -> int
     options : LearningOptions
     n_threads : int
         Number of threads of the search.
+    sample_rows : int
+        Largest number of rows that are searched.
     """
+    n_rows = min(table.n_rows, sample_rows)
     fixed = options.cut_points or {}
     n_free = sum(column.is_continuous and column.name not in fixed for column in table.columns)
     of_table = sum(column.values.nbytes for column in table.columns)
     if options.discretizer == OPTIMAL:
-        n_policies, of_sorted = library_capacity(max(n_free, 1), table.n_rows), _BYTES_OF_SORTED
+        n_policies, of_sorted = library_capacity(max(n_free, 1), n_rows), _BYTES_OF_SORTED
     else:
         n_policies, of_sorted = options.max_bins, 0
-    of_codes = table.n_rows * (n_free * n_policies + len(table.columns) - n_free)
-    of_thread = table.n_rows * (_BYTES_OF_SLOTS + 4 * options.max_bins)
-    return (
-        2 * of_table + of_codes + n_free * table.n_rows * of_sorted + n_threads * of_thread + _BYTES_OF_CACHE
-    )
+    of_codes = n_rows * (n_free * n_policies + len(table.columns) - n_free)
+    of_thread = n_rows * (_BYTES_OF_SLOTS + 4 * options.max_bins)
+    return 2 * of_table + of_codes + n_free * n_rows * of_sorted + n_threads * of_thread + _BYTES_OF_CACHE

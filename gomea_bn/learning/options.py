@@ -1,44 +1,35 @@
-"""What the learners share: their common parameters and the checks of these, seeds, threads, densities of rows."""
+"""What the learners share: checks of their parameters, seeds, limits, densities of rows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from time import perf_counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.row_order import in_row_order
-from gomea_bn.data.sources import AVAILABLE, source_frame
+from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import column_digests
-from gomea_bn.errors import (
-    GomeaBnError,
-    GomeaBnWarning,
-    Option,
-    check_number,
-    is_integer,
-)
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
+from gomea_bn.learning.parameters import LearnerParameters, plain_options
 from gomea_bn.learning.search.budget import Budget
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
-from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.limits import Callback, Limits
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.data.table import Table
-    from gomea_bn.network.distributions.smoothing import PseudoCount
-    from gomea_bn.problems.knowledge import ExpertKnowledge
 
 __all__ = [
-    "LearnerParameters",
     "check_options",
     "learner_section",
     "limits_after_preparation",
@@ -47,16 +38,19 @@ __all__ = [
     "preparation_seconds",
     "row_densities",
     "rows_of_search",
+    "sampled_table",
     "section_of_data",
     "seed_of",
-    "warn_of_device",
     "why_unrepeatable",
     "with_live_table",
 ]
 
 # parameters that change no result
-_WITHOUT_EFFECT = ("callback", "device", "n_jobs", "scheduler", "verbose")
+_WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 
+# continuous values of a sample per second of the limit: a core prepares about six times as many for a search
+_VALUES_PER_SECOND = 100_000
+_FEWEST_ROWS = 1_000
 # share of the seconds that a search has even if its preparation took all of them
 _LEAST_SHARE = 0.01
 # share of the seconds after which the search must begin
@@ -65,53 +59,47 @@ _SHARE_OF_PREPARATION = 0.5
 _SHARE_OF_TABLES = 0.3
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class LearnerParameters(Parameters):
-    """Parameters that learners of one network and of a front share; `BayesNetLearner` describes them."""
+def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
+    """Return the rows of a table that a learner searches: all of at most `sample_rows` rows, otherwise a sample.
 
-    cut_points: Mapping[str, Iterable[float]] | None = None
-    max_bins: int | str = "auto"
-    max_indegree: int | str | None = "auto"
-    knowledge: ExpertKnowledge | None = None
-    pseudo_count: PseudoCount = "auto"
-    kinds: Mapping[str, str] | None = None
-    missing: str = AVAILABLE
-    max_levels: int = 50
-    random_repair: bool = True
-    initial_indegree: float = 1.0
-    min_width: float = 1e-3
-    min_bin_count: int = 1
-    max_candidates: int | str | None = "auto"
-    shape: str = "auto"
-    max_seconds: float | None = 60.0
-    max_evaluations: int | None = None
-    max_generations: int | None = None
-    patience: float | None = 10.0
-    n_jobs: int | None = None
-    random_state: Any = None
-    callback: Callback | None = None
-    verbose: bool = False
+    The sample is smaller if the seconds are few for the columns, since all of it is prepared before the search. It has
+    the rows with the extreme values of continuous columns, and the first row of every level.
 
-    def _keep_search(
-        self, table: Table, n_candidate_pairs: int, result: Result, seed: int, began: float
-    ) -> None:
-        """Set the fitted attributes that describe the table and the search; the classes document them.
-
-        `began` is the time of `perf_counter` at which `fit` began, without compilation.
-        """
-        self.table_ = table
-        self.n_eval_ = result.n_eval
-        self.n_eval_full_ = result.n_eval_full
-        self.n_generations_ = result.n_generations
-        # a resumed search counts the seconds of former processes
-        self.fit_seconds_ = max(result.exec_time, perf_counter() - began)
-        self.time_to_best_ = result.time_to_best
-        self.stopped_by_ = result.stopped_by
-        self.statistics_ = result.statistics
-        self.n_candidate_pairs_ = n_candidate_pairs
-        self.seed_ = seed
-        self.feature_names_in_ = np.array(table.names, dtype=object)
-        self.n_features_in_ = len(table.names)
+    Parameters
+    ----------
+    learner : LearnerParameters
+    table : Table
+    seed : int
+    """
+    size = learner.sample_rows
+    if table.n_rows <= size:
+        return table
+    n_continuous = sum(column.is_continuous for column in table.columns)
+    if learner.max_seconds is not None and n_continuous:
+        affordable = max(int(_VALUES_PER_SECOND * learner.max_seconds / n_continuous), _FEWEST_ROWS)
+        if affordable < size:
+            size = affordable
+            warnings.warn(
+                GomeaBnWarning(
+                    f"The time limit is short for {counted(n_continuous, 'continuous column')}: a sample of {size:,} "
+                    f"of {table.n_rows:,} rows is searched.",
+                    [Setting("max_seconds")],
+                ),
+                stacklevel=4,
+            )
+    generator = np.random.default_rng(seed)
+    positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
+    for column in table.columns:
+        if column.levels is None:
+            positions.append(np.array([np.nanargmin(column.values), np.nanargmax(column.values)]))
+        else:
+            first = np.full(len(column.levels) + 1, -1, np.int64)
+            # of equal levels the last one is assigned; missing values have the code -1
+            first[column.values[::-1]] = np.arange(table.n_rows)[::-1]
+            positions.append(first[:-1][first[:-1] >= 0])
+    sample = table.take(np.unique(np.concatenate(positions)))
+    # symbols of missing values were found when the table was read
+    return replace(sample, reading=replace(sample.reading, na_values=()))
 
 
 def rows_of_search(table: Table, shape: str) -> Table:
@@ -119,14 +107,12 @@ def rows_of_search(table: Table, shape: str) -> Table:
 
     It is `in_row_order`, since sums over shapes and curves, draws for missing values and draws of rows depend on order.
     """
-    # published settings draw rows by their position in the table; their scores are sums of counts, as are those of the
-    # cells of a tall table, where putting a million rows in order takes as long as preparing them
-    counts_only = shape == "uniform" or table.n_rows > TALL_TABLE
-    return table if counts_only and not table.n_missing else in_row_order(table)
+    # published settings draw rows by their position in the table; their scores are sums of counts
+    return table if shape == "uniform" and not table.n_missing else in_row_order(table)
 
 
 def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
-    """Raise `GomeaBnError` for an invalid algorithm, callback or pseudo-count.
+    """Raise `GomeaBnError` for an invalid algorithm, callback, pseudo-count or number of rows of a sample.
 
     Parameters
     ----------
@@ -188,31 +174,20 @@ def section_of_data(
     has_seed = learner.get_params(deep=False)["random_state"] is not None
 
     def texts() -> dict[str, str]:
-        values = {**learner.get_params(deep=False), **options, "random_state": seed}
+        own = (
+            plain_options(learner)
+            if isinstance(learner, LearnerParameters)
+            else learner.get_params(deep=False)
+        )
+        values = {**own, **options, "random_state": seed}
         return option_texts({name: value for name, value in values.items() if name not in _WITHOUT_EFFECT})
 
-    # checkpoints of earlier versions have the scheduler
-    free = _WITHOUT_EFFECT if has_seed else (*_WITHOUT_EFFECT, "random_state")
+    # checkpoints of earlier versions have the scheduler and the device
+    free = (*_WITHOUT_EFFECT, "device", *(() if has_seed else ("random_state",)))
     section = opened(checkpoint, kind, texts, digests, free=free)
     if isinstance(checkpoint, Section):
         return section, seed
     return section, int(section.options.get("random_state", seed))
-
-
-def warn_of_device(device: str) -> None:
-    """Warn that threads count the rows of a table in pieces, whatever the option `device` says."""
-    if device != "cpu":
-        warnings.warn(
-            GomeaBnWarning(
-                [
-                    Option("device", str(device)),
-                    " has no effect: threads count the rows. The next version has no ",
-                    Option("device"),
-                    ".",
-                ]
-            ),
-            stacklevel=3,
-        )
 
 
 def limits_of(learner: LearnerParameters) -> Limits:
@@ -242,7 +217,7 @@ def why_unrepeatable(learner: LearnerParameters) -> str:
     if late := counts.get("discretizer_cut_short"):
         return f"The clock ended the discretizer in {late} of {counts['discretizer_runs']} runs"
     if counts.get("improvement_cut_short"):
-        return "Ctrl-C ended the improvement over all rows"
+        return "The clock or Ctrl-C ended the improvement over all rows"
     if counts.get("preparation_cut_short"):
         return "The preparation of the table was shortened by the limit on seconds"
     if learner.stopped_by_ in ("max_seconds", "interrupt") and learner.table_.n_missing:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +17,6 @@ from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import check_objectives
 from gomea_bn.learning.fronts.options import (
     STANDARD_OBJECTIVES,
-    FrontParameters,
     OwnObjective,
     expert_of,
     limits_of_front,
@@ -32,14 +30,14 @@ from gomea_bn.learning.fronts.search_space import (
     checked_expert,
     front_problem,
 )
-from gomea_bn.learning.hasty_preparation import options_of_run
 from gomea_bn.learning.options import (
     learner_section,
-    preparation_seconds,
     rows_of_search,
+    sampled_table,
     seed_of,
     with_live_table,
 )
+from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.limits import FrontHistoryEntry
@@ -52,13 +50,12 @@ if TYPE_CHECKING:
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ParetoBayesNetLearner(FrontParameters):
     """Learn a front of discretized Bayesian networks under several objectives, with MO-DBN-GOMEA.
 
     Parameters
     ----------
-    discretizer : {"optimal", "equal-frequency", "equal-width"}
+    discretizer : {"optimal", "equal-frequency", "equal-width"} or OptimalCuts
         Method that cuts the ranges of continuous variables into bins; the search chooses the number of bins. "optimal"
         starts with equal frequency and computes exact best cuts for some of the networks, by the log density minus
         one of several prices per free parameter. The paper has the other two.
@@ -95,7 +92,7 @@ class ParetoBayesNetLearner(FrontParameters):
         How to treat missing values. "available": the search for a single network uses them as `BayesNetLearner` does,
         draws from its network fill the missing cells once, and the front is that of the filled rows. "error" raises,
         and "drop" drops rows with missing or infinite values.
-    cut_points, max_indegree, knowledge, kinds, max_levels, random_repair, initial_indegree, max_candidates
+    cut_points, max_indegree, knowledge, kinds, max_levels, edge_search
         As of `BayesNetLearner`.
     shape : {"auto", "uniform", "marginal"}
         As of `BayesNetLearner`, but "auto" chooses by the misfit. The completed network of the expert has the same
@@ -103,14 +100,15 @@ class ParetoBayesNetLearner(FrontParameters):
         their own shapes or stay uniform inside their bins; the distance then counts the difference inside the bins.
     max_bins : int or "auto"
         As of `BayesNetLearner`; 9 in the paper.
-    min_width, min_bin_count
-        As of `BayesNetLearner`; they apply to "optimal" only.
     pseudo_count : float or "auto"
         Smoothing of the tables, as of `BayesNetLearner`; 1 in the paper. With "auto" the misfits come from the best of
         four amounts of smoothing per table, and the distances from tables with one pseudo-count per row. "left-out" and
         the distance need a value above 0.
     algorithm : MOGOMEA, optional
         Settings of the search.
+    sample_rows : int
+        Number of rows, at least 1,000, beyond which a sample of so many rows is searched. The objectives are then those
+        of the sample, and the tables of the networks count all rows, or the filled rows of the sample.
     max_seconds, max_evaluations, max_generations, n_jobs, random_state, callback, verbose
         As of `BayesNetLearner`.
     patience : float or None
@@ -208,15 +206,14 @@ class ParetoBayesNetLearner(FrontParameters):
         check_objectives([STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives])
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        given = options_of_front(self, table)
         # wrong options are an error before the search for a single network
-        checked = checked_expert(self, table, given)
+        checked = checked_expert(self, table, options_of_front(self, table))
         section, seed = learner_section(self, checkpoint, table, seed, expert=checked)
         # the compiler is not on the clock
         began += compile_front_kernels(**size_of_table(table))
-        seconds = began + preparation_seconds(limits) - perf_counter()
-        rows = rows_of_search(table, given.shape)
-        options = options_of_run(given, rows, seconds, section)
+        sample = sampled_table(self, table, seed)
+        options = options_of_front(self, sample)
+        rows = rows_of_search(sample, options.shape)
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
             searched = FrontSearch(
@@ -229,6 +226,7 @@ class ParetoBayesNetLearner(FrontParameters):
                 n_threads=n_threads,
                 callback=callback,
                 section=section,
+                of_sample=sample is not table,
             ).run(objectives, expert)
         section.close()
         if not len(searched.result.X):
@@ -237,9 +235,9 @@ class ParetoBayesNetLearner(FrontParameters):
                 f"{searched.result.n_eval:,} evaluations.",
                 [Setting("max_complexity"), "raise the limits of the search"],
             )
-        self._keep_front(
-            table, searched, objectives, seed, digest.result(), began, is_cut_short=options != given
-        )
+        if sample.n_rows < min(table.n_rows, self.sample_rows):
+            searched.result.statistics["preparation_cut_short"] = 1
+        self._keep_front(table, searched, objectives, seed, digest.result(), began)
         return self
 
     def _keep_front(
@@ -250,8 +248,6 @@ class ParetoBayesNetLearner(FrontParameters):
         seed: int,
         digest: str,
         began: float,
-        *,
-        is_cut_short: bool,
     ) -> None:
         """Set the fitted attributes."""
         problem, single, result = searched.problem, searched.single, searched.result
@@ -259,8 +255,6 @@ class ParetoBayesNetLearner(FrontParameters):
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = searched.n_eval_single
         self._keep_search(table, problem.n_edge_genes, result, seed, began)
-        if is_cut_short:
-            self.statistics_["preparation_cut_short"] = 1
         if single is not None and searched.position is None:
             warnings.warn(
                 GomeaBnWarning(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.parameters import LearnerParameters, plain_options
 from gomea_bn.runtime.environment import environment
 from gomea_bn.runtime.files.atomic_files import check_folder, check_name, write_text
 from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
@@ -176,17 +177,15 @@ def run_record(
     }
 
 
-def plain_parameters(learner: Any) -> dict[str, Any]:
+def plain_parameters(learner: LearnerParameters) -> dict[str, Any]:
     """Return the parameters of a learner that decide its result, as plain values."""
-    parameters: dict[str, Any] = learner.get_params(deep=False)
+    parameters = plain_options(learner)
     for name in ("algorithm", "callback", "verbose", "n_jobs", "random_state"):
         del parameters[name]
-    # learners of fronts have none
-    parameters.pop("device", None)
     if learner.knowledge is not None:
         parameters["knowledge"] = asdict(learner.knowledge)
-    if not isinstance(learner.discretizer, str):
-        parameters["discretizer"] = repr(learner.discretizer)
+    if not isinstance(parameters["discretizer"], str):
+        parameters["discretizer"] = repr(parameters["discretizer"])
     return parameters
 
 

@@ -16,7 +16,6 @@ import pandas as pd
 from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
 from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.multi_start import MultiStartRun
-from gomea_bn.data.columns import TALL_TABLE
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -25,13 +24,10 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
-from gomea_bn.problems.cuts.quantile_cells import quantile_cells
-from gomea_bn.problems.cuts.shape_fit import fit_shape_of_cells
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs
 from gomea_bn.problems.parents.screening import candidate_pairs
-from gomea_bn.problems.scoring.curves import curve_data
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
@@ -59,20 +55,18 @@ class TableSize(TypedDict, total=False):
     """What of a table decides which kernels it needs; see `compile_kernels`."""
 
     n_columns: int
-    n_rows: int
     has_gaps: bool
 
 
 def size_of_table(table: Table) -> TableSize:
     """Return the options of `compile_kernels` and `compile_front_kernels` for a table."""
-    return TableSize(n_columns=len(table.names), n_rows=table.n_rows, has_gaps=table.n_missing > 0)
+    return TableSize(n_columns=len(table.names), has_gaps=table.n_missing > 0)
 
 
 def compile_kernels(
     announce: Callable[[str], object] = _log,
     *,
     n_columns: int | None = None,
-    n_rows: int | None = None,
     has_gaps: bool | None = None,
     in_second_process: bool = False,
 ) -> float:
@@ -84,8 +78,6 @@ def compile_kernels(
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
     n_columns : int, optional
         Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
-    n_rows : int, optional
-        Number of rows of the table; with few, kernels for tables of more than `TALL_TABLE` rows are left out.
     has_gaps : bool, optional
         Whether the table has missing values; if not, kernels that complete rows are left out.
     in_second_process : bool
@@ -93,16 +85,13 @@ def compile_kernels(
         interpreter of another program may not be one that can be started again.
     """
     part = _around_the_search if in_second_process else None
-    return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_parts(
-        announce, n_rows, has_gaps
-    )
+    return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_parts(announce, has_gaps)
 
 
 def compile_front_kernels(
     announce: Callable[[str], object] = _log,
     *,
     n_columns: int | None = None,
-    n_rows: int | None = None,
     has_gaps: bool | None = None,
     in_second_process: bool = False,
 ) -> float:
@@ -110,7 +99,7 @@ def compile_front_kernels(
     # a front begins with the search for a single network
     runs = [_search_front_once, _learn_once]
     part = _learn_once if in_second_process else None
-    return _compile("front", runs, announce, n_columns, part) + _compile_parts(announce, n_rows, has_gaps)
+    return _compile("front", runs, announce, n_columns, part) + _compile_parts(announce, has_gaps)
 
 
 # kernels that a run calls from Python: without and with those of wide tables
@@ -150,11 +139,9 @@ def _compile_part(announce: Callable[[str], object], name: str, *, is_needed: bo
     return perf_counter() - began
 
 
-def _compile_parts(announce: Callable[[str], object], n_rows: int | None, has_gaps: bool | None) -> float:
+def _compile_parts(announce: Callable[[str], object], has_gaps: bool | None) -> float:
     """Compile the kernels that only some tables need."""
-    may_be_tall = n_rows is None or n_rows > TALL_TABLE
-    seconds = _compile_part(announce, "tall", is_needed=may_be_tall)
-    return seconds + _compile_part(announce, "gaps", is_needed=has_gaps is not False)
+    return _compile_part(announce, "gaps", is_needed=has_gaps is not False)
 
 
 @contextmanager
@@ -183,18 +170,6 @@ def _variables() -> list[ScoredVariable]:
     return [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
 
 
-def _prepare_cells() -> None:
-    """Prepare two columns in cells: their shapes, their codes and their curves."""
-    generator, variables = np.random.default_rng(0), []
-    for name in ("x", "y"):
-        values = generator.random(64)
-        cells = quantile_cells(np.sort(values))
-        policies = policy_library(values, "equal-frequency", 3, cells)
-        variables.append(ScoredVariable(name, values, 0, policies, fit_shape_of_cells(values, cells), cells))
-    method = scoring_method("density-bd")
-    FamilyScorer(variables, method, score_rule(method, 64), curves=curve_data(variables))
-
-
 def _complete_rows() -> None:
     """Count the tables of a network from rows with missing values, and ask the network for a distribution."""
     frame = pd.DataFrame({"a": [*"uvuvuvuvuvu", None], "b": [*"xxyyxxyyxxy", "y"]})
@@ -204,7 +179,7 @@ def _complete_rows() -> None:
 
 
 # how to call the kernels that only some tables need, and their number
-_PARTS = {"tall": (_prepare_cells, 4), "gaps": (_complete_rows, 3)}
+_PARTS = {"gaps": (_complete_rows, 3)}
 
 
 def _advance(run: MultiStartRun) -> None:

@@ -28,6 +28,19 @@ R = TypeVar("R")
 _chosen_by_user: str = getattr(numba_config, "CACHE_DIR")  # noqa: B009 (numba sets its options at run time)
 _HAS_KERNELS = re.compile(rb"^@kernel\b", re.MULTILINE)
 _IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+_WITHOUT_CODE = frozenset(
+    f"gomea_bn.{name}"
+    for name in (
+        "errors",
+        "linkage.counting",
+        "linkage.sparse_tree",
+        "problems.refiner",
+        "runtime.files.atomic_files",
+        "runtime.fingerprint",
+        "runtime.kernel_progress",
+    )
+)
+"""Modules that modules with kernels import and no kernel uses: editing a message leaves compiled code valid."""
 _WHOLE_IMPORTS = re.compile(rb"^\s*import (gomea_bn[\w.]*)", re.MULTILINE)
 _PLAIN_TYPES = (
     types.Array,
@@ -56,12 +69,15 @@ def _package_sources() -> dict[str, bytes]:
 
 
 def _compiled_modules(sources: dict[str, bytes]) -> list[str]:
-    """Return the modules on whose text compiled code depends: those with kernels, and all that they import."""
+    """Return the modules on whose text compiled code depends: those with kernels, and what these import.
+
+    Modules that no kernel uses are left out.
+    """
     waiting = [name for name, text in sources.items() if _HAS_KERNELS.search(text)]
     reached: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in reached or name not in sources:
+        if name in reached or name in _WITHOUT_CODE or name not in sources:
             continue
         reached.add(name)
         waiting += [module.decode() for module in _WHOLE_IMPORTS.findall(sources[name])]

@@ -175,20 +175,16 @@ def thread_pool(n_threads: int = -1) -> Iterator[Executor]:
         pool.shutdown(cancel_futures=True)
 
 
-def in_threads(
-    function: Callable[[T], R], items: Iterable[T], *, n_threads: int = -1, pool: Executor | None = None
-) -> list[R]:
+def in_threads(function: Callable[[T], R], items: Iterable[T], *, n_threads: int = -1) -> list[R]:
     """Return what a function returns for every item, in their order, from some threads; -1 stands for one per core.
 
     With 1 it is the calling thread. Threads pay for functions that sort or add large arrays, which NumPy does without
-    holding the lock of the interpreter. A `pool` that also does other work replaces threads of this call's own.
+    holding the lock of the interpreter.
     """
-    if pool is not None:
-        return list(pool.map(function, items))
     if n_threads == 1:
         return [function(item) for item in items]
-    with thread_pool(n_threads) as own_pool:
-        return list(own_pool.map(function, items))
+    with thread_pool(n_threads) as pool:
+        return list(pool.map(function, items))
 
 
 def in_background(function: Callable[[T], R], item: T) -> Future[R]:

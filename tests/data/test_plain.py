@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ import pytest
 from gomea_bn import BayesNetClassifier, BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.data.pieces import pieces_of
 from gomea_bn.data.table import Table
-from gomea_bn.large.learning import learn_from_pieces
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -179,8 +179,8 @@ def test_learners_learn_and_score_as_from_numpy_columns(name: str, tmp_path: Pat
     parquet.write_table(
         pa.table({"x": in_arrow(name, [3]), "other": other().tolist()}), tmp_path / "a.parquet"
     )
-    of_frames = learn_from_pieces(LEARNER, [frames(name, [3])[1]])
-    assert learn_from_pieces(LEARNER, tmp_path).network == of_frames.network
+    of_frames = replace(LEARNER).fit([frames(name, [3])[1]])
+    assert replace(LEARNER).fit(tmp_path).network_ == of_frames.network_
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -9,6 +9,7 @@ from averaged_examples import conditionals_of
 from shaped_examples import shaped_table
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, read_table
+from gomea_bn.learning import Averaged
 from gomea_bn.learning.table_shapes import table_shapes
 
 
@@ -78,7 +79,7 @@ def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -
     frame = pd.DataFrame({"x": x, "y": x + 0.1 * rng.normal(size=150), "z": rng.normal(size=150)})
     learner = BayesNetLearner(
         curves=line,
-        line=line,
+        density=Averaged(line=line),
         max_seconds=None,
         max_evaluations=600,
         random_state=1,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from option_examples import table_options
 
 from gomea_bn import read_table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.memory_plan import planned_bytes
 
@@ -18,14 +18,15 @@ def table_of(n_rows: int):
 @pytest.mark.parametrize("discretizer", ["optimal", "equal-frequency"])
 def test_the_plan_covers_codes_and_table(discretizer):
     table = table_of(3_000)
-    options = LearningOptions(discretizer, max_bins=12)
+    options = table_options(discretizer, max_bins=12)
     rows = learning_problem(table, options).scorer.rows
     least = rows.codes.nbytes + 2 * sum(column.values.nbytes for column in table.columns)
-    assert least < planned_bytes(table, options, 1) < 3 * least + 2**26
+    assert least < planned_bytes(table, options, 1, 10**9) < 3 * least + 2**26
 
 
 def test_the_plan_grows_with_rows_and_threads():
-    options = LearningOptions()
+    options = table_options()
     short, long = table_of(1_000), table_of(4_000)
-    assert planned_bytes(long, options, 1) > planned_bytes(short, options, 1)
-    assert planned_bytes(short, options, 4) > planned_bytes(short, options, 1)
+    assert planned_bytes(long, options, 1, 10**9) > planned_bytes(short, options, 1, 10**9)
+    assert planned_bytes(long, options, 1, 1_000) < planned_bytes(long, options, 1, 10**9)
+    assert planned_bytes(short, options, 4, 10**9) > planned_bytes(short, options, 1, 10**9)

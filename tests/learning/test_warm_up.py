@@ -18,10 +18,10 @@ def noted(progress, name, **options):
 kernel_progress.KernelProgress.needed = noted
 counts = []
 for step in (
-    lambda: warm_up.compile_kernels(n_columns=5, n_rows=100, has_gaps=False),
-    lambda: warm_up.compile_kernels(n_columns=5, n_rows=100, has_gaps=False),
-    lambda: warm_up.compile_kernels(n_columns=500, n_rows=100, has_gaps=False),
-    lambda: warm_up.compile_front_kernels(n_rows=100, has_gaps=False),
+    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False),
+    lambda: warm_up.compile_kernels(n_columns=5, has_gaps=False),
+    lambda: warm_up.compile_kernels(n_columns=500, has_gaps=False),
+    lambda: warm_up.compile_front_kernels(has_gaps=False),
     lambda: warm_up.compile_front_kernels(),
     lambda: compile_all_kernels(lambda line: None),
 ):

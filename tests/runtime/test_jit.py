@@ -1,3 +1,5 @@
+import ast
+
 import pytest
 
 from gomea_bn.runtime import jit
@@ -41,6 +43,37 @@ def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not()
     assert "gomea_bn.problems.base" in modules
     assert "gomea_bn.cli.app" not in modules
     assert "gomea_bn.network.bayes_net" not in modules
+
+
+def test_every_name_that_a_kernel_uses_comes_from_a_module_that_counts():
+    sources = _package_sources()
+    modules = set(_compiled_modules(sources))
+    n_names = 0
+    for module in modules:
+        tree = ast.parse(sources[module])
+        homes = {
+            name.asname or name.name: {node.module, f"{node.module}.{name.name}"}
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gomea_bn")
+            for name in node.names
+        }
+        kernels = [
+            node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.decorator_list
+        ]
+        for kernel in kernels:
+            used = {node.id for node in ast.walk(kernel) if isinstance(node, ast.Name)}
+            for name in used & set(homes):
+                assert homes[name] & modules, f"{module}.{kernel.name} uses {name}"
+                n_names += 1
+    assert n_names > 100
+
+
+def test_a_message_does_not_compile_kernels_again(folder_of):
+    sources = _package_sources()
+    former = folder_of(sources)
+    assert folder_of({**sources, "gomea_bn.errors": sources["gomea_bn.errors"] + b"# new"}) == former
+    kernels = "gomea_bn.problems.kernels.score"
+    assert folder_of({**sources, kernels: sources[kernels] + b"# new"}) != former
 
 
 @pytest.fixture

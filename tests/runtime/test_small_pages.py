@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gomea_bn.runtime.small_pages import WorkSpaces, zeros_by_pages
-from gomea_bn.runtime.threads import thread_pool
+from gomea_bn.runtime.small_pages import zeros_by_pages
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (0, 7), (3, 1 << 22)])
@@ -32,17 +31,3 @@ def test_only_written_parts_take_memory():
     # pages of 2 MiB would be 32,768 pages of 4 KiB
     assert resident() - before < 4_000
     assert zeros.sum() == 64
-
-
-def test_a_thread_works_in_the_same_memory_again():
-    spaces = WorkSpaces()
-    large = spaces.of_shape((40,), np.float64)
-    large[:] = 1.5
-    small = spaces.of_shape((3, 5), np.float32)
-    assert small.shape == (3, 5)
-    assert small.dtype == np.float32
-    assert np.shares_memory(large, small)
-    assert not np.shares_memory(large, spaces.of_shape((41,), np.float64))
-    with thread_pool(1) as pool:
-        of_thread = pool.submit(spaces.of_shape, (40,), np.float64).result()
-    assert not np.shares_memory(of_thread, spaces.of_shape((40,), np.float64))

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from gomea_bn.runtime.threads import StopFlag, Workers, in_background, in_threads, thread_pool
+from gomea_bn.runtime.threads import StopFlag, Workers, in_background, thread_pool
 
 
 def test_the_first_reason_to_stop_stays():
@@ -43,12 +43,6 @@ def test_a_call_in_the_background_gives_its_result_or_its_error():
     assert in_background(abs, -3).result() == 3
     with pytest.raises(TypeError):
         in_background(abs, "three").result()  # type: ignore[arg-type]
-
-
-def test_a_pool_runs_the_items_of_several_calls():
-    with thread_pool(1) as pool:
-        first = pool.submit(threading.get_ident)
-        assert set(in_threads(lambda _: threading.get_ident(), range(4), pool=pool)) == {first.result()}
 
 
 def test_calls_that_have_not_begun_are_left_out_after_an_error():

@@ -53,7 +53,8 @@ class ReadingOptions:
 
     def __post_init__(self) -> None:
         separator = self.separator
-        if separator is not None and (len(separator) != 1 or separator in '"\n\r'):
+        is_mark = isinstance(separator, str) and len(separator) == 1 and separator not in '"\n\r'
+        if separator is not None and not is_mark:
             raise GomeaBnError(
                 [
                     Option("sep"),

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_gain, mixture_weight
 from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
@@ -31,11 +31,12 @@ from gomea_bn.network.conditionals.shown_tables import table_over_rows
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded_columns import counted_parents
 from gomea_bn.network.rows import table_for
-from gomea_bn.network.tables import bin_codes, bin_widths, smoothed_table, table_and_left_out
+from gomea_bn.network.tables import bin_widths, smoothed_table, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.log_sums import log_sum_exp
@@ -44,21 +45,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "DENSITIES",
-    "LINES",
     "ROWS_OF_LINES",
     "average_families",
     "average_of_blanket",
-    "check_density",
     "interrupted_averaging",
     "with_lines",
 ]
 
 N_COPIES = 20
-DENSITIES = ("bins", "averaged")
-"""Conditional densities of learned networks: their tables over the shown bins alone, or averages with lines."""
-LINES = ("auto", "none")
-"""Whether conditional densities may use lines."""
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
 _POWER = 0.25
 # cost of a cut of shaped bins, as a multiple of ln(distinct values - 1)
@@ -134,7 +128,7 @@ def average_families(
     if not isinstance(network, DiscretizedBayesNet):
         raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     check_integer("n_copies", n_copies, 1)
-    check_choice("line", line, LINES)
+    check_choice("line", line, ("auto", "none"))
     generator = np.random.default_rng(seed_of(random_state))
     rows = in_row_order(table_for(network, data, allow_missing=True))
     of_tables, averaged = network.of_tables(), network
@@ -173,7 +167,7 @@ def _averaged(
     """Return the network of `average_families` for complete rows."""
     n_rows = table.n_rows
     some = np.sort(generator.permutation(n_rows)[:ROWS_OF_LINES]) if n_rows > ROWS_OF_LINES else None
-    if some is not None and n_rows > TALL_TABLE:
+    if some is not None and n_rows > MANY_ROWS:
         return with_lines(network, _counted_tables(network, table), table.take(some), line=line)
     averaging = _Averaging(network, table)
     # the more rows, the surer the cuts
@@ -244,17 +238,15 @@ def _of_blanket(network: DiscretizedBayesNet, target: str) -> DiscretizedBayesNe
     )
 
 
-def check_density(density: object, line: object) -> None:
-    """Raise `GomeaBnError` for unknown values of the learners' options `density` and `line`."""
-    check_choice("density", density, DENSITIES)
-    check_choice("line", line, LINES)
-
-
 def interrupted_averaging(attribute: str) -> GomeaBnWarning:
     """Return the warning that Ctrl-C ended the averaging of what a fitted attribute holds."""
     return GomeaBnWarning(
-        f"The averaging of families was interrupted. {attribute} has tables alone, counted from the rows.",
-        ["call average_families with a network and table_", "fit again"],
+        [
+            "The averaging of families was interrupted. ",
+            Option(attribute),
+            " has tables alone, counted from the rows.",
+        ],
+        ["learn again for averages"],
     )
 
 

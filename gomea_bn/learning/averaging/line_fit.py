@@ -9,8 +9,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density, log_mixture, log_student
+from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density, log_mixture
 from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.student import log_student
 
 __all__ = [
     "HEAVY_TAILS",
@@ -323,12 +324,14 @@ def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
         density cannot predict.
     """
     ratio = np.exp(np.clip(second - first, -700, 700))
-    weight = 0.5
+    weight, n_rows = 0.5, len(first)
     for _ in range(_MOST_STEPS):
-        before, weight = weight, float(np.mean(weight * ratio / (1 - weight + weight * ratio)))
+        share = weight * ratio
+        # `mean` of NumPy gives the same number; for few rows it takes as long as the rest of the step
+        before, weight = weight, float(np.add.reduce(share / (1 - weight + share))) / n_rows
         if abs(weight - before) < _STEP_TOLERANCE:
             break
-    return min(weight, 1 - 1 / (len(first) + 1))
+    return min(weight, 1 - 1 / (n_rows + 1))
 
 
 def mixture_gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:

@@ -13,7 +13,7 @@ from gomea_bn.discretization.base import Cuts
 from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
 from gomea_bn.learning.recorded_score import recorded_options, score_record
-from gomea_bn.learning.table_shapes import table_cells, table_shapes
+from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded_columns import fixed_columns
 from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
@@ -116,7 +116,6 @@ class RefinementSession:
 
     def scored_variables(self, cuts: Cuts) -> list[ScoredVariable]:
         """Return the variables with one policy each."""
-        cells = table_cells(self.table)
         return [
             ScoredVariable(column.name, column.values, len(column.levels))
             if column.levels is not None
@@ -126,7 +125,6 @@ class RefinementSession:
                 0,
                 (Policy(cuts[v], v in self.movable or column.name not in self.fixed),),
                 self.shapes.get(v),
-                cells.get(column.name),
             )
             for v, column in enumerate(self.table.columns)
         ]

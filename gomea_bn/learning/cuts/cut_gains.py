@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
@@ -72,8 +72,9 @@ def cut_gains(
         )
         return np.asarray(scores[0] - scores[1:])
 
-    is_tall = session.table.n_rows > TALL_TABLE
-    gains = in_threads(gains_of, session.network_cuts, n_threads=-1 if is_tall else 1)
+    gains = in_threads(
+        gains_of, session.network_cuts, n_threads=-1 if session.table.n_rows > MANY_ROWS else 1
+    )
     return {network.names[v]: of_cuts for v, of_cuts in zip(session.network_cuts, gains, strict=True)}
 
 

@@ -1,16 +1,40 @@
-"""Shapes of columns whose cuts a user gives."""
+"""Graphs and cuts that a user gives: shapes of the columns, and tables counted from a table in pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
-from gomea_bn.data.table import Table
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
+from gomea_bn.learning.many_rows import (
+    SourceFiles,
+    about_sample,
+    check_complete,
+    opened_counter,
+    sample_frame,
+    silent,
+)
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.counting import network_of_counts, parts_without_tables
+from gomea_bn.network.distributions.expected_tables import completes_pieces
+from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.tables import check_table_size
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.rows.cells import MOST_BOUNDARIES, Coding
+from gomea_bn.problems.rows.counter import CountPlan, View
+from gomea_bn.problems.rows.terms import observed_counts
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
-__all__ = ["shapes_of_cuts"]
+__all__ = ["network_from_pieces", "shapes_of_cuts"]
 
 
 def shapes_of_cuts(
@@ -32,7 +56,7 @@ def shapes_of_cuts(
     GomeaBnError
         For an unknown shape, and cuts that do not fit their column.
     """
-    options = LearningOptions(cut_points=cut_points, shape=shape)
+    options = LearningOptions(cut_points=cut_points, shape=shape, curves="none")
     if shape == "uniform":
         return {}
     method, rule = scoring_of(table, options)
@@ -43,3 +67,112 @@ def shapes_of_cuts(
         for v, variable in enumerate(variables)
         if variable.shape is not None and scorer.is_shaped[scorer.view(v, 0)]
     }
+
+
+def network_from_pieces(
+    source: Any,
+    edges: Iterable[tuple[str, str]],
+    cut_points: Mapping[str, ArrayLike],
+    *,
+    table_of: Callable[[pd.DataFrame], Table] | None = None,
+    missing: str = AVAILABLE,
+    pseudo_count: PseudoCount = "auto",
+    shape: str = "auto",
+    sample_rows: int = 200_000,
+    n_jobs: int | None = None,
+    announce: Callable[[str], object] = silent,
+) -> DiscretizedBayesNet:
+    """Return the network of a graph and bins, with probability tables counted from all rows of a table in pieces.
+
+    Parameters
+    ----------
+    source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
+    edges, cut_points, pseudo_count
+        As of `DiscretizedBayesNet.from_table`.
+    table_of : callable, optional
+        Returns the table of a sample of the rows, a DataFrame; its columns are those of the network. It treats missing
+        values as `missing` says. By default it is `read_table`.
+    missing : {"available", "error", "drop"}
+        How to treat missing values, as of `BayesNetLearner`.
+    shape : {"auto", "uniform", "marginal"}
+        Distribution inside the bins, as of `BayesNetLearner`. It is fitted to the sample.
+    sample_rows, n_jobs
+        As of `BayesNetLearner`.
+    announce : callable
+        Receives a line on every step.
+
+    Raises
+    ------
+    GomeaBnError
+        For cut points or edges that do not fit the table, unreadable files, files that change meanwhile, and missing
+        values unless they are dropped or `missing` is "available".
+    """
+    check_choice("missing", missing, MISSING_CHOICES)
+    if table_of is None:
+        table_of = partial(read_table, missing=treatment_in_reading(missing))
+    files = SourceFiles(source)
+    with opened_counter(source, None, n_jobs) as counter:
+        rows, n_rows, _ = sample_frame(counter, sample_rows, 0)
+        announce(f"{n_rows:,} rows; shapes and levels come from {len(rows):,} of them.")
+        with about_sample(len(rows), n_rows):
+            table = table_of(rows)
+        cuts = {name: np.asarray(values, np.float64) for name, values in cut_points.items()}
+        edges = list(edges)
+        parents, parts = parts_without_tables(
+            table,
+            edges,
+            cuts,
+            pseudo_count=pseudo_count,
+            shapes=shapes_of_cuts(table, {name: c.tolist() for name, c in cuts.items()}, shape),
+        )
+        cardinality = _cardinality(table, parts["cut_points"])
+        for v, name in enumerate(table.names):
+            check_table_size([cardinality[member] for member in (*parents[v], v)], name)
+        coding = Coding(
+            table.names,
+            parts["cut_points"],
+            parts["levels"],
+            drops_missing=missing == "drop",
+            na_values=table.reading.na_values,
+        )
+        coded = counter.code(coding)
+        if missing == "error":
+            check_complete(table, coded.n_missing)
+        announce(f"All {coded.n_rows:,} rows read.")
+        # dropped rows have no missing values to complete
+        n_missing = coded.n_missing if missing == AVAILABLE else np.zeros_like(coded.n_missing)
+        views = [
+            View.of_codes(v, np.arange(n_codes), n_codes, has_missing=bool(n_missing[v]))
+            for v, n_codes in enumerate(cardinality)
+        ]
+        families = [[*(views[p] for p in of_child), views[v]] for v, of_child in enumerate(parents)]
+        plan = CountPlan(families)
+        counts = [
+            observed_counts(of_family, family, range(len(family))).astype(np.float64)
+            for of_family, family in zip(plan.tables(counter.count(plan)), families, strict=True)
+        ]
+        parts["metadata"] = {"n_rows": coded.n_rows}
+        completed = completes_pieces(views, coded.n_rows, counter, announce)
+        network = network_of_counts(DiscretizedBayesNet, table.names, edges, counts, parts, completed)
+    files.check_unchanged()
+    return network
+
+
+def _cardinality(table: Table, cut_points: Mapping[str, NDArray[np.float64]]) -> list[int]:
+    """Return the number of bins or levels of every column.
+
+    Raises
+    ------
+    GomeaBnError
+        For a column with more bins or levels than a byte numbers.
+    """
+    cardinality = []
+    for column in table.columns:
+        n_codes = len(cut_points[column.name]) + 1 if column.levels is None else len(column.levels)
+        if n_codes > MOST_BOUNDARIES + 1:
+            raise GomeaBnError(
+                f"Column {column.name!r} has {n_codes} bins or levels; a table in pieces can have at most "
+                f"{MOST_BOUNDARIES + 1}."
+            )
+        cardinality.append(n_codes)
+    return cardinality

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.recorded_score import score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.texts import counted
@@ -68,7 +69,7 @@ def final_network(
             "data_sha256": data_digest,
             "shape": learner.shape,
             **learned.record,
-            **score_record(method, rule, learner.penalty),
+            **score_record(method, rule, plain_options(learner)["penalty"]),
         },
     )
     return network, score

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+import numpy as np
+
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.learning.learning_problem import is_late, learning_problem
+from gomea_bn.learning.learning_problem import learning_problem, ranks_pairs
 from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.completed_tables import limits_before, with_completions
@@ -65,9 +67,11 @@ def search(
     share : float
         Share of the seconds of the preparation that the limits pay for.
     """
-    deadline = began + preparation_seconds(settings.limits)
+    deadline = np.inf
+    if settings.of_sample or ranks_pairs(table):
+        deadline = began + preparation_seconds(settings.limits)
     problem = learning_problem(table, options, deadline=deadline)
-    is_cut_short = is_late(table, deadline)
+    is_cut_short = perf_counter() > deadline
     settings = replace(
         settings,
         limits=limits_after_preparation(settings.limits, share * (perf_counter() - began)),

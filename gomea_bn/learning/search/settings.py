@@ -28,6 +28,8 @@ class SearchSettings:
         Function that receives a `Progress` with the counts of the whole search.
     section : Section
         Section of the search in a checkpoint.
+    of_sample : bool
+        Whether the rows are a sample of a table, whose preparation the clock may cut short.
     """
 
     algorithm: GOMEA
@@ -36,6 +38,7 @@ class SearchSettings:
     n_threads: int
     callback: Callback | None = None
     section: Section = NO_CHECKPOINT
+    of_sample: bool = False
 
     def within(self, limits: Limits) -> Self:
         """Return the same settings with other limits."""

@@ -19,7 +19,6 @@ from gomea_bn.problems.cuts.blanket import (
     ParentSets,
     coded_bins,
 )
-from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, OptimalCuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.pricing import Pricing
@@ -156,7 +155,6 @@ class _ShownCuts:
         self.movable = tables.priced_variables
         members = {v for child in self.followers for v in (child, *self.graph.parents[child])}
         self._in_curves = members & set(self.movable)
-        self._sorted = SortedColumns(tables.values)
         self._policies = [0] * tables.n_nodes
         self._coded = tables.coded_network(self.genotype()).columns
         self.cuts = dict(cuts)
@@ -282,7 +280,7 @@ class _ShownCuts:
         return problem.optimal(limits, n_cells=self._pricing.n_cells, incumbent=self.cuts[v])
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
-        return CutProblem(self._sorted[v], around, self._pricing.scores[0], self.tables.shape(v))
+        return CutProblem(self.tables.sorted_column(v), around, self._pricing.scores[0], self.tables.shape(v))
 
     @property
     def _pricing(self) -> Pricing:

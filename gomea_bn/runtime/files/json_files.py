@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, is_integer, nearest
 from gomea_bn.runtime.files.text_files import file_text, named_source
 
 __all__ = [
@@ -50,7 +50,8 @@ def read_json(
     description : str
         What the source should be, for example "a network".
     form, version : str or tuple of str, int
-        Required values of the keys "format", of which there may be several, and "format_version".
+        Required value of the key "format", of which there may be several, and the newest "format_version"; versions
+        from 1 to it are read.
     max_bytes : int, optional
         Largest source that is read; by default files have the limit `text_files.most_bytes()`, and text has none.
     advice : str
@@ -122,10 +123,11 @@ def check_format(
         raise GomeaBnError(
             f'{where} is not {description}: wanted "format": {forms[0]!r}, got {got:.80}.{advice and " " + advice}'
         )
-    got_version = content.get("format_version")
-    if got_version != version or isinstance(got_version, bool):
+    got_version: Any = content.get("format_version")
+    if not is_integer(got_version) or not 1 <= got_version <= version:
+        versions = "1" if version == 1 else f"1 to {version}"
         raise GomeaBnError(
-            f"{where} has format_version {got_version!r:.40}; this release reads {version}. "
+            f"{where} has format_version {got_version!r:.40}; this release reads {versions}. "
             "A newer file needs a newer gomea-bn."
         )
     return content

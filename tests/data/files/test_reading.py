@@ -282,6 +282,7 @@ def test_more_free_probabilities_than_rows_are_reported() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"sep": 5}, "sep must be one character"),
         ({"sep": ";;"}, "sep must be one character"),
         ({"sep": '"'}, "sep must be one character"),
         ({"decimal": ";"}, "decimal must be one of"),

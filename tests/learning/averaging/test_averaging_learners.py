@@ -21,6 +21,7 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.learning import Averaged
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 
@@ -37,7 +38,7 @@ def test_the_learned_network_has_conditionals() -> None:
     pd.testing.assert_frame_equal(learner.sample(9, 3), network.sample(9, 3))
     assert pickle.loads(pickle.dumps(learner)).network_ == network
     assert learner.get_params()["density"] == "averaged"
-    without = BayesNetLearner(line="none", **QUICK).fit(frame).network_
+    without = BayesNetLearner(density=Averaged(line="none"), **QUICK).fit(frame).network_
     assert conditionals_of(without).lines == {}
     assert conditionals_of(network).lines
 

@@ -20,6 +20,7 @@ from wrong_input import untyped
 from gomea_bn.cli.app import main
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning import Scoring
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.metrics.distances import kl_divergence
@@ -370,7 +371,11 @@ def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
     """A network under the Bayesian score is far from what the penalised one wants."""
     frame = random_network(4, random_state=2).sample(300, 2)
     learner = BayesNetLearner(
-        max_evaluations=1500, max_seconds=None, cut_cost=0.7, curves="none", random_state=1
+        max_evaluations=1500,
+        max_seconds=None,
+        scoring_method=Scoring(cut_cost=0.7),
+        curves="none",
+        random_state=1,
     ).fit(frame)
     result = refine_boundaries(learner.network_, frame, bin_counts="free")
     assert result.score_before == pytest.approx(learner.score_, abs=1e-8)
@@ -384,7 +389,9 @@ def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
 
 def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
     frame = random_network(4, random_state=3).sample(200, 3)
-    learner = BayesNetLearner(max_evaluations=800, max_seconds=None, cut_cost=0, random_state=1).fit(frame)
+    learner = BayesNetLearner(
+        max_evaluations=800, max_seconds=None, scoring_method=Scoring(cut_cost=0), random_state=1
+    ).fit(frame)
     assert learner.network_.metadata["cut_cost"] == 0
     assert learner.network_.metadata["edge_cost"] > 0
     same = refine_boundaries(learner.network_, frame)

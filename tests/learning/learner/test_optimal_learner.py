@@ -17,7 +17,9 @@ from typer.testing import CliRunner
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.cli import app as cli
+from gomea_bn.learning import OptimalCuts, Scoring
 from gomea_bn.learning.cuts.refinement import refine_boundaries
+from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.simulation.random_networks import random_network
 
@@ -26,7 +28,7 @@ def quick(n_evaluations=2500, **options):
     """Return a learner of tables that ends by its evaluations alone."""
     limits = {"max_evaluations": n_evaluations, "max_seconds": None, "patience": None}
     defaults = {"curves": "none", "random_state": 1, **limits}
-    return BayesNetLearner(**{**defaults, **options})
+    return learner_of_options(BayesNetLearner, {**defaults, **options})
 
 
 def same(learner, other):
@@ -402,8 +404,8 @@ def test_the_price_of_edges_keeps_independent_columns_apart():
         ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
         ({"min_bin_count": -1}, "min_bin_count must be an integer from 0 to 2147483648, got -1"),
         ({"min_bin_count": 2.5}, "min_bin_count must be an integer"),
-        ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0 or None, got -1"),
-        ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0 or None, got -1"),
+        ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0, got -1"),
+        ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0, got -1"),
         ({"cut_cost": math.inf}, "cut_cost must be a finite number"),
         ({"max_bins": 1}, "max_bins must be an integer from 2"),
         ({"discretizer": "optimum"}, "'optimal'"),
@@ -432,7 +434,10 @@ def test_command_line_passes_the_limits_on(rows, tmp_path):
     outcome = CliRunner().invoke(cli.main, arguments)
     assert outcome.exit_code == 0, outcome.output
     learner = BayesNetLearner(
-        min_width=0.1, min_bin_count=30, cut_cost=0.25, max_evaluations=1500, random_state=1
+        OptimalCuts(min_width=0.1, min_bin_count=30),
+        scoring_method=Scoring(cut_cost=0.25),
+        max_evaluations=1500,
+        random_state=1,
     ).fit(tmp_path / "rows.csv")
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())
     assert recorded["parameters"]["min_width"] == 0.1

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from option_examples import table_options
 
 from gomea_bn import ExpertKnowledge
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.learned import learned_cut_points
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
@@ -39,7 +39,7 @@ def edges_of(frame: pd.DataFrame) -> Edges:
 
 
 def problem_of(frame: pd.DataFrame, **options: Any) -> StructureProblem:
-    return learning_problem(read_table(frame), LearningOptions(**{"curves": "auto", **options}))
+    return learning_problem(read_table(frame), table_options(**{"curves": "auto", **options}))
 
 
 def result_of(problem: StructureProblem, edges: Edges) -> Result:

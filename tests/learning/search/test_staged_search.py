@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from option_examples import table_options
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.staged_search import StagedSearch
@@ -35,11 +35,11 @@ def exclusive_or(n_rows: int = 400) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def problem() -> StructureProblem:
-    return learning_problem(read_table(exclusive_or()), LearningOptions())
+    return learning_problem(read_table(exclusive_or()), table_options())
 
 
 def staged(frame: pd.DataFrame, limits: Limits, **options: Any) -> tuple[StagedSearch, Result]:
-    problem = learning_problem(read_table(frame), LearningOptions(**options))
+    problem = learning_problem(read_table(frame), table_options(**options))
     search = StagedSearch(problem, SearchSettings(GOMEA(), limits, seed=1, n_threads=1))
     return search, search.run()
 
@@ -131,9 +131,7 @@ def test_a_callback_follows_climbs_and_stops_the_search(many_variables: None) ->
         reports.append(progress)
         return len(reports) >= 2
 
-    problem = learning_problem(
-        read_table(random_network(12, random_state=4).sample(300, 4)), LearningOptions()
-    )
+    problem = learning_problem(read_table(random_network(12, random_state=4).sample(300, 4)), table_options())
     limits = Limits(max_evaluations=100_000)
     settings = SearchSettings(GOMEA(), limits, seed=1, n_threads=1, callback=stop_at_the_second)
     result = StagedSearch(problem, settings).run()
@@ -249,7 +247,7 @@ def test_a_problem_with_given_cuts_scores_as_the_whole_problem(problem: Structur
 
 
 def test_cuts_that_enter_a_full_library_replace_the_last_policy_that_is_not_in_use() -> None:
-    problem = learning_problem(read_table(exclusive_or()), LearningOptions())
+    problem = learning_problem(read_table(exclusive_or()), table_options())
     first = problem.scorer.library(0)[0]
     entered = [problem.enter_between_runs(0, np.array([0.01 * k + 0.5]), []) for k in range(70)]
     last = len(problem.scorer.library(0)) - 1

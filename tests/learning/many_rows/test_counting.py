@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
@@ -14,22 +17,21 @@ from gomea_bn.data import pieces as pieces_module
 from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.large import cells as cells_module
-from gomea_bn.large.cells import CodedPiece, Coding, coded_piece, scaled_log_density
-from gomea_bn.large.counters.local import LocalCounter
-from gomea_bn.large.counters.on_dask import DaskCounter
-from gomea_bn.large.counters.plan import CountPlan, View
-from gomea_bn.large.grid_cuts import GridColumn, GridCuts, candidate_boundaries
-from gomea_bn.large.kernels import cells_of_values
-from gomea_bn.large.known_scores import view_key
-from gomea_bn.large.promises import Promises
-from gomea_bn.large.scores import dirichlet_score
-from gomea_bn.large.survey import Sampled, sample_of, sampled_rows, survey
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.learning.improvement import Promises
+from gomea_bn.learning.known_scores import view_key
+from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
+from gomea_bn.problems.cuts.grid_cuts import GridColumn, candidate_boundaries
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+from gomea_bn.problems.kernels.rows import cells_of_values
+from gomea_bn.problems.rows import cells as cells_module
+from gomea_bn.problems.rows.cells import CodedPiece, Coding, coded_piece, scaled_log_density
+from gomea_bn.problems.rows.counter import CountPlan, LocalCounter, View
+from gomea_bn.problems.rows.on_dask import DaskCounter
+from gomea_bn.problems.rows.survey import Sampled, sample_of, sampled_rows, survey
+from gomea_bn.problems.rows.terms import cuts_around
+from gomea_bn.problems.scoring.scores import family_score, score_rule, scoring_method
 
 
 @pytest.fixture
@@ -163,56 +165,111 @@ def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
     assert sample["x"].max() == values[-1]
 
 
-@pytest.mark.parametrize("least", [2, 150])
-@pytest.mark.parametrize("shape", [None, "marginal", "auto"])
-def test_best_cuts_of_cells_equal_those_of_the_dynamic_programme_for_rows(
-    frame, shape: str | None, least: int
-) -> None:
-    values = frame["y"].to_numpy()
-    column = SortedColumn(values)
-    # few distinct gaps, so that both machines know all candidates
-    rounded = np.round(values * 6) / 6
-    column = SortedColumn(rounded)
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["density-bic", "density-bd"]),
+    st.sampled_from([None, "marginal", "auto"]),
+    st.sampled_from([0.0, 0.2]),
+    st.sampled_from([2, 60]),
+)
+def test_best_cuts_of_cells_are_those_of_rows(seed, name, shape, share, least) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(300, 600))
+    y = np.round(rng.normal(size=n) * 3) / 3
+    x, k = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    z = ((y + x + rng.normal(size=n)) > k).astype(np.int64)
     fitted = None
     if shape is not None:
-        fitted = fit_shape(rounded)
-        object.__setattr__(fitted, "may_be_uniform", shape == "auto")
-    x = np.searchsorted(np.quantile(frame["x"], [0.3, 0.6]), frame["x"]).astype(np.int32)
-    z = (frame["z"] == "low").to_numpy().astype(np.int32)
-    k = frame["k"].to_numpy().astype(np.int32)
-    around = Neighbourhood(
-        (CodedColumn(x, 3),),
-        (CodedFamily(CodedColumn(z, 2), (CodedColumn(k, 3),)),),
-    )
-    method = scoring_method("density-bd", cut_cost=0.7)
-    rule = score_rule(method, len(values), n_variables=4)
-    of_rows = CutProblem(column, around, IntervalScore(method, rule), fitted)
+        fitted = replace(fit_shape(y), may_be_uniform=shape == "auto")
+    y[rng.random(n) < share] = np.nan
+    for codes in (x, k, z):
+        codes[rng.random(n) < share] = -1
+    column = SortedColumn(y)
+    present = np.sort(rng.choice(len(column.cuts), 2, replace=False))
+    # y has the parent x, and z the parents y and k
+    discrete = [CodedColumn(c.astype(np.int32), m, bool((c < 0).any())) for c, m in ((x, 3), (z, 2), (k, 2))]
+    around = ParentSets([(1,), (), (0, 3), ()]).neighbourhood(0, [coded_bins(y, column.cuts), *discrete])
+    method = scoring_method(name)
+    rule = score_rule(method, n, n_variables=4)
+    centre = coded_bins(y, column.cuts[present])
+    of_rows = CutProblem(column, replace(around, centre=centre), IntervalScore(method, rule), fitted)
     limits = CutLimits(1, 6, 0.02, least)
-    expected = of_rows.optimal(limits)
-    cells = np.searchsorted(column.cuts, rounded, side="left")
-    n_cells = len(column.cuts) + 1
+
+    cells = coded_bins(y, column.cuts)
+    n_cells = cells.cardinality
     grid = GridColumn(
         column.cuts,
         column.low,
         column.high,
-        np.bincount(cells, minlength=n_cells),
+        np.bincount(cells.codes[cells.codes >= 0], minlength=n_cells),
         np.ones(n_cells, np.int64),
-        0.7 * np.log(len(column.cuts)),
+        method.cut_cost * np.log(len(column.cuts)),
         fitted,
+        n,
     )
-    of_family = np.zeros((3, n_cells), np.int64)
-    np.add.at(of_family, (x, cells), 1)
-    child = np.zeros((n_cells, 3, 2), np.int64)
-    np.add.at(child, (cells, k, z), 1)
-    present = np.array([3, 7])
-    best, value, now = GridCuts(grid, [(1.0, of_family)], [(1.0, child)]).best(limits, present)
+    bins = [centre, *discrete]
+    views = [view_of(v, c) for v, c in enumerate((cells, *discrete))]
+    families = [(1, 0), (0, 3, 2)]
+    # a table of logarithms that ends before the number of rows
+    short = IntervalScore(method, rule._replace(x_log_x=rule.x_log_x[:20]))
+    assert len(short.table) < n
+    best, value, now = cuts_around(
+        grid,
+        present,
+        [[views[v] for v in family] for family in families],
+        [[view_of(v, bins[v]) for v in family] for family in families],
+        [table_of([(cells, *discrete)[v] for v in family]) for family in families],
+        rule,
+        short,
+    ).best(limits, present)
+    expected = of_rows.optimal(limits)
     assert expected is not None
-    assert len(best) > 1
-    assert_array_equal(column.cuts[best], expected.cut_points)
     assert value == pytest.approx(expected.value, abs=1e-7)
-    if least > 2:
-        return
-    assert now == pytest.approx(of_rows.value(column.cuts[present]), abs=1e-7)
+    assert of_rows.value(column.cuts[best]) == pytest.approx(expected.value, abs=1e-7)
+    if now > -np.inf:
+        assert now == pytest.approx(of_rows.value(column.cuts[present]), abs=1e-7)
+
+
+def view_of(v: int, column: CodedColumn) -> View:
+    n_codes = column.cardinality
+    return View.of_codes(v, np.arange(n_codes), n_codes, has_missing=column.has_missing)
+
+
+def table_of(columns: list[CodedColumn]) -> NDArray[np.int64]:
+    """Count rows one by one; a missing value has the last code."""
+    table = np.zeros([column.cardinality + column.has_missing for column in columns], np.int64)
+    for row in zip(*(column.codes.tolist() for column in columns), strict=True):
+        table[row] += 1
+    return table
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 3),
+    st.lists(st.integers(0, 80), max_size=4),
+    st.sampled_from([0, 200, 2**30]),
+)
+def test_any_pieces_of_a_table_with_gaps_have_the_counts_of_its_rows(
+    seed, n_threads, ends, most_bytes
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame(
+        {"x": rng.normal(size=80), "y": rng.exponential(size=80), "z": rng.integers(0, 3, 80)}
+    )
+    rows = rows.mask(rng.random(rows.shape) < rng.choice([0.0, 0.3]))
+    cuts = {name: np.sort(rng.normal(size=rng.integers(0, 6))) for name in ("x", "y")}
+    columns = [coded_bins(rows[name].to_numpy(), cuts[name]) for name in ("x", "y")]
+    columns.append(CodedColumn(rows["z"].fillna(-1).to_numpy(np.int32), 3, bool(rows["z"].isna().any())))
+    families = [(0,), (0, 1), (2, 0), (1, 2, 0)]
+    plan = CountPlan([[view_of(v, columns[v]) for v in family] for family in families])
+    with LocalCounter(pieces(rows, *sorted(ends)), n_threads, most_bytes) as counter:
+        coded = counter.code(Coding(tuple(rows.columns), cuts, {"z": (0, 1, 2)}))
+        tables = plan.tables(counter.count(plan))
+    assert coded.n_missing.tolist() == rows.isna().sum().tolist()
+    for table, family in zip(tables, families, strict=True):
+        assert_array_equal(table, table_of([columns[v] for v in family]))
 
 
 def test_candidates_are_all_boundaries_or_spread_ones_with_those_near_the_cuts() -> None:
@@ -269,8 +326,9 @@ def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None
     counts = np.random.default_rng(0).integers(0, 30, (2, 3, 4))
     counts[1, 2] = 0
     method = scoring_method("density-bd")
-    score = IntervalScore(method, score_rule(method, 2000, n_variables=3))
-    assert_allclose(dirichlet_score(counts), score.of_counts(counts.reshape(6, 4), 6.0), rtol=1e-12)
+    rule = score_rule(method, 2000)
+    score = IntervalScore(method, rule)
+    assert_allclose(family_score(counts, rule), score.of_counts(counts.reshape(6, 4), 6.0), rtol=1e-12)
 
 
 def test_a_table_reads_the_sample_as_it_would_read_all_rows(frame) -> None:

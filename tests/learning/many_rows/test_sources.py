@@ -17,10 +17,9 @@ from pyarrow import parquet
 
 from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.large import learning
-from gomea_bn.large.cells import Coding, coded_piece
-from gomea_bn.large.fitting import network_from_pieces
-from gomea_bn.large.learning import learn_from_pieces
+from gomea_bn.learning import many_rows
+from gomea_bn.learning.cuts.given_cuts import network_from_pieces
+from gomea_bn.problems.rows.cells import Coding, coded_piece
 
 
 def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_path) -> None:
@@ -28,10 +27,10 @@ def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_pat
         frame.iloc[a:b].to_parquet(tmp_path / f"part-{k}.parquet", row_group_size=700)
     (tmp_path / "_metadata.parquet").write_bytes(b"left out")
     fitted = replace(learner, n_jobs=3).fit(tmp_path)
-    assert fitted.network_ == fit.network
-    assert fitted.score_ == fit.score
+    assert fitted.network_ == fit.network_
+    assert fitted.score_ == fit.score_
     pattern = replace(learner).fit(str(tmp_path / "part-*.parquet"))
-    assert pattern.network_ == fit.network
+    assert pattern.network_ == fit.network_
 
 
 def test_arrow_files_are_tables_in_pieces(frame, tmp_path) -> None:
@@ -71,16 +70,18 @@ def test_dask_frames_are_tables_in_pieces(frame, fit, learner) -> None:
     parts = [delayed(frame.iloc[a:b]) for a, b in ((0, 2_500), (2_500, 2_501), (2_501, 6_000))]
     rows = dd.from_delayed(parts, meta=frame.iloc[:0])
     assert is_in_pieces(rows)
-    assert learn_from_pieces(learner, rows).network == fit.network
+    assert replace(learner).fit(rows).network_ == fit.network_
 
 
 @pytest.mark.long
-def test_a_worker_that_dies_is_replaced_and_nothing_is_counted_twice(frame, fit, learner, tmp_path) -> None:
+def test_a_worker_that_dies_is_replaced_and_nothing_is_counted_twice(
+    frame, fit, learner, tmp_path, monkeypatch
+) -> None:
     from distributed import Client, LocalCluster
 
     for k in range(12):
         frame.iloc[k * 500 : (k + 1) * 500].to_parquet(tmp_path / f"part-{k:02}.parquet")
-    expected = learn_from_pieces(learner, tmp_path)
+    expected = replace(learner).fit(tmp_path)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
@@ -93,12 +94,12 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_counted_twice(frame, fit,
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
-        found = learn_from_pieces(
-            replace(learner, scheduler=cluster.scheduler_address), tmp_path, announce=kill_at_the_first_count
-        )
+        monkeypatch.setattr(many_rows, "print_line", kill_at_the_first_count)
+        on_cluster = replace(learner, scheduler=cluster.scheduler_address, verbose=True)
+        found = replace(on_cluster).fit(tmp_path)
     assert killed
-    assert found.network == expected.network
-    assert found.score == expected.score
+    assert found.network_ == expected.network_
+    assert found.score_ == expected.score_
 
 
 def test_files_of_different_columns_are_named(frame, learner, tmp_path) -> None:
@@ -160,13 +161,13 @@ def test_a_pipe_among_the_files_is_an_error(frame, tmp_path, name) -> None:
 
 def test_files_that_change_during_the_run_are_an_error(frame, learner, tmp_path, monkeypatch) -> None:
     frame.to_parquet(tmp_path / "rows.parquet")
-    before = learning._Fit._read_sample
+    before = many_rows.Improvement._draw_sample
 
     def then_written(self) -> None:
         before(self)
         frame.iloc[:3_000].to_parquet(tmp_path / "rows.parquet")
 
-    monkeypatch.setattr(learning._Fit, "_read_sample", then_written)
+    monkeypatch.setattr(many_rows.Improvement, "_draw_sample", then_written)
     with pytest.raises(GomeaBnError, match="have changed while they were read"):
         learner.fit(tmp_path)
 
@@ -178,7 +179,7 @@ def test_files_that_change_while_tables_are_counted_are_an_error(frame, fit, tmp
         if line.endswith("rows read."):
             frame.iloc[:3_000].to_parquet(tmp_path / "more.parquet")
 
-    network = fit.network
+    network = fit.network_
     with pytest.raises(GomeaBnError, match="have changed while they were read"):
         network_from_pieces(
             tmp_path, network.edges, network.cut_points, sample_rows=1_000, announce=write_at_the_end

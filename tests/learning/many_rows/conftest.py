@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner
-from gomea_bn.large.learning import learn_from_pieces
 from gomea_bn.simulation.random_networks import random_network
 
 
@@ -25,7 +26,7 @@ def learner() -> BayesNetLearner:
 
 @pytest.fixture(scope="session")
 def fit(frame, learner):
-    return learn_from_pieces(learner, [frame.iloc[:2_500], frame.iloc[2_500:2_501], frame.iloc[2_501:]])
+    return replace(learner).fit([frame.iloc[:2_500], frame.iloc[2_500:2_501], frame.iloc[2_501:]])
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.large.cells import Coding
-from gomea_bn.large.counters.plan import Coded, View
+from gomea_bn.problems.rows.cells import Coding
+from gomea_bn.problems.rows.counter import Coded, View
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 
 __all__ = ["BestCuts", "CodedRows", "KnownScores", "coding_key", "joined_key", "view_key"]

@@ -4,26 +4,128 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod, sqrt
+from functools import cached_property
+from math import inf, prod, sqrt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.large.available import available_score, cuts_around
-from gomea_bn.large.counters.plan import CountPlan, View
-from gomea_bn.large.grid_cuts import GridColumn, candidate_boundaries
-from gomea_bn.large.known_scores import BestCuts, KnownScores, joined_key, view_key
-from gomea_bn.large.moves import LEAST_GAIN_OF_CUTS, Move, SearchRules
-from gomea_bn.large.passes import count_in_passes
-from gomea_bn.large.promises import Promises
+from gomea_bn.learning.known_scores import BestCuts, KnownScores, joined_key, view_key
 from gomea_bn.network.graph import reachable
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.scoring.scores import is_gain
+from gomea_bn.problems.cuts.grid_cuts import GridColumn, candidate_boundaries
+from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.kernels.score_rules import DIRICHLET, ScoreRule
+from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.rows.counter import CountPlan, View, count_in_passes
+from gomea_bn.problems.rows.terms import available_score, cuts_around
+from gomea_bn.problems.scoring.scores import is_gain, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 from gomea_bn.texts import counted
 
-__all__ = ["CellCounter", "Climb"]
+__all__ = ["LEAST_GAIN_OF_CUTS", "CellCounter", "Climb", "Move", "Promises", "SearchRules"]
+
+LEAST_GAIN_OF_CUTS = 1.0
+"""Nats that other cuts of a column have to gain over all rows; smaller gains would take passes of their own."""
+
+
+@dataclass(frozen=True)
+class SearchRules:
+    """What the climb may change, and how families are scored.
+
+    Attributes
+    ----------
+    edges : EdgeRules
+    pairs : ndarray of shape (n_columns, n_columns), bool
+        Pairs of columns that may be joined.
+    score : ScoreRule
+        Score of families over all rows; see `scores.family_score`.
+    limits : CutLimits
+    recut : frozenset of int
+        Columns whose cuts may change.
+    keeps_parents : frozenset of int
+        Columns whose parents stay, since they follow curves that tables cannot judge.
+    """
+
+    edges: EdgeRules
+    pairs: NDArray[np.bool_]
+    score: ScoreRule
+    limits: CutLimits
+    recut: frozenset[int]
+    keeps_parents: frozenset[int] = frozenset()
+
+    def allows(self, parent: int, child: int) -> bool:
+        """Return whether an edge may be added."""
+        return bool(self.pairs[parent, child] and self.edges.may_lead[parent, child])
+
+    def requires(self, parent: int, child: int) -> bool:
+        """Return whether the pair of an edge must stay joined."""
+        return not self.edges.may_lack[parent, child]
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of the network that raises its score over all rows.
+
+    Attributes
+    ----------
+    kind : str
+        "add", "remove", "replace", "reverse" or "cuts".
+    columns : tuple of int
+        Parent, or new and former parent, and child; or the column that is cut.
+    gain : float
+        Nats.
+    families : mapping of int to frozenset of int
+        New parents of the children that change.
+    cuts : ndarray of shape (k,), int64, optional
+        New cuts as indices of boundaries.
+    """
+
+    kind: str
+    columns: tuple[int, ...]
+    gain: float
+    families: Mapping[int, frozenset[int]]
+    cuts: NDArray[np.int64] | None = None
+
+
+@dataclass
+class Promises:
+    """What earlier passes tell of moves, so that most passes count a few of them.
+
+    A pass that counts all moves has to follow before a climb may end.
+
+    Attributes
+    ----------
+    gains : dict of (int, int) to float
+        Child and parent: what the edge between them was worth in nats when it was last counted.
+    stirred : dict of int to float
+        What the moves in the families around a column have gained since its cuts were last priced, in nats.
+    """
+
+    gains: dict[tuple[int, int], float] = field(default_factory=dict)
+    stirred: dict[int, float] = field(default_factory=dict)
+
+    def may_gain(self, child: int, other: int, margin: float) -> bool:
+        """Return whether adding an edge is unknown, or did not lose more than a margin in nats."""
+        return self.gains.get((child, other), inf) > -margin
+
+    def may_recut(self, column: int) -> bool:
+        """Return whether enough has moved around a column that its cuts may move too."""
+        return self.stirred.get(column, inf) > LEAST_GAIN_OF_CUTS
+
+    def note_priced(self, columns: Iterable[int]) -> None:
+        """Note that the best cuts of columns are known."""
+        self.stirred.update(dict.fromkeys(columns, 0.0))
+
+    def note_move(self, members: Iterable[int], gain: float) -> None:
+        """Note a move in families with the given members."""
+        for column in members:
+            self.stirred[column] = self.stirred.get(column, inf) + gain
+
+    def forget_prices(self) -> None:
+        """Let the cuts of all columns be priced in the next pass."""
+        self.stirred.clear()
+
 
 # how many moves a pass counts: promising ones, all changes of one edge or column, and those of two parents
 _PROMISING, _SINGLE, _PAIRS = range(3)
@@ -103,6 +205,11 @@ class Climb:
     _view_keys: dict[View, bytes] = field(default_factory=dict)
     _sample_scores: dict[bytes, float] = field(default_factory=dict)
 
+    @cached_property
+    def _interval_score(self) -> IntervalScore:
+        rule = self.rules.score
+        return IntervalScore(scoring_method("density-bd" if rule.kind == DIRICHLET else "density-bic"), rule)
+
     def view(self, v: int) -> View:
         """Return the present bins or levels of a column."""
         if self.columns[v] is None:
@@ -133,10 +240,10 @@ class Climb:
         """
         gained, at_once, breadth = 0.0, not edges, _PROMISING
         before: tuple[float, list[NDArray[np.int64]], list[frozenset[int]], int] | None = None
-        is_last = bool(self.stop.flag[0])
+        is_last = self.stop.is_over
         while not is_last:
             moves = self._pass(edges=edges, breadth=breadth)
-            is_last = bool(self.stop.flag[0])
+            is_last = self.stop.is_over
             score = self._total()
             if before is not None:
                 if score < before[0] and (at_once or any(self.has_missing)):
@@ -161,7 +268,7 @@ class Climb:
         """Return the score of the network, whose families are counted, in nats."""
         total = sum(self._score(v, parents) for v, parents in enumerate(self.parents))
         return total + sum(
-            column.constant(cuts)[0]
+            column.constant(cuts, self.rules.score)[0]
             for column, cuts in zip(self.columns, self.cuts, strict=True)
             if column is not None
         )
@@ -169,8 +276,10 @@ class Climb:
     def table_parents(self, v: int) -> list[int]:
         """Return the parents of a column without those that tell nothing, since one of the two has a single bin.
 
-        Parents that the rules require stay.
+        Parents that the rules require stay, and all parents of a column that follows curves.
         """
+        if v in self.rules.keeps_parents:
+            return sorted(self.parents[v])
         several = [self.view(p).cardinality > 1 for p in range(len(self.parents))]
         return [
             p for p in sorted(self.parents[v]) if (several[p] and several[v]) or self.rules.requires(p, v)
@@ -196,7 +305,7 @@ class Climb:
             total += available_score(table, views, self.rules.score)
             column = self.columns[v]
             if column is not None:
-                constant, is_shaped[v] = column.constant(self.cuts[v])
+                constant, is_shaped[v] = column.constant(self.cuts[v], self.rules.score)
                 total += constant
         return total, is_shaped
 
@@ -279,7 +388,7 @@ class Climb:
         present = np.searchsorted(candidates, self.cuts[v])
         merged = column.merged(candidates)
         bins = [[self.view(view.column) for view in family] for family in families]
-        cuts = cuts_around(merged, present, families, bins, tables, self.rules.score)
+        cuts = cuts_around(merged, present, families, bins, tables, self.rules.score, self._interval_score)
         chosen, value, now = cuts.best(self._limits(v), present)
         return BestCuts(candidates[chosen], value, now)
 
@@ -297,20 +406,18 @@ class Climb:
 
     def _neighbours(self, child: int, parents: frozenset[int]) -> list[frozenset[int]]:
         """Return the sets with one parent more or fewer that the rules allow."""
+        if child in self.rules.keeps_parents:
+            return []
         fewer = [parents - {p} for p in sorted(parents) if not self.rules.requires(p, child)]
-        if len(parents) >= self.rules.edges.max_indegree:
-            return fewer
-        cells = prod(self.view(v).cardinality for v in (*parents, child))
-        most = self.rules.edges.max_table_cells
+        cardinality = [
+            n if column is None else len(cuts) + 1
+            for n, column, cuts in zip(self.cardinality, self.columns, self.cuts, strict=True)
+        ]
         return fewer + [
             parents | {p}
-            for p in range(len(self.parents))
-            if p != child
-            and p not in parents
-            and self.rules.allows(p, child)
-            and cells * self.view(p).cardinality <= most
+            for p in self.rules.edges.addable(child, parents, cardinality)
             # a column with one bin gains nothing as a parent
-            and self.view(p).cardinality > 1
+            if self.rules.pairs[p, child] and cardinality[p] > 1
         ]
 
     def _second_neighbours(self, child: int, neighbours: Sequence[frozenset[int]]) -> list[frozenset[int]]:

@@ -9,14 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pieces_examples import network_of_sample, score_over_all_rows
 
 from gomea_bn import Checkpoint
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.large import learning
-from gomea_bn.large.climb import Climb
-from gomea_bn.large.counters.local import LocalCounter
-from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
-from gomea_bn.large.moves import Move
+from gomea_bn.learning import many_rows
+from gomea_bn.learning.improvement import Climb, Move
+from gomea_bn.problems.rows.counter import LocalCounter
 from gomea_bn.runtime import checkpoints
 
 
@@ -30,12 +29,12 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
         return before(self, edges=edges)
 
     assert threading.current_thread() is threading.main_thread()
-    monkeypatch.setattr(learning.Climb, "improve", interrupted)
-    stopped = learn_from_pieces(learner, [frame])
+    monkeypatch.setattr(many_rows.Climb, "improve", interrupted)
+    stopped = replace(learner).fit([frame])
     assert calls == [False]
-    assert stopped.record["stopped_by"] == "interrupt"
-    assert stopped.record["moves"] == []
-    assert stopped.network.metadata["n_rows"] == 6_000
+    assert stopped.network_.metadata["all_rows"]["stopped_by"] == "interrupt"
+    assert stopped.network_.metadata["all_rows"]["moves"] == []
+    assert stopped.network_.metadata["n_rows"] == 6_000
 
 
 def test_ctrl_c_during_a_pass_makes_only_moves_that_raise_the_score(frame, learner, monkeypatch) -> None:
@@ -53,17 +52,17 @@ def test_ctrl_c_during_a_pass_makes_only_moves_that_raise_the_score(frame, learn
 
     monkeypatch.setattr(Climb, "_pass", interrupted)
     monkeypatch.setattr(Climb, "_make", noted)
-    stopped = learn_from_pieces(learner, [frame])
+    stopped = replace(learner).fit([frame])
     # the first moves of cuts are all made at once as a rule, and taken back by the next pass if they lose
     assert at_once_of_moves == [False]
-    gains = [move["nats"] for move in stopped.record["moves"]]
+    gains = [move["nats"] for move in stopped.network_.metadata["all_rows"]["moves"]]
     assert gains
-    of_sample = score_of_pieces(learner, [frame], stopped.on_sample.network_)
-    assert stopped.score == pytest.approx(of_sample + sum(gains), abs=1e-6)
+    of_sample = score_over_all_rows(learner, [frame], network_of_sample(learner, stopped))
+    assert stopped.score_ == pytest.approx(of_sample + sum(gains), abs=1e-6)
     at_once_of_moves.clear()
     gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1)
-    stopped = learn_from_pieces(learner, [gaps])
-    assert (at_once_of_moves, stopped.record["moves"]) == ([], [])
+    stopped = replace(learner).fit([gaps])
+    assert (at_once_of_moves, stopped.network_.metadata["all_rows"]["moves"]) == ([], [])
 
 
 @pytest.mark.parametrize("n_counts", [0, 1, 6, 9])
@@ -82,36 +81,41 @@ def test_a_killed_run_goes_on_without_counting_again(
 
     monkeypatch.setattr(LocalCounter, "count", killed)
     with pytest.raises(RuntimeError, match="killed"):
-        learn_from_pieces(learner, pieces, checkpoint=Checkpoint(tmp_path, every=0))
+        replace(learner).fit(pieces, checkpoint=Checkpoint(tmp_path, every=0))
     first = len(counted)
     n_counts, counted = -1, []
-    resumed = learn_from_pieces(learner, pieces, checkpoint=Checkpoint(tmp_path, every=0, resume=True))
-    assert resumed.network == fit.network
-    assert resumed.score == fit.score
-    assert resumed.record["moves"] == fit.record["moves"]
-    assert resumed.record["passes"] == fit.record["passes"]
+    resumed = replace(learner).fit(pieces, checkpoint=Checkpoint(tmp_path, every=0, resume=True))
+    assert resumed.network_ == fit.network_
+    assert resumed.score_ == fit.score_
+    assert resumed.network_.metadata["all_rows"]["moves"] == fit.network_.metadata["all_rows"]["moves"]
+    assert resumed.network_.metadata["all_rows"]["passes"] == fit.network_.metadata["all_rows"]["passes"]
     # the rows of cells are counted before the first pass, and once more for every coding
-    assert len(counted) + first <= fit.record["passes"] + fit.record["readings"]
-    assert resumed.record["readings"] <= fit.record["readings"] + 2
+    assert (
+        len(counted) + first
+        <= fit.network_.metadata["all_rows"]["passes"] + fit.network_.metadata["all_rows"]["readings"]
+    )
+    assert (
+        resumed.network_.metadata["all_rows"]["readings"] <= fit.network_.metadata["all_rows"]["readings"] + 2
+    )
     # what has ended gives its result again; its tables are counted
     n_counts, counted = -1, []
-    again = learn_from_pieces(learner, pieces, checkpoint=Checkpoint(tmp_path, resume=True))
-    assert again.network == fit.network
+    again = replace(learner).fit(pieces, checkpoint=Checkpoint(tmp_path, resume=True))
+    assert again.network_ == fit.network_
     assert len(counted) == 1
 
 
 def test_a_checkpoint_of_other_rows_or_options_is_refused(frame, learner, tmp_path) -> None:
     short = replace(learner, max_evaluations=100, random_state=None)
-    first = learn_from_pieces(short, [frame], checkpoint=tmp_path)
+    first = replace(short).fit([frame], checkpoint=tmp_path)
     again = Checkpoint(tmp_path, resume=True)
-    assert learn_from_pieces(short, [frame], checkpoint=again).network == first.network
+    assert replace(short).fit([frame], checkpoint=again).network_ == first.network_
     with pytest.raises(GomeaBnError, match="option max_evaluations was 100, and is now 200"):
-        learn_from_pieces(replace(short, max_evaluations=200), [frame], checkpoint=again)
+        replace(short, max_evaluations=200).fit([frame], checkpoint=again)
     with pytest.raises(GomeaBnError, match="the table has other values"):
-        learn_from_pieces(short, [frame.iloc[1:]], checkpoint=again)
+        replace(short).fit([frame.iloc[1:]], checkpoint=again)
     frame.to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(GomeaBnError, match="names, sizes and times of the files was"):
-        learn_from_pieces(short, tmp_path, checkpoint=again)
+        replace(short).fit(tmp_path, checkpoint=again)
 
 
 def test_a_second_ctrl_c_keeps_the_network_of_the_sample(frame, learner, monkeypatch) -> None:
@@ -120,9 +124,9 @@ def test_a_second_ctrl_c_keeps_the_network_of_the_sample(frame, learner, monkeyp
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(LocalCounter, "code", interrupted)
-    stopped = learn_from_pieces(learner, [frame])
-    assert stopped.record["stopped_by"] == "interrupt"
-    assert stopped.record["tables_of"] == "sample"
-    assert stopped.network.edges == stopped.on_sample.network_.edges
-    assert stopped.network.metadata["n_rows"] == stopped.record["sample_rows"]
-    assert stopped.network.metadata["all_rows"] == stopped.record
+    stopped = replace(learner).fit([frame])
+    assert stopped.network_.metadata["all_rows"]["stopped_by"] == "interrupt"
+    assert stopped.network_.metadata["all_rows"]["tables_of"] == "sample"
+    assert stopped.network_.edges == network_of_sample(learner, stopped).edges
+    assert stopped.network_.metadata["n_rows"] == stopped.network_.metadata["all_rows"]["sample_rows"]
+    assert stopped.network_.metadata["all_rows"] == stopped.network_.metadata["all_rows"]

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pieces_examples import median_cuts, score_in_memory
+from pieces_examples import median_cuts, network_of_sample, score_in_memory, score_over_all_rows
 
 from gomea_bn import BayesNetLearner, Checkpoint
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.large import learning
-from gomea_bn.large.fitting import network_from_pieces
-from gomea_bn.large.learning import learn_from_pieces, score_of_pieces
+from gomea_bn.learning import many_rows
+from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.runtime import cluster
@@ -24,10 +23,10 @@ from gomea_bn.runtime import cluster
 
 def test_the_seed_of_a_run_repeats_its_sample(frame):
     options: dict[str, Any] = {"max_seconds": None, "max_evaluations": 100, "sample_rows": 1_000}
-    drawn = learn_from_pieces(BayesNetLearner(**options), [frame])
-    again = learn_from_pieces(BayesNetLearner(**options, random_state=drawn.on_sample.seed_), [frame])
-    assert again.on_sample.table_.to_frame().equals(drawn.on_sample.table_.to_frame())
-    assert again.network == drawn.network
+    drawn = BayesNetLearner(**options).fit([frame])
+    again = BayesNetLearner(**options, random_state=drawn.seed_).fit([frame])
+    assert again.table_.to_frame().equals(drawn.table_.to_frame())
+    assert again.network_ == drawn.network_
 
 
 def test_the_former_device_is_warned_of_once_and_changes_nothing(frame, learner, tmp_path) -> None:
@@ -35,19 +34,19 @@ def test_the_former_device_is_warned_of_once_and_changes_nothing(frame, learner,
     rows.mkdir()
     frame.to_parquet(rows / "0.parquet")
     learner = replace(learner, max_evaluations=50).fit(rows, checkpoint=saved)
-    former = replace(learner, device="gpu")
-    with pytest.warns(GomeaBnWarning, match="^device='gpu' has no effect: threads count the rows") as warned:
-        former.fit(rows, checkpoint=Checkpoint(saved, resume=True))
-    assert len(warned) == 1
+    options: dict[str, Any] = {"device": "gpu"}
+    with pytest.warns(DeprecationWarning, match="^device has no effect"):
+        former = replace(learner, **options)
+    former.fit(rows, checkpoint=Checkpoint(saved, resume=True))
     assert former.network_ == learner.network_
 
 
 def test_the_score_over_all_rows_is_that_of_a_table_in_memory(frame, fit, learner) -> None:
     # with a sample of all rows nothing is estimated
-    whole = learn_from_pieces(replace(learner, sample_rows=6_000), [frame.iloc[:900], frame.iloc[900:]])
-    assert whole.score == pytest.approx(score_in_memory(frame, whole.network, learner), abs=1e-6)
+    whole = replace(learner, sample_rows=6_000).fit([frame.iloc[:900], frame.iloc[900:]])
+    assert whole.score_ == pytest.approx(score_in_memory(frame, whole.network_, learner), abs=1e-6)
     # from a sample only the number of distinct values and the shapes are estimated
-    assert fit.score == pytest.approx(score_in_memory(frame, fit.network, learner), rel=0.01)
+    assert fit.score_ == pytest.approx(score_in_memory(frame, fit.network_, learner), rel=0.01)
 
 
 def test_shaped_columns_have_the_score_of_a_table_in_memory(learner) -> None:
@@ -55,34 +54,34 @@ def test_shaped_columns_have_the_score_of_a_table_in_memory(learner) -> None:
     x = generator.normal(size=3_000)
     y = np.where(generator.random(3_000) < 0.3, 0.0, x + generator.normal(scale=0.5, size=3_000))
     bells = pd.DataFrame({"x": x, "y": y})
-    fit = learn_from_pieces(replace(learner, sample_rows=3_000), [bells.iloc[:1_000], bells.iloc[1_000:]])
-    assert set(fit.network.shapes) == {"x", "y"}
-    assert fit.network.shapes["y"].points
-    assert fit.score == pytest.approx(score_in_memory(bells, fit.network, learner), abs=1e-6)
+    fit = replace(learner, sample_rows=3_000).fit([bells.iloc[:1_000], bells.iloc[1_000:]])
+    assert set(fit.network_.shapes) == {"x", "y"}
+    assert fit.network_.shapes["y"].points
+    assert fit.score_ == pytest.approx(score_in_memory(bells, fit.network_, learner), abs=1e-6)
 
 
 def test_all_rows_improve_the_network_of_the_sample(frame, fit, learner) -> None:
-    record = fit.record
+    record = fit.network_.metadata["all_rows"]
     assert record["n_rows"] == 6_000
     assert 1_000 <= record["sample_rows"] < 1_100
     assert {move["kind"] for move in record["moves"]} <= {"add", "remove", "reverse", "cuts"}
     assert all(move["nats"] > 0 for move in record["moves"])
-    sample = score_in_memory(frame, fit.on_sample.network_, learner)
-    assert score_in_memory(frame, fit.network, learner) > sample + 10
-    assert fit.network.metadata["n_rows"] == 6_000
+    sample = score_in_memory(frame, network_of_sample(learner, fit), learner)
+    assert score_in_memory(frame, fit.network_, learner) > sample + 10
+    assert fit.network_.metadata["n_rows"] == 6_000
     for name in ("X1", "X4"):
-        assert fit.network.support[name] == (frame[name].min(), frame[name].max())
+        assert fit.network_.support[name] == (frame[name].min(), frame[name].max())
 
 
 def test_edges_are_counted_after_the_last_cuts(frame, learner, monkeypatch) -> None:
-    monkeypatch.setattr(learning, "_MOST_ROUNDS", 0)
-    fit = learn_from_pieces(replace(learner, max_evaluations=20), [frame])
-    assert {move["kind"] for move in fit.record["moves"]} > {"cuts"}
-    check_edges(frame, fit.network, learner)
+    monkeypatch.setattr(many_rows, "_MOST_ROUNDS", 0)
+    fit = replace(learner, max_evaluations=20).fit([frame])
+    assert {move["kind"] for move in fit.network_.metadata["all_rows"]["moves"]} > {"cuts"}
+    check_edges(frame, fit.network_, learner)
 
 
 def test_no_single_edge_improves_the_network(frame, fit, learner) -> None:
-    check_edges(frame, fit.network, learner)
+    check_edges(frame, fit.network_, learner)
 
 
 def check_edges(frame: pd.DataFrame, network, learner: BayesNetLearner) -> None:
@@ -103,23 +102,21 @@ def check_edges(frame: pd.DataFrame, network, learner: BayesNetLearner) -> None:
 
 def test_the_score_of_a_network_over_all_rows_is_that_of_learning(frame, fit, learner) -> None:
     pieces = [frame.iloc[:3_000], frame.iloc[3_000:]]
-    assert score_of_pieces(learner, pieces, fit.network) == pytest.approx(fit.score, abs=1e-7)
-    assert score_of_pieces(learner, pieces, fit.on_sample.network_) < fit.score - 10
+    assert score_over_all_rows(learner, pieces, fit.network_) == pytest.approx(fit.score_, abs=1e-7)
+    assert score_over_all_rows(learner, pieces, network_of_sample(learner, fit)) < fit.score_ - 10
 
 
 def test_tables_count_all_rows(frame, fit) -> None:
-    counted = type(fit.network).from_table(
-        read_table(frame), fit.network.edges, fit.network.cut_points, pseudo_count="auto"
+    counted = type(fit.network_).from_table(
+        read_table(frame), fit.network_.edges, fit.network_.cut_points, pseudo_count="auto"
     )
-    for name in fit.network.names:
-        np.testing.assert_allclose(fit.network.tables[name], counted.tables[name], rtol=0, atol=1e-12)
+    for name in fit.network_.names:
+        np.testing.assert_allclose(fit.network_.tables[name], counted.tables[name], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"discretizer": "equal-frequency"}, "'optimal' alone"),
-        ({"scoring_method": "density-bic"}, "continuous columns can be learned with .*'density-bd' alone"),
         ({"sample_rows": 10}, "sample_rows must be an integer of at least 1000"),
         ({"scheduler": "tcp://127.0.0.1:9"}, "No Dask scheduler answers"),
     ],
@@ -127,7 +124,7 @@ def test_tables_count_all_rows(frame, fit) -> None:
 def test_options_that_do_not_apply_are_refused(frame, learner, monkeypatch, options, message) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(GomeaBnError, match=message):
-        learn_from_pieces(replace(learner, **options), [frame])
+        replace(learner, **options).fit([frame])
 
 
 def test_rules_about_edges_hold_on_all_rows(frame, fit, learner) -> None:
@@ -135,43 +132,43 @@ def test_rules_about_edges_hold_on_all_rows(frame, fit, learner) -> None:
 
     absent = next(
         (a, b)
-        for a in fit.network.names
-        for b in fit.network.names
-        if a != b and not {(a, b), (b, a)} & set(fit.network.edges)
+        for a in fit.network_.names
+        for b in fit.network_.names
+        if a != b and not {(a, b), (b, a)} & set(fit.network_.edges)
     )
-    forbidden = fit.network.edges[0]
+    forbidden = fit.network_.edges[0]
     knowledge = ExpertKnowledge(required_edges=[absent], forbidden_edges=[forbidden], max_indegree=2)
     cuts = {"X1": [float(frame["X1"].median())]}
-    ruled = learn_from_pieces(replace(learner, knowledge=knowledge, cut_points=cuts), [frame])
-    assert absent in ruled.network.edges
-    assert forbidden not in ruled.network.edges
-    assert max(len(ruled.network.parents(name)) for name in ruled.network.names) <= 2
-    assert ruled.network.cut_points["X1"].tolist() == cuts["X1"]
+    ruled = replace(learner, knowledge=knowledge, cut_points=cuts).fit([frame])
+    assert absent in ruled.network_.edges
+    assert forbidden not in ruled.network_.edges
+    assert max(len(ruled.network_.parents(name)) for name in ruled.network_.names) <= 2
+    assert ruled.network_.cut_points["X1"].tolist() == cuts["X1"]
 
 
 def test_all_rows_join_only_the_pairs_that_a_limit_leaves_on_the_sample(frame, fit, learner) -> None:
-    limited = learn_from_pieces(replace(learner, max_candidates=1), [frame])
+    limited = replace(learner, max_candidates=1).fit([frame])
     options = LearningOptions.of(replace(learner, max_candidates=1, curves="none"), len(frame))
-    pairs = learning_problem(limited.on_sample.table_, options).pairs
+    pairs = learning_problem(limited.table_, options).pairs
     assert pairs is not None
-    names = limited.network.names
-    assert all(pairs[names.index(parent), names.index(child)] for parent, child in limited.network.edges)
-    assert len(limited.network.edges) < len(fit.network.edges)
+    names = limited.network_.names
+    assert all(pairs[names.index(parent), names.index(child)] for parent, child in limited.network_.edges)
+    assert len(limited.network_.edges) < len(fit.network_.edges)
 
 
 @pytest.mark.parametrize("score", [None, "bdeu", "bic", "aic", "k2", "density-bd"])
 def test_discrete_tables_have_every_score(letters, learner, score) -> None:
     discrete = replace(learner, scoring_method=score, max_evaluations=300)
-    fit = learn_from_pieces(discrete, [letters.iloc[:1_500], letters.iloc[1_500:]])
-    assert fit.record["n_rows"] == 4_000
-    assert fit.score == pytest.approx(score_in_memory(letters, fit.network, discrete), rel=1e-12)
-    assert {frozenset(edge) for edge in fit.network.edges} >= {frozenset("ab"), frozenset("bc")}
+    fit = replace(discrete).fit([letters.iloc[:1_500], letters.iloc[1_500:]])
+    assert fit.network_.metadata["all_rows"]["n_rows"] == 4_000
+    assert fit.score_ == pytest.approx(score_in_memory(letters, fit.network_, discrete), rel=1e-12)
+    assert {frozenset(edge) for edge in fit.network_.edges} >= {frozenset("ab"), frozenset("bc")}
 
 
 def test_warnings_from_a_sample_say_so(frame, learner) -> None:
     odd = frame.assign(same=5.0, key=[f"row {k}" for k in range(len(frame))])
     with pytest.warns(GomeaBnWarning) as of_sample:
-        learn_from_pieces(learner, [odd])
+        replace(learner).fit([odd])
     texts = [str(warning.message) for warning in of_sample]
     assert len(texts) == 2
     for text, end in zip(
@@ -189,7 +186,7 @@ def test_warnings_from_a_sample_say_so(frame, learner) -> None:
 
 
 def test_given_bins_are_counted_from_all_rows(frame, fit) -> None:
-    network = fit.network
+    network = fit.network_
     pieces = [frame.iloc[:1_700], frame.iloc[1_700:]]
     counted = network_from_pieces(pieces, network.edges, network.cut_points, sample_rows=1_000)
     for name in network.names:

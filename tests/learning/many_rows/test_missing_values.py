@@ -12,9 +12,8 @@ from pieces_examples import median_cuts, score_in_memory
 
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.large import incomplete_rows
-from gomea_bn.large.fitting import network_from_pieces
-from gomea_bn.large.learning import learn_from_pieces
+from gomea_bn.learning.cuts.given_cuts import network_from_pieces
+from gomea_bn.network.distributions import expected_tables
 
 
 def test_missing_values_are_named_or_dropped(frame, learner) -> None:
@@ -22,34 +21,34 @@ def test_missing_values_are_named_or_dropped(frame, learner) -> None:
     gaps.loc[[3, 4_000], "X3"] = np.nan
     gaps.loc[10, "X1"] = np.inf
     with pytest.raises(GomeaBnError, match="X1"):
-        learn_from_pieces(learner, [gaps])
+        replace(learner).fit([gaps])
     gaps.loc[10, "X1"] = np.nan
     with pytest.raises(
         GomeaBnError,
         match=r"has missing values \(in a sample of [\d,]+ rows\) in 'X1' \(1\), 'X3' \(1\)",
     ):
-        learn_from_pieces(replace(learner, missing="error"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
-    dropped = learn_from_pieces(replace(learner, missing="drop"), [gaps.iloc[:3_000], gaps.iloc[3_000:]])
-    assert dropped.record["n_rows"] == 5_997
+        replace(learner, missing="error").fit([gaps.iloc[:3_000], gaps.iloc[3_000:]])
+    dropped = replace(learner, missing="drop").fit([gaps.iloc[:3_000], gaps.iloc[3_000:]])
+    assert dropped.network_.metadata["all_rows"]["n_rows"] == 5_997
 
 
 def test_families_with_missing_values_have_the_score_of_a_table_in_memory(frame, learner) -> None:
     shares = np.linspace(0.0, 0.3, frame.shape[1])
     gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < shares)
-    fit = learn_from_pieces(replace(learner, sample_rows=6_000), [gaps.iloc[:900], gaps.iloc[900:]])
-    assert fit.score == pytest.approx(score_in_memory(gaps, fit.network, learner), abs=1e-5)
-    assert fit.network.edges
-    assert fit.record["n_rows"] == 6_000
+    fit = replace(learner, sample_rows=6_000).fit([gaps.iloc[:900], gaps.iloc[900:]])
+    assert fit.score_ == pytest.approx(score_in_memory(gaps, fit.network_, learner), abs=1e-5)
+    assert fit.network_.edges
+    assert fit.network_.metadata["all_rows"]["n_rows"] == 6_000
     # a few draws differ from other draws by less than 2 % in tables of hundreds of rows
-    in_memory = type(fit.network).from_table(
+    in_memory = type(fit.network_).from_table(
         read_table(gaps, missing="keep"),
-        fit.network.edges,
-        fit.network.cut_points,
+        fit.network_.edges,
+        fit.network_.cut_points,
         pseudo_count="auto",
-        shapes=fit.network.shapes,
+        shapes=fit.network_.shapes,
     )
-    for name in fit.network.names:
-        np.testing.assert_allclose(fit.network.tables[name], in_memory.tables[name], atol=0.02)
+    for name in fit.network_.names:
+        np.testing.assert_allclose(fit.network_.tables[name], in_memory.tables[name], atol=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +87,15 @@ def test_tables_of_incomplete_rows_are_expectations_as_in_memory(chain, pseudo_c
 
 
 def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
-    monkeypatch.setattr(incomplete_rows, "_ROWS_OF_CODES", 700)
+    monkeypatch.setattr(expected_tables, "_ROWS_OF_CODES", 700)
     rows_at_once = []
-    codes_of = incomplete_rows.CompletedCounts._codes
+    codes_of = expected_tables.CompletedCounts._codes
 
     def recorded(self, cells):
         rows_at_once.append(cells.shape[1])
         return codes_of(self, cells)
 
-    monkeypatch.setattr(incomplete_rows.CompletedCounts, "_codes", recorded)
+    monkeypatch.setattr(expected_tables.CompletedCounts, "_codes", recorded)
     lines: list[str] = []
     network = network_from_pieces(
         [chain], [("a", "b")], {"a": [0.0], "b": [0.0]}, shape="uniform", announce=lines.append
@@ -113,34 +112,33 @@ def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> N
 
 def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(letters, learner) -> None:
     gaps = letters.mask(np.random.default_rng(1).random(letters.shape) < 0.15)
-    fit = learn_from_pieces(replace(learner, max_evaluations=300), [gaps.iloc[:1_500], gaps.iloc[1_500:]])
-    score = score_in_memory(gaps, fit.network, learner)
-    assert fit.score == pytest.approx(score, abs=1e-6)
+    fit = replace(learner, max_evaluations=300).fit([gaps.iloc[:1_500], gaps.iloc[1_500:]])
+    score = score_in_memory(gaps, fit.network_, learner)
+    assert fit.score_ == pytest.approx(score, abs=1e-6)
     names = list(gaps)
     for pair in [(a, b) for a in names for b in names if a != b]:
         try:
-            other = type(fit.network).from_table(
-                read_table(gaps, missing="keep"), set(fit.network.edges) ^ {pair}, {}
+            other = type(fit.network_).from_table(
+                read_table(gaps, missing="keep"), set(fit.network_.edges) ^ {pair}, {}
             )
         except GomeaBnError:
             continue
         assert score_in_memory(gaps, other, learner) < score + 1e-6
 
 
-def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, learner) -> None:
+def test_columns_of_lists_are_refused_and_gaps_outside_the_sample_named(frame, learner, capsys) -> None:
     nested = frame.assign(both=[[1, 2]] * len(frame))
     with pytest.raises(
         GomeaBnError, match=r"^In a sample of 1,\d\d\d of 6,000 rows: Column 'both' must hold numbers"
     ):
-        learn_from_pieces(learner, [nested])
+        replace(learner).fit([nested])
     with pytest.raises(GomeaBnError, match=r"^Column 'both' must hold numbers"):
-        learn_from_pieces(replace(learner, sample_rows=6_000), [nested])
-    searched = []
+        replace(learner, sample_rows=6_000).fit([nested])
     gap = frame.copy()
     gap.loc[5_432, "X2"] = np.nan
     with pytest.raises(GomeaBnError, match=r"missing values \(in a sample .*'X2' \(1\)"):
-        learn_from_pieces(replace(learner, missing="error"), [gap], announce=searched.append)
-    assert not any("Searching" in line for line in searched)
+        replace(learner, missing="error", verbose=True).fit([gap])
+    assert "Searching" not in capsys.readouterr().err
 
 
 def test_symbols_of_missing_values_are_those_of_tables_in_memory(frame) -> None:

@@ -1,1 +1,0 @@
-"""Learning from more rows than memory holds: folders of Parquet or Arrow files, and Dask dataframes."""

@@ -1,1 +1,0 @@
-"""Those that count families over all rows: threads, a cluster; `plan` has what they count."""

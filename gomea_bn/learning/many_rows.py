@@ -1,0 +1,835 @@
+"""Many rows: the network that a search found on a sample of them is improved over all rows.
+
+`opened_counter` gives what reads and counts all rows. `CodedTable` holds them as cells of their columns. `Improvement`
+draws the sample, climbs over the cells from the network of the sample, and counts the tables of the result.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn.data.pieces import FramePiece, files_digest, pieces_of
+from gomea_bn.data.sources import AVAILABLE
+from gomea_bn.data.table import Table, read_table, table_digest
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
+from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
+from gomea_bn.learning.improvement import LEAST_GAIN_OF_CUTS, Climb, SearchRules
+from gomea_bn.learning.known_scores import CodedRows, KnownScores, coding_key
+from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
+from gomea_bn.learning.learning_problem import column_shapes, scored_variables, scoring_of
+from gomea_bn.learning.options import learner_section, sampled_table, section_of_data, seed_of
+from gomea_bn.learning.parameters import NetworkParameters, plain_options
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.family import TableSet
+from gomea_bn.network.counting import network_of_counts
+from gomea_bn.network.distributions.expected_tables import completes_pieces
+from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.rows import table_for
+from gomea_bn.network.tables import table_of_counts
+from gomea_bn.network.value_kinds import value_kinds_of
+from gomea_bn.problems.cuts.grid_cuts import GridColumn
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.kernels.score_rules import DIRICHLET, ScoreRule
+from gomea_bn.problems.rows.boundaries import (
+    estimated_distinct,
+    first_boundaries,
+    repeats_values,
+    zoomed_boundaries,
+)
+from gomea_bn.problems.rows.cells import CodedPiece, Coding, coded_piece, scaled_log_density
+from gomea_bn.problems.rows.counter import Coded, CountPlan, FamilyCounter, LocalCounter, OfPiece, View
+from gomea_bn.problems.rows.on_dask import DaskCounter
+from gomea_bn.problems.rows.survey import sample_of, sampled_rows
+from gomea_bn.problems.rows.terms import available_score, observed_counts
+from gomea_bn.problems.scoring.scores import price_per_parameter
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State
+from gomea_bn.runtime.cluster import connected, distributed
+from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime.threads import StopFlag, one_blas_thread, thread_count
+from gomea_bn.texts import counted, listed
+
+__all__ = [
+    "CodedTable",
+    "Improvement",
+    "SourceFiles",
+    "about_sample",
+    "check_complete",
+    "opened_counter",
+    "opened_improvement",
+    "print_line",
+    "sample_frame",
+    "silent",
+]
+
+# bytes of cells that stay in memory
+_MOST_BYTES = 2**30
+# least share of `max_seconds` of the search on the sample of a table in memory
+_LEAST_SHARE_OF_SEARCH = 0.5
+# seconds that the improvement needs on a core for the lines, and for every value
+_SECONDS_OF_LINES = 3.0
+_SECONDS_OF_VALUE = 4e-7
+# rows that lines are learned from after a stop
+_ROWS_OF_LATE_LINES = 4_000
+_MOST_ZOOMS = 4
+_MOST_ROUNDS = 4
+
+
+class SourceFiles:
+    """The files of a table in pieces as they are before the first reading; none for frames.
+
+    Parameters
+    ----------
+    source : path, pattern, Dask dataframe, or sequence of DataFrame
+        See `pieces_of`.
+
+    Attributes
+    ----------
+    digest : str
+        See `files_digest`; "" for frames.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source = source if isinstance(source, (str, os.PathLike)) else None
+        self.digest = self._present_digest()
+
+    def _present_digest(self) -> str:
+        return "" if self._source is None else files_digest(self._source)
+
+    def check_unchanged(self) -> None:
+        """Raise if a file was written to, added or removed since the first reading."""
+        if self.digest != self._present_digest():
+            raise GomeaBnError("Files of the table have changed while they were read.", ["start again"])
+
+
+@contextmanager
+def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> Iterator[FamilyCounter]:
+    """Give the counter of a table in pieces: the workers of a cluster, or threads of this process.
+
+    Parameters
+    ----------
+    source : Table, path, pattern, Dask dataframe, or sequence of DataFrame
+        See `pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+    n_jobs : int, optional
+        Number of threads, as of learners.
+
+    Raises
+    ------
+    GomeaBnError
+        For a source that cannot be read, and a scheduler that does not answer.
+    """
+    pieces = pieces_of(source)
+    if isinstance(source, Table):
+        # as the preparation of a table, counting takes all cores
+        n_jobs = -1
+    client = _present_client() if hasattr(source, "dask") and scheduler is None else None
+    if scheduler is not None:
+        with connected(scheduler) as client:
+            yield DaskCounter(client, pieces)
+        return
+    if client is not None:
+        yield DaskCounter(client, pieces)
+        return
+    with LocalCounter(pieces, thread_count(n_jobs), _MOST_BYTES) as counter:
+        yield counter
+
+
+def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataFrame, int, int]:
+    """Return a sample of the rows of a table in pieces, and the numbers of its rows and pieces.
+
+    Raises
+    ------
+    GomeaBnError
+        If there are no rows.
+    """
+    n_rows = counter.sizes()
+    if not sum(n_rows):
+        raise GomeaBnError("The table has no rows.")
+    positions = sampled_rows(n_rows, size, seed)
+    return sample_of(counter.survey(positions), positions), sum(n_rows), len(n_rows)
+
+
+@contextmanager
+def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
+    """Say in errors and warnings that they are about a sample; a sample of all rows needs no such words.
+
+    Warnings are given at the end.
+
+    Parameters
+    ----------
+    sample_rows, n_rows : int
+        Number of rows of the sample and of the table.
+    """
+    if sample_rows == n_rows:
+        yield
+        return
+    of_sample = f"In a sample of {sample_rows:,} of {n_rows:,} rows: "
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except GomeaBnError as error:
+        raise error.within(of_sample) from error
+    finally:
+        for warning in caught:
+            message = warning.message
+            if isinstance(message, GomeaBnWarning):
+                message = message.within(of_sample)
+            warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
+
+
+def check_complete(table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
+    """Raise if values of columns are missing, int64 (n_columns,), for `missing="error"`."""
+    if n_missing.any():
+        texts = [f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n]
+        raise GomeaBnError(
+            f"The table has missing values{of_rows} in {listed(texts, 5)}.",
+            ["fill them", Setting("missing", "drop"), Setting("missing", "available")],
+        )
+
+
+def print_line(line: str) -> None:
+    """Print a line to standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def silent(line: str) -> None:
+    """Print nothing."""
+
+
+def _present_client() -> Any:
+    """Return the Dask client of this process, None without any."""
+    try:
+        return distributed().default_client()
+    except (ValueError, GomeaBnError):
+        return None
+
+
+class CodedTable:
+    """All rows of a table as cells of its columns.
+
+    Parameters
+    ----------
+    counter : FamilyCounter
+        Reads and counts all rows.
+    files : SourceFiles
+        Checked after every reading.
+    sample : Table
+        Sample of the rows, with their smallest and largest values and all levels.
+    n_rows : int
+        Number of all rows.
+    options : LearningOptions
+        Options of the search.
+    known : KnownScores
+        Codings whose results are known are only repeated when families are counted.
+    missing : {"available", "drop", "error"}
+        What is done with rows that have missing values.
+    announce : callable
+        Receives a line on every reading.
+
+    Attributes
+    ----------
+    n_rows, n_sample_rows : int
+        Numbers of all rows that count, and of those of the sample.
+    key : bytes
+        Digest of the present cells.
+    has_missing : list of bool
+        Columns in which values are missing.
+    columns : list of GridColumn or None
+        Continuous columns with their present cells; None for discrete ones.
+    cardinality : list of int
+        Number of cells or levels of every column.
+    sorted_samples : dict of str to SortedColumn
+        Samples of the continuous columns.
+    shapes : dict of str to ColumnShape
+        Shapes of continuous columns, of the sample until the first coding, then with the likelihood of all rows.
+    """
+
+    def __init__(
+        self,
+        counter: FamilyCounter,
+        files: SourceFiles,
+        sample: Table,
+        n_rows: int,
+        options: LearningOptions,
+        known: KnownScores,
+        *,
+        missing: str,
+        announce: Callable[[str], object],
+    ) -> None:
+        self.sample = sample
+        self.n_rows, self.n_sample_rows = n_rows, sample.n_rows
+        self.key = b""
+        self.columns: list[GridColumn | None] = []
+        self.cardinality: list[int] = []
+        self.has_missing: list[bool] = []
+        self.sorted_samples = {
+            column.name: SortedColumn(np.asarray(column.values, np.float64))
+            for column in sample.columns
+            if column.is_continuous
+        }
+        self.shapes = column_shapes(sample, options)
+        self._method, self._rule = scoring_of(sample, options)
+        self._counter = counter
+        self._files = files
+        self._options = options
+        self._known = known
+        self._coding = Coding(sample.names, {}, {})
+        # whether the counter does not have the cells of the coding yet
+        self._is_waiting = False
+        self._sample_cells: CodedPiece | None = None
+        self._missing = missing
+        self._announce = announce
+
+    def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
+        """Read all rows for the first time, with cells around the cuts of the sample."""
+        self._code(
+            {name: first_boundaries(sample, cut_points[name]) for name, sample in self.sorted_samples.items()}
+        )
+
+    def zoom(self, cuts: list[NDArray[np.int64]]) -> bool:
+        """Split the cells next to some cuts by reading all rows; return False if all of them are fine.
+
+        Parameters
+        ----------
+        cuts : list of ndarray of shape (k,), int64
+            Cuts of every continuous column as indices of boundaries; empty for discrete columns.
+        """
+        boundaries: dict[str, NDArray[np.float64]] = {}
+        is_finer = False
+        for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True):
+            if column is not None:
+                finer = zoomed_boundaries(self.sorted_samples[name], column, of_column)
+                is_finer |= finer is not None
+                boundaries[name] = column.boundaries if finer is None else finer
+        if is_finer:
+            self._code(boundaries)
+        return is_finer
+
+    def cut_points(self, cuts: list[NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
+        """Return the values of cuts, given as indices of boundaries, by continuous column."""
+        return {
+            name: column.boundaries[of_column]
+            for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True)
+            if column is not None
+        }
+
+    def indices(self, cut_points: Mapping[str, NDArray[np.float64]]) -> list[NDArray[np.int64]]:
+        """Return cuts as indices of the boundaries of their columns; empty for discrete columns."""
+        return [
+            np.empty(0, np.int64)
+            if column is None
+            else np.searchsorted(column.boundaries, cut_points[name]).astype(np.int64)
+            for name, column in zip(self.sample.names, self.columns, strict=True)
+        ]
+
+    @property
+    def rule(self) -> ScoreRule:
+        """Score of families over all rows."""
+        price = price_per_parameter(self._method, self.n_rows, self._options.penalty)
+        return self._rule._replace(weight=price)
+
+    @property
+    def constant_score(self) -> float:
+        """Score in nats of the shapes of columns whose bins can only be shaped, which is the same for all cuts."""
+        return sum(
+            column.weight * self.shapes[name].constant_score
+            for name, column in zip(self.sample.names, self.columns, strict=True)
+            if column is not None and name in self.shapes
+        )
+
+    def _code(self, boundaries: dict[str, NDArray[np.float64]]) -> None:
+        """Read all rows, keep their cells, and describe the columns by them."""
+        began = perf_counter()
+        is_first = not self.columns
+        self.cardinality = [
+            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
+            for column in self.sample.columns
+        ]
+        coding = Coding(
+            self.sample.names,
+            boundaries,
+            {column.name: column.levels for column in self.sample.columns if column.levels is not None},
+            {name: shape.shape for name, shape in self.shapes.items()} if is_first else {},
+            drops_missing=self._missing == "drop",
+            na_values=self.sample.reading.na_values,
+        )
+        self.key = coding_key(coding)
+        self._coding, self._is_waiting, self._sample_cells = coding, True, None
+        if self.key not in self._known.codings:
+            # the code after the last cell is that of missing values
+            views = [
+                View.of_codes(v, np.arange(n_cells), n_cells, has_missing=True)
+                for v, n_cells in enumerate(self.cardinality)
+            ]
+            plan = CountPlan([[view] for view in views])
+            coded = self._read()
+            self._known.codings[self.key] = CodedRows(coded, plan.tables(self.count(plan)))
+            self._announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
+            self._known.section.write_if_due()
+        known = self._known.codings[self.key]
+        self.n_rows = known.coded.n_rows
+        # rows with missing values may have been dropped
+        self.has_missing = [bool(of_column[-1]) for of_column in known.rows_of_cells]
+        if is_first:
+            self.shapes = {
+                name: self._shape_of_all(name, shape, known.coded) for name, shape in self.shapes.items()
+            }
+        self.columns = [
+            self._grid_column(column.name, boundaries[column.name], of_column[:-1])
+            if column.levels is None
+            else None
+            for column, of_column in zip(self.sample.columns, known.rows_of_cells, strict=True)
+        ]
+
+    def _read(self) -> Coded:
+        """Let the counter read all rows and keep their cells."""
+        coded = self._counter.code(self._coding)
+        self._is_waiting = False
+        self._files.check_unchanged()
+        self._known.n_readings += 1
+        if self._missing == "error":
+            check_complete(self.sample, coded.n_missing)
+        return coded
+
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over the present cells of all rows, int64 (plan.n_cells,)."""
+        if self._is_waiting:
+            self._read()
+        return self._counter.count(plan)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the present cells of all pieces."""
+        if self._is_waiting:
+            self._read()
+        self._known.n_passes += 1
+        return self._counter.total(of_piece)
+
+    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over the present cells of the sample, int64 (plan.n_cells,)."""
+        if self._sample_cells is None:
+            self._sample_cells = coded_piece(FramePiece(self.sample.to_frame()), self._coding)
+        return plan.count([self._sample_cells], np.zeros(plan.n_cells, np.int64))
+
+    def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
+        """Return the shape of a column with its log likelihood over all rows.
+
+        Its price in nats grows as the logarithm of the number of rows does.
+        """
+        values = self.sorted_samples[name].values
+        of_sample = scaled_log_density(shape.shape, values)
+        price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
+        return replace(shape, log_likelihood=coded.log_densities[name] - price)
+
+    def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
+        """Return a continuous column, given the number of rows of every cell."""
+        sample = self.sorted_samples[name]
+        distinct = rows
+        if repeats_values(sample):
+            ends = np.concatenate(([0], np.searchsorted(sample.distinct, boundaries, side="right")))
+            distinct = np.diff(np.append(ends, len(sample.distinct)))
+        cost = self._method.cut_cost * np.log(max(estimated_distinct(sample, int(rows.sum())) - 1, 1))
+        if name in (self._options.cut_points or {}):
+            cost = 0.0
+        return GridColumn(
+            boundaries,
+            sample.low,
+            sample.high,
+            rows,
+            distinct,
+            cost,
+            self.shapes.get(name),
+            self.n_rows,
+        )
+
+
+@contextmanager
+def opened_improvement(
+    learner: NetworkParameters, source: Any, checkpoint: CheckpointOption, began: float
+) -> Iterator[Improvement]:
+    """Give the improvement over all rows of a source with a counter of them; see `Improvement`."""
+    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
+        yield Improvement(learner, source, counter, checkpoint, began)
+
+
+class Improvement:
+    """The improvement over all rows of a network that was found on a sample of them.
+
+    Parameters
+    ----------
+    learner : NetworkParameters
+        Options.
+    source : Table, or source of `pieces.pieces_of`
+        All rows.
+    counter : FamilyCounter
+        Counter of these rows.
+    checkpoint : Checkpoint, path or None
+    began : float
+        Time of `perf_counter` at which `fit` began.
+
+    Attributes
+    ----------
+    sample : Table
+        Rows to search, with the extreme values of continuous columns and all levels of discrete ones.
+    n_rows : int
+        Number of all rows.
+    seed : int
+        Seed of the sample and of the search.
+    part : Section
+        Section of the search in the checkpoint.
+    """
+
+    def __init__(
+        self,
+        learner: NetworkParameters,
+        source: Any,
+        counter: FamilyCounter,
+        checkpoint: CheckpointOption,
+        began: float,
+    ) -> None:
+        self.learner = learner
+        self.files = SourceFiles(source)
+        self.in_memory = source if isinstance(source, Table) else None
+        self.counter = counter
+        self.tell = print_line if learner.verbose else silent
+        self.stop = StopFlag(None)
+        self.began = began
+        self.pairs: NDArray[np.bool_] | None = None
+        self.section, self.seed = self._opened_section(checkpoint)
+        self.known = KnownScores(self.section)
+        self.seconds_before = 0.0
+        self.after_search = 0.0
+        self._draw_sample()
+        self.sample_digest = table_digest(self.sample)
+        self.section.resume(self._restore)
+        self.section.keep(self._state)
+        self.part = self.section.part("sample")
+
+    def _opened_section(self, checkpoint: CheckpointOption) -> tuple[Section, int]:
+        """Return the section of the run, and its seed; a run with a drawn seed can be repeated."""
+        seed = seed_of(self.learner.random_state)
+        if self.in_memory is not None:
+            return learner_section(self.learner, checkpoint, self.in_memory, seed)
+        return section_of_data(
+            self.learner,
+            checkpoint,
+            f"{type(self.learner).__name__}, table in pieces",
+            lambda: {"names, sizes and times of the files": self.files.digest},
+            seed,
+        )
+
+    def about_sample(self) -> AbstractContextManager[None]:
+        """Return a context in which errors and warnings say that they are about the sample."""
+        return about_sample(self.sample.n_rows, self.n_rows)
+
+    def limits_of_search(self, limits: Limits) -> Limits:
+        """Return the limits of the search on the sample: a part of the seconds, if those limit the improvement too."""
+        if self.in_memory is None or limits.max_seconds is None:
+            return limits
+        needed = _SECONDS_OF_LINES + _SECONDS_OF_VALUE * self.n_rows * len(self.sample.columns)
+        least = _LEAST_SHARE_OF_SEARCH * limits.max_seconds
+        return replace(limits, max_seconds=max(least, limits.max_seconds - needed))
+
+    def run(
+        self,
+        network: DiscretizedBayesNet,
+        pairs: NDArray[np.bool_] | None,
+        stopped_by: str,
+        began: float,
+    ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
+        """Return the network with tables of all rows, its score over them in nats, and a record of plain values.
+
+        The record has the numbers of rows, of rows of the sample, of readings of the files and of passes over the
+        cells of all rows; the moves that only all rows showed; the number of columns whose cuts could move; and
+        seconds.
+
+        Parameters
+        ----------
+        network : DiscretizedBayesNet
+            Network of the sample.
+        pairs : ndarray of shape (n_columns, n_columns), bool, optional
+            Pairs of columns that the search could join; by default all.
+        stopped_by : str
+            What ended the search for it.
+        began : float
+            Time of `perf_counter` at which `fit` began, moved by the seconds of the compiler.
+        """
+        self.began, self.pairs = began, pairs
+        self.after_search = self.after_search or self._seconds
+        if self.in_memory is not None:
+            self.stop.start_clock(self._seconds, self.learner.max_seconds)
+        try:
+            with self.stop.catching_interrupts():
+                if stopped_by == "interrupt":
+                    self.tell("Counting the tables over all rows (Ctrl-C leaves those of the sample).")
+                    self.stop.raise_for("interrupt")
+                return self._improved(network)
+        except KeyboardInterrupt:
+            self.stop.replace_reason("interrupt")
+            record = self._record(tables_of="sample")
+            by_tables = TableSet(network.cut_points, _parents_of(network), network.tables)
+            of_sample = self._with_lines(network, by_tables).with_metadata(all_rows=record)
+            return of_sample, float(network.metadata["score"]), record
+
+    @property
+    def _seconds(self) -> float:
+        """Seconds so far, with those of former runs that a checkpoint has."""
+        return self.seconds_before + perf_counter() - self.began
+
+    def _state(self) -> State:
+        """Return what a resumed run needs in addition to the search on the sample."""
+        return {
+            "sample": self.sample_digest,
+            "seconds": self._seconds,
+            "seconds of the search": self.after_search,
+            "known": self.known.state(),
+        }
+
+    def _restore(self, state: State) -> None:
+        """Go on from what `_state` has returned."""
+        if state["sample"] != self.sample_digest:
+            raise GomeaBnError("The checkpoint belongs to another run: the table has other values.")
+        n_readings = self.known.n_readings
+        self.known.restore(state["known"])
+        self.known.n_readings += n_readings
+        self.seconds_before = float(state["seconds"])
+        self.after_search = float(state["seconds of the search"])
+
+    def score_of(self, network: DiscretizedBayesNet) -> float:
+        """Return the score of a network over all rows in nats."""
+        rows = self._coded_around(network)
+        climb = self._climb(network, rows)
+        score, _ = climb.score(climb.family_tables())
+        return score + rows.constant_score
+
+    def _improved(self, network: DiscretizedBayesNet) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
+        """Return what `run` returns, if no Ctrl-C ends it at once."""
+        rows = self._coded_around(network)
+        climb = self._climb(network, rows)
+        self._refine(climb, rows)
+        for _ in range(_MOST_ROUNDS):
+            if self.stop.is_over or not climb.improve(edges=True) or not self._refine(climb, rows):
+                break
+        else:
+            # the last round has moved cuts, for which edges are counted once more
+            climb.improve(edges=True)
+        self.section.write()
+        return self._result(climb, rows, network)
+
+    def _coded_around(self, network: DiscretizedBayesNet) -> CodedTable:
+        """Return all rows as cells around the cuts of a network."""
+        rows = CodedTable(
+            self.counter,
+            self.files,
+            self.sample,
+            self.n_rows,
+            self.options,
+            self.known,
+            # the rows of a table in memory are those that count
+            missing=self.learner.missing if self.in_memory is None else AVAILABLE,
+            announce=self.tell,
+        )
+        rows.code_around(network.cut_points)
+        return rows
+
+    def _with_lines(self, network: DiscretizedBayesNet, tables: TableSet) -> DiscretizedBayesNet:
+        """Return a network with conditionals: given tables, and lines from rows of the sample; itself for "bins"."""
+        options = plain_options(self.learner)
+        if options["density"] == "bins":
+            return network
+        generator = np.random.default_rng(self.seed)
+        rows = table_for(network, self.sample, allow_missing=True)
+        most = _ROWS_OF_LATE_LINES if self.stop.is_over else ROWS_OF_LINES
+        if rows.n_rows > most:
+            rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:most]))
+        rows = completed_table(network, rows, generator)
+        with one_blas_thread():
+            return with_lines(network, tables, rows, line=options["line"])
+
+    def _record(
+        self,
+        *,
+        tables_of: str,
+        rows: CodedTable | None = None,
+        moves: Sequence[dict[str, Any]] = (),
+        n_recut: int = 0,
+    ) -> dict[str, Any]:
+        """Return what was done, as plain values."""
+        return {
+            "n_rows": self.n_rows if rows is None else rows.n_rows,
+            "sample_rows": self.sample.n_rows,
+            "tables_of": tables_of,
+            "readings": self.known.n_readings,
+            "passes": self.known.n_passes,
+            "moves": list(moves),
+            "recut": n_recut,
+            "stopped_by": self.stop.reason or "local optimum",
+            "seconds_to_sample_network": self.after_search,
+            "seconds": self._seconds,
+        }
+
+    def _draw_sample(self) -> None:
+        """Draw the sample, and keep its options and its score; pieces are read once for it."""
+        if self.in_memory is not None:
+            self.n_rows = self.in_memory.n_rows
+            self.sample = sampled_table(self.learner, self.in_memory, self.seed)
+        else:
+            self.sample = self._sample_of_pieces()
+        self.tell(f"Searching on a sample of {self.sample.n_rows:,} rows.")
+        self.options = LearningOptions.of(self.learner, self.n_rows)
+        self.method, self.rule = scoring_of(self.sample, self.options)
+
+    def _sample_of_pieces(self) -> Table:
+        self.known.n_readings += 1
+        frame, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, self.seed)
+        self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
+        missing = "drop" if self.learner.missing == "drop" else "keep"
+        kinds, max_levels = self.learner.kinds, self.learner.max_levels
+        with about_sample(len(frame), self.n_rows):
+            table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
+        if self.learner.missing == "error":
+            numbers = np.array([column.n_missing for column in table.columns])
+            check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")
+        return table
+
+    def _climb(self, network: DiscretizedBayesNet, rows: CodedTable) -> Climb:
+        """Return the climb that begins with the network of the sample."""
+        table, options = self.sample, self.options
+        _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
+        varying = np.array([not column.is_constant for column in table.columns])
+        pairs = np.logical_and.outer(varying, varying)
+        if self.pairs is not None:
+            pairs &= self.pairs
+        position = {name: v for v, name in enumerate(table.names)}
+        parents = [frozenset(position[p] for p in network.parents(name)) for name in table.names]
+        follows = frozenset(position[name] for name in network.metadata.get("curves", ()))
+        fixed = {position[name] for name in options.cut_points or {}}
+        fixed |= follows.union(*(parents[v] for v in follows))
+        # the programme for cuts knows the Dirichlet prior alone
+        may_recut = options.discretizer == OPTIMAL and self.rule.kind == DIRICHLET
+        continuous = [v for v, column in enumerate(table.columns) if column.is_continuous]
+        return Climb(
+            counter=rows,
+            known=self.known,
+            coding=rows.key,
+            columns=rows.columns,
+            cardinality=rows.cardinality,
+            has_missing=rows.has_missing,
+            parents=parents,
+            cuts=rows.indices(network.cut_points),
+            rules=SearchRules(
+                edges=edge_rules,
+                pairs=pairs,
+                score=rows.rule,
+                limits=CutLimits(1, options.max_bins, options.min_width, options.min_bin_count),
+                recut=frozenset(v for v in continuous if may_recut and v not in fixed),
+                keeps_parents=follows,
+            ),
+            announce=self.tell,
+            stop=self.stop,
+            n_threads=thread_count(self.learner.n_jobs if self.in_memory is None else -1),
+        )
+
+    def _refine(self, climb: Climb, rows: CodedTable) -> bool:
+        """Find the best cuts for the graph to within a few rows; return whether they have changed."""
+        if not climb.rules.recut:
+            return False
+        before = rows.cut_points(climb.cuts)
+        climb.improve(edges=False)
+        for _ in range(_MOST_ZOOMS):
+            cuts = rows.cut_points(climb.cuts)
+            if self.stop.is_over or not rows.zoom(climb.cuts):
+                break
+            climb.use_cells(rows.key, rows.columns, rows.indices(cuts))
+            if climb.improve(edges=False) < LEAST_GAIN_OF_CUTS:
+                break
+        after = rows.cut_points(climb.cuts)
+        return any(not np.array_equal(before[name], after[name]) for name in after)
+
+    def _result(
+        self, climb: Climb, rows: CodedTable, of_sample: DiscretizedBayesNet
+    ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
+        """Return what `run` returns, with tables of all rows."""
+        table, names = self.sample, self.sample.names
+        curves = of_sample.metadata.get("curves", {})
+        counts = climb.family_tables()
+        score, is_shaped = climb.score(counts)
+        score += rows.constant_score
+        edges: list[tuple[str, str]] = []
+        available: list[NDArray[np.int64]] = []
+        # by the parents that tables need
+        by_tables: dict[str, NDArray[np.int64]] = {}
+        for v, name in enumerate(names):
+            parents = climb.table_parents(v)
+            score += (len(climb.parents[v]) - len(parents)) * climb.rules.score.edge_cost
+            edges += [(names[p], name) for p in parents]
+            members = [*sorted(climb.parents[v]), v]
+            views = [climb.view(member) for member in members]
+            axes = [axis for axis, member in enumerate(members) if member in (*parents, v)]
+            available.append(observed_counts(counts[v], views, axes))
+            if name in curves:
+                chosen = curves[name]["table_parents"]
+                axes = [a for a, member in enumerate(members) if member == v or names[member] in chosen]
+                by_tables[name] = observed_counts(counts[v], views, axes)
+                others = tuple(axis for axis in range(len(members)) if axis not in axes)
+                score -= available_score(counts[v], views, climb.rules.score)
+                score += available_score(
+                    counts[v].sum(axis=others), [views[axis] for axis in axes], climb.rules.score
+                )
+                # the gain of curves is known on the sample alone
+                score += curves[name]["nats"] * rows.n_rows / table.n_rows
+        parts = {
+            "cut_points": rows.cut_points(climb.cuts),
+            "support": {name: (sample.low, sample.high) for name, sample in rows.sorted_samples.items()},
+            "levels": {column.name: column.levels for column in table.columns if column.levels is not None},
+            "shapes": {name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
+            "pseudo_count": of_sample.pseudo_count,
+            "value_kinds": value_kinds_of({column.name: column for column in table.columns}),
+            "metadata": {
+                **of_sample.metadata,
+                "score": score,
+                "n_rows": rows.n_rows,
+            },
+        }
+        views = [climb.view(v) for v in range(len(names))]
+        completed = completes_pieces(views, rows.n_rows, rows, self.tell)
+        of_families = [counts.astype(np.float64) for counts in available]
+        network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)
+        smoothing = of_sample.pseudo_count or 0.0
+        tables = network.tables | {
+            name: table_of_counts(of_name.astype(np.float64), smoothing)
+            for name, of_name in by_tables.items()
+        }
+        network = self._with_lines(network, TableSet(network.cut_points, _parents_of(network), tables))
+        record = self._record(
+            tables_of="all rows", rows=rows, moves=_described(climb, names), n_recut=len(climb.rules.recut)
+        )
+        return network.with_metadata(all_rows=record), score, record
+
+
+def _parents_of(network: DiscretizedBayesNet) -> dict[str, tuple[str, ...]]:
+    """Return the parents by which rows of every variable are counted into tables, by name."""
+    return dict(zip(network.names, counted_parents(network), strict=True))
+
+
+def _described(climb: Climb, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the moves as plain values."""
+    return [
+        {"kind": move.kind, "columns": [names[v] for v in move.columns], "nats": float(move.gain)}
+        for move in climb.moves
+    ]

@@ -1,0 +1,594 @@
+"""The parameters of the learners of one network and of a front, and the objects that hold those of one subject.
+
+All are declared here. `plain_options` gives the options of a learner by one name each, whether they stand in objects or
+not; records, checkpoints and commands use these names.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.parameters import (
+    Choice,
+    Declaration,
+    Flag,
+    Integer,
+    Number,
+    Parameters,
+    check_declared,
+    declarations,
+    option,
+    stated,
+)
+
+if TYPE_CHECKING:
+    import os
+
+    from gomea_bn.algorithms.gomea import GOMEA
+    from gomea_bn.algorithms.mogomea import MOGOMEA
+    from gomea_bn.data.table import Table
+    from gomea_bn.discretization.base import Discretizer
+    from gomea_bn.expert.expert_network import ExpertNetwork
+    from gomea_bn.learning.fronts.options import OwnObjective
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.distributions.smoothing import PseudoCount
+    from gomea_bn.problems.knowledge import ExpertKnowledge
+    from gomea_bn.runtime.limits import Callback, Result
+
+__all__ = [
+    "BINS",
+    "COMMON",
+    "KNOWLEDGE",
+    "READING",
+    "SCORE",
+    "Averaged",
+    "EdgeSearch",
+    "FrontParameters",
+    "LearnerParameters",
+    "NetworkParameters",
+    "OptimalCuts",
+    "Scoring",
+    "declared_options",
+    "learner_of_options",
+    "plain_options",
+]
+
+COMMON, BINS, SCORE = "Common", "Bins", "Score"
+KNOWLEDGE, READING = "Knowledge", "Reading a table"
+"""Headings of groups of options in the help of commands."""
+
+
+@dataclass(repr=False)
+class _Subject(Parameters):
+    """Options of one subject, which stand in one parameter of a learner."""
+
+    parameter: ClassVar[str]
+    """The parameter of the learner."""
+    plain_value: ClassVar[str | None] = None
+    """Value of the parameter that says the same as an object without arguments."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the options by the names of `plain_options`."""
+        named = {} if self.plain_value is None else {self.parameter: self.plain_value}
+        return named | self.get_params(deep=False)
+
+    @classmethod
+    def further(cls) -> tuple[str, ...]:
+        """Return the names of the options that only the object has."""
+        return tuple(name for name in cls().plain() if name != cls.parameter)
+
+    @classmethod
+    def around(cls, given: Any) -> Any:
+        """Return the object that says the same as a value of the parameter, None where further options mean nothing."""
+        is_plain = (given is None or isinstance(given, str)) and given == cls.plain_value
+        return cls() if is_plain else given if isinstance(given, cls) else None
+
+
+@dataclass(repr=False)
+class Scoring(_Subject):
+    """Score of a network with its prior, its penalty and its costs: a value of the parameter `scoring_method`.
+
+    Parameters
+    ----------
+    method : str or None
+        "density-bic" or "density-bd" for any columns; "bdeu", "bic", "k2" or "aic" for discrete columns only. None:
+        "density-bd" for "optimal" cuts and a table with continuous columns, otherwise "density-bic".
+    penalty : {"bic", "literal", "aic"} or float
+        Nats per free parameter under "density-bic": (ln n)/2, ln(n/2) as printed in the paper, 1, or a number.
+    prior : {"dirichlet", "bdeu"}
+        Prior of "density-bd": Dirichlet(1) per cell, or BDeu. "optimal" cannot price cuts under BDeu.
+    equivalent_sample_size : float
+        Equivalent sample size of the BDeu prior, in rows.
+    cut_cost : float
+        Cost of a chosen cut under "density-bd", as a multiple of ln(distinct values - 1) nats.
+    edge_cost : float
+        Cost of an edge under "density-bd", as a multiple of ln(varying columns - 1) nats. Without it, tables with few
+        rows and many columns yield edges between independent variables.
+
+    Examples
+    --------
+    >>> Scoring("density-bic", penalty="aic")
+    Scoring(method='density-bic', penalty='aic')
+    """
+
+    parameter = "scoring_method"
+
+    method: str | None = None
+    penalty: str | float = option(
+        "bic",
+        Number(0, words=("bic", "literal", "aic")),
+        "Penalty of density-bic: bic, literal, aic or nats per parameter.",
+        panel=SCORE,
+    )
+    prior: str = option(
+        "dirichlet",
+        Choice(("dirichlet", "bdeu")),
+        "Prior of density-bd: dirichlet or bdeu.",
+        panel=SCORE,
+    )
+    equivalent_sample_size: float = option(
+        10.0,
+        Number(0, 1e6, above=True),
+        "Equivalent sample size of bdeu, in rows.",
+        panel=SCORE,
+        command="ess",
+    )
+    cut_cost: float = option(
+        0.5,
+        Number(0),
+        "Cost of a chosen cut under density-bd, as a multiple of ln(distinct values - 1) nats.",
+        panel=SCORE,
+    )
+    edge_cost: float = option(
+        1.0,
+        Number(0),
+        "Cost of an edge under density-bd, as a multiple of ln(columns - 1) nats.",
+        panel=SCORE,
+    )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the options by the names of `plain_options`."""
+        options = super().plain()
+        return {self.parameter: options.pop("method"), **options}
+
+    @classmethod
+    def around(cls, given: Any) -> Any:
+        """Return the object that says the same as a value of the parameter."""
+        return given if isinstance(given, cls) else cls(given)
+
+
+@dataclass(repr=False)
+class OptimalCuts(_Subject):
+    """Exact best cuts, which the search computes by dynamic programming: a value of the parameter `discretizer`.
+
+    Parameters
+    ----------
+    min_width : float
+        Smallest width of a bin that is uniform inside, as a fraction of the range of the column. Bins that have the
+        shape of their column may be narrower, since only the order of the values decides their cuts.
+    min_bin_count : int
+        Smallest number of rows in a bin.
+
+    Examples
+    --------
+    >>> OptimalCuts(min_bin_count=20)
+    OptimalCuts(min_bin_count=20)
+    """
+
+    parameter = "discretizer"
+    plain_value = "optimal"
+
+    min_width: float = option(
+        1e-3,
+        Number(0, 1, below=True),
+        "Smallest width of an optimal bin, as a fraction of the range of its column.",
+        panel=BINS,
+    )
+    min_bin_count: int = option(
+        1, Integer(0, 2**31), "Smallest number of rows in an optimal bin.", panel=BINS
+    )
+
+
+@dataclass(repr=False)
+class Averaged(_Subject):
+    """Conditional densities that are averages over several sets of cuts: a value of the parameter `density`.
+
+    Parameters
+    ----------
+    line : {"auto", "none"}
+        Whether averaged densities may use lines and curves.
+
+    Examples
+    --------
+    >>> Averaged(line="none")
+    Averaged(line='none')
+    """
+
+    parameter = "density"
+    plain_value = "averaged"
+
+    line: str = option(
+        "auto",
+        Choice(("auto", "none")),
+        "auto: averaged densities use lines and curves where they help; none: tables alone.",
+    )
+
+
+@dataclass(repr=False)
+class EdgeSearch(_Subject):
+    """Edges that the search considers: a value of the parameter `edge_search`.
+
+    Parameters
+    ----------
+    max_candidates : int, "auto" or None
+        Number of candidate neighbours per variable, taken from each of two rankings: marginal dependence, and
+        dependence given other parents. A pair stays if either variable ranks the other, or if an edge is required.
+        None: no limit. "auto": no limit up to 100 variables, otherwise 10, which helps short searches and hurts long
+        ones. In tables of discrete columns "auto" also takes the pairs that short local searches join.
+    initial_indegree : float
+        Mean number of parents in the random initial networks.
+    random_repair : bool
+        Whether cycles are broken in random order. Otherwise they are broken in column order, as in the published code.
+
+    Examples
+    --------
+    >>> EdgeSearch(max_candidates=20)
+    EdgeSearch(max_candidates=20)
+    """
+
+    parameter = "edge_search"
+
+    max_candidates: int | str | None = option(
+        "auto",
+        Integer(1, words=("auto",), none="all"),
+        "Candidate neighbours per variable: a number for each of two rankings, auto or all.",
+    )
+    initial_indegree: float = option(1.0, Number(0))
+    random_repair: bool = option(True, Flag())
+
+
+_SUBJECTS: tuple[type[_Subject], ...] = (OptimalCuts, Scoring, Averaged, EdgeSearch)
+_OWNERS = {name: subject for subject in _SUBJECTS for name in subject.further()}
+# parameters of earlier versions without effect, with their default
+_WITHOUT_EFFECT = {"device": "cpu"}
+
+
+def _subjects(learner: type[LearnerParameters]) -> list[type[_Subject]]:
+    names = learner._parameter_names()
+    return [subject for subject in _SUBJECTS if subject.parameter in names]
+
+
+def _in_objects(learner: type[LearnerParameters], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a learner that say what the options say; names that are not those of options stay."""
+    names = learner._parameter_names()
+    parameters = {name: value for name, value in options.items() if name in names or name not in _OWNERS}
+    for subject in _subjects(learner):
+        further = {name: options[name] for name in subject.further() if name in options}
+        held = subject.around(options.get(subject.parameter, getattr(learner, subject.parameter)))
+        if not further or held is None:
+            continue
+        made = replace(held, **further)
+        # a plain value says the same where the further options have their defaults
+        is_plain = made == replace(subject(), **_main(made))
+        parameters[subject.parameter] = made.plain().get(subject.parameter) if is_plain else made
+    return parameters
+
+
+def _main(held: _Subject) -> dict[str, Any]:
+    return {"method": held.method} if isinstance(held, Scoring) else {}
+
+
+def _without_former_names(
+    learner: type[LearnerParameters],
+    present: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    stacklevel: int,
+) -> dict[str, Any]:
+    """Return parameters with objects in place of options that had a parameter of their own before, and warn."""
+    names = learner._parameter_names()
+    former = [
+        name for name in parameters if name not in names and (name in _OWNERS or name in _WITHOUT_EFFECT)
+    ]
+    if not former:
+        return dict(parameters)
+    for name in former:
+        _warn_of_former(name, stacklevel + 1)
+    mains = {s.parameter: present[s.parameter] for s in _subjects(learner) if s.parameter in present}
+    known = {name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT}
+    return _in_objects(learner, {**mains, **known})
+
+
+def _warn_of_former(name: str, stacklevel: int) -> None:
+    owner = _OWNERS.get(name)
+    now = f"is now {owner.parameter}={owner.__name__}({name}=...)" if owner else "has no effect"
+    warnings.warn(
+        f"{name} {now}; the next version drops the parameter.", DeprecationWarning, stacklevel=stacklevel + 1
+    )
+
+
+_Learner = TypeVar("_Learner", bound="LearnerParameters")
+
+
+def _with_former_names(learner: type[_Learner]) -> type[_Learner]:
+    """Let the constructor of a learner take the names of options that objects hold now, with a warning."""
+    of_fields = learner.__init__
+
+    @functools.wraps(of_fields)
+    def construct(self: _Learner, *arguments: Any, **parameters: Any) -> None:
+        present = {"discretizer": arguments[0]} if arguments else {}
+        changed = _without_former_names(type(self), present, parameters, 2)
+        if "discretizer" in changed and "discretizer" not in parameters:
+            arguments = (changed.pop("discretizer"), *arguments[1:])
+        of_fields(self, *arguments, **changed)
+
+    setattr(learner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
+    return learner
+
+
+@_with_former_names
+@dataclass(kw_only=True, eq=False, repr=False)
+class LearnerParameters(Parameters):
+    """Parameters that learners of one network and of a front share; `BayesNetLearner` describes them.
+
+    The constructor and `set_params` also take options that an object holds now, under their former names, and warn.
+    """
+
+    cut_points: Mapping[str, Iterable[float]] | None = None
+    max_bins: int | str = option(
+        "auto",
+        Integer(2, 255, words=("auto",)),
+        "Largest number of bins of a continuous column, or auto: it grows with the number of rows.",
+        panel=BINS,
+    )
+    max_indegree: int | str | None = option(
+        "auto",
+        Integer(0, words=("auto",), none=""),
+        "Largest number of parents of a variable, or auto: it grows with the number of rows.",
+    )
+    knowledge: ExpertKnowledge | None = None
+    pseudo_count: PseudoCount = option(
+        "auto",
+        Number(0, words=("auto",)),
+        "Smoothing of a table row, in rows; auto: the data choose it for every table.",
+        panel=SCORE,
+    )
+    kinds: Mapping[str, str] | None = None
+    missing: str = option(
+        "available",
+        Choice(("available", "error", "drop")),
+        "Treatment of missing values: available (all rows are used), error or drop.",
+        panel=READING,
+    )
+    max_levels: int = option(50, Integer(2), "Largest number of levels of a discrete column.", panel=READING)
+    edge_search: EdgeSearch | None = None
+    shape: str = option(
+        "auto",
+        Choice(("auto", "uniform", "marginal")),
+        "Distribution of continuous columns inside their bins: uniform, marginal (the shape of the column's own "
+        "distribution), or auto, which chooses for every column by the score.",
+        panel=BINS,
+    )
+    sample_rows: int = option(
+        100_000, Integer(1000), "Number of rows beyond which a sample of so many rows is searched."
+    )
+    max_seconds: float | None = option(
+        60.0,
+        Number(0, above=True, none="0"),
+        "Time limit of the search in seconds; 0 for none.",
+        panel=COMMON,
+    )
+    max_evaluations: int | None = option(
+        None, Integer(1, none=""), "Limit on the number of evaluated networks, exact."
+    )
+    max_generations: int | None = option(
+        None, Integer(1, none=""), "Limit on the number of generations over all populations."
+    )
+    patience: float | None = option(
+        10.0,
+        Number(0, above=True, none="0"),
+        "Stop when the evaluations exceed this multiple of those up to the last improvement, and 1,000 for every pair "
+        "of columns and every continuous column; 0 for never.",
+    )
+    n_jobs: int | None = None
+    random_state: Any = None
+    callback: Callback | None = None
+    verbose: bool = False
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by the names of `get_params` and return self; raises `GomeaBnError` for an unknown name."""
+        present = self.get_params(deep=False)
+        return super().set_params(**_without_former_names(type(self), present, parameters, 2))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # learners that earlier versions pickled hold the options of objects themselves
+        known = {name: value for name, value in state.items() if name not in _WITHOUT_EFFECT}
+        self.__dict__.update(_in_objects(type(self), known) if known.keys() & _OWNERS.keys() else known)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _WITHOUT_EFFECT:
+                _warn_of_former(name, 2)
+                return _WITHOUT_EFFECT[name]
+            if name not in _OWNERS or _OWNERS[name] not in _subjects(type(self)):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            _warn_of_former(name, 2)
+            return plain_options(self)[name]
+
+    def _keep_search(
+        self, table: Table, n_candidate_pairs: int, result: Result, seed: int, began: float
+    ) -> None:
+        """Set the fitted attributes that describe the table and the search; the classes document them.
+
+        `began` is the time of `perf_counter` at which `fit` began, without compilation.
+        """
+        import numpy as np
+
+        self.table_ = table
+        self.n_eval_ = result.n_eval
+        self.n_eval_full_ = result.n_eval_full
+        self.n_generations_ = result.n_generations
+        # a resumed search counts the seconds of former processes
+        self.fit_seconds_ = max(result.exec_time, perf_counter() - began)
+        self.time_to_best_ = result.time_to_best
+        self.stopped_by_ = result.stopped_by
+        self.statistics_ = result.statistics
+        self.n_candidate_pairs_ = n_candidate_pairs
+        self.seed_ = seed
+        self.feature_names_in_ = np.array(table.names, dtype=object)
+        self.n_features_in_ = len(table.names)
+
+
+@_with_former_names
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkParameters(LearnerParameters):
+    """Parameters of a learner of one network; `BayesNetLearner` describes them."""
+
+    discretizer: str | Discretizer | OptimalCuts = field(
+        default="optimal",
+        kw_only=False,
+        metadata=stated(
+            None,
+            "optimal (exact best cuts, computed inside the search), equal-frequency, equal-width; bayesian, mdl, "
+            "latent, mgcd or k-means propose cuts in addition to equal frequency.",
+        ),
+    )
+    scoring_method: str | Scoring | None = option(
+        None,
+        None,
+        "density-bic, density-bd; for discrete columns only also bdeu, bic, k2, aic. Default: density-bd for optimal "
+        "cuts, otherwise density-bic.",
+        panel=SCORE,
+    )
+    algorithm: GOMEA | None = None
+    curves: str = option(
+        "auto",
+        Choice(("auto", "none")),
+        "auto: columns may also be sums of smooth curves of their parents, where that scores better than tables of "
+        "bins; none: tables alone.",
+    )
+    density: str | Averaged = option(
+        "averaged",
+        Choice(("bins", "averaged")),
+        "averaged: conditional densities with averages over cuts and with lines; bins: tables of counts over the shown "
+        "bins alone.",
+    )
+    scheduler: str | None = option(
+        None, None, "Address of a Dask scheduler whose workers count the rows of a folder of files."
+    )
+
+
+@_with_former_names
+@dataclass(kw_only=True, eq=False, repr=False)
+class FrontParameters(LearnerParameters):
+    """Parameters of a learner of fronts; `ParetoBayesNetLearner` describes them."""
+
+    discretizer: str | OptimalCuts = field(
+        default="optimal",
+        kw_only=False,
+        metadata=stated(
+            None,
+            "optimal (exact best cuts, computed inside the search), equal-frequency or equal-width.",
+        ),
+    )
+    objectives: Sequence[str | OwnObjective] | None = None
+    expert: ExpertNetwork | DiscretizedBayesNet | str | os.PathLike[str] | None = None
+    max_complexity: float | None = option(
+        None,
+        Number(0, above=True, none=""),
+        "Largest number of free parameters. Default: 10 times the expert's; without an expert 10 times that of the "
+        "network without edges, or the number of rows if that is larger. At least 3 times that of the single network.",
+    )
+    misfit: str = option(
+        "left-out",
+        Choice(("left-out", "in-sample")),
+        "left-out (every row left out of its own table) or in-sample (as in the paper).",
+        panel=SCORE,
+    )
+    cut_cost: float = option(
+        0.5,
+        Number(0),
+        "Cost of a chosen cut in the misfit left-out, as a multiple of ln(distinct values - 1) nats.",
+        panel=SCORE,
+    )
+    single_share: float = option(
+        0.5,
+        Number(0, 1, below=True),
+        "Share of the limits for a search of one network by score, from which the front starts; 0: none.",
+    )
+    single_evaluations: int | None = option(
+        None, Integer(0, none=""), "Evaluations of that search, in place of the share; repeats a run."
+    )
+    expert_sample_size: int = option(4096, Integer(2, 2**20))
+    algorithm: MOGOMEA | None = None
+    patience: float | None = option(
+        None,
+        Number(0, above=True, none="0"),
+        "Stop when the evaluations exceed this multiple of those up to the last change of the archive, and 1,000 for "
+        "every pair of columns and every continuous column; 0 for never.",
+    )
+
+
+def declared_options(learner: type[LearnerParameters]) -> dict[str, Declaration]:
+    """Return the declarations of the options of a class of learners, by the names of `plain_options`."""
+    own = declarations(learner)
+    return own | {
+        name: declaration
+        for subject in _subjects(learner)
+        for name, declaration in declarations(subject).items()
+    }
+
+
+def plain_options(learner: LearnerParameters) -> dict[str, Any]:
+    """Return the options of a learner by one name each, as records of runs have them.
+
+    Options that an object holds, such as the penalty of `Scoring`, stand next to the other parameters.
+
+    Examples
+    --------
+    >>> from gomea_bn.learning import BayesNetLearner, Scoring
+    >>> options = plain_options(BayesNetLearner(scoring_method=Scoring("density-bic", penalty="aic")))
+    >>> options["scoring_method"], options["penalty"], options["edge_cost"]
+    ('density-bic', 'aic', 1.0)
+    """
+    options = learner.get_params(deep=False)
+    for subject in _subjects(type(learner)):
+        given = options.pop(subject.parameter)
+        held = subject.around(given)
+        if held is None and subject is EdgeSearch:
+            raise GomeaBnError(
+                f"{subject.parameter} must be an {subject.__name__} or None, got {given!r:.80}."
+            )
+        options |= subject().plain() | {subject.parameter: given} if held is None else held.plain()
+    return options
+
+
+def learner_of_options(learner: type[_Learner], options: Mapping[str, Any]) -> _Learner:
+    """Return a learner with some options, such as the parameters that the record of a run has.
+
+    Parameters
+    ----------
+    learner : type
+        `BayesNetLearner` or `ParetoBayesNetLearner`.
+    options : mapping
+        Values by the names of `plain_options`; other options have their defaults.
+
+    Raises
+    ------
+    GomeaBnError
+        For a value that an option cannot have.
+
+    Examples
+    --------
+    >>> from gomea_bn.learning import BayesNetLearner
+    >>> learner_of_options(BayesNetLearner, {"max_bins": 8, "min_bin_count": 20})
+    BayesNetLearner(discretizer=OptimalCuts(min_bin_count=20), max_bins=8)
+    """
+    check_declared(declared_options(learner).values(), options)
+    return learner(**_in_objects(learner, options))

@@ -1,0 +1,164 @@
+"""Every option of the learners is declared once: signature, command, documentation and error agree with that."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+from dataclasses import fields
+from typing import Any
+
+import pandas as pd
+import pytest
+from command_line import invoke
+from sklearn.base import clone
+from typer.main import get_command
+
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn.cli.app import main
+from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring
+from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
+from gomea_bn.parameters import Choice, Declaration, Flag, Integer, Number
+
+LEARNERS = {"learn": BayesNetLearner, "front": ParetoBayesNetLearner}
+OBJECTS = (Averaged, EdgeSearch, OptimalCuts, Scoring)
+DECLARED = [
+    (command, declaration)
+    for command, learner in LEARNERS.items()
+    for declaration in declared_options(learner).values()
+]
+COMMANDS: dict[str, Any] = getattr(get_command(main), "commands")  # noqa: B009 (typer types it as a single command)
+
+
+def named(case: Any) -> str:
+    return case if isinstance(case, str) else case.name
+
+
+def wrong_value(check: Choice | Flag | Integer | Number) -> Any:
+    if isinstance(check, (Choice, Flag)):
+        return "neither"
+    return check.least - 1 if check.least > 0 or isinstance(check, Integer) else -1.0
+
+
+@pytest.mark.parametrize(("command", "declaration"), DECLARED, ids=named)
+def test_signature_command_documentation_and_error_agree(command: str, declaration: Declaration) -> None:
+    name, check, learner = declaration.name, declaration.check, LEARNERS[command]
+    owner = next(
+        (o for o in OBJECTS if name in declared_names(o) and name not in declared_names(learner)), learner
+    )
+    assert inspect.signature(owner).parameters[name].default == declaration.default
+    assert plain_options(learner())[name] == declaration.default
+    # the docstring has an entry of its own, or names the learner whose parameter it is
+    documented = f"{inspect.getdoc(owner)}"
+    assert re.search(rf"^(\w+, )*{name}(, \w+)*( :|$)", documented, re.MULTILINE), name
+    if check is not None:
+        check(name, declaration.default)
+        with pytest.raises(GomeaBnError, match=f"^{name} must be"):
+            learner_of_options(learner, {name: wrong_value(check)})
+    spelled = f"--{declaration.command or name.replace('_', '-')}"
+    options = {option: p for p in COMMANDS[command].params for option in p.opts}
+    assert (spelled in options) == bool(declaration.help)
+    if declaration.help:
+        assert options[spelled].help == declaration.help
+        if check is not None:
+            result = invoke(command, "rows.csv", f"{spelled}={wrong_value(check)}")
+            assert result.exit_code == 2
+            assert spelled in result.stderr
+
+
+def declared_names(owner: type) -> set[str]:
+    return {f.name for f in fields(owner)}
+
+
+@pytest.mark.parametrize(("command", "declaration"), DECLARED, ids=named)
+def test_a_command_without_options_means_the_defaults(
+    command: str, declaration: Declaration, monkeypatch, tmp_path
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(
+        f"gomea_bn.cli.commands.{command}._{command}", lambda learner, *rest, **options: seen.append(learner)
+    )
+    assert invoke(command, tmp_path / "rows.csv").exit_code == 0
+    assert plain_options(seen[0])[declaration.name] == declaration.default
+
+
+def test_a_learner_has_at_most_25_parameters() -> None:
+    assert len(inspect.signature(BayesNetLearner).parameters) <= 25
+
+
+FORMER: dict[str, Any] = {
+    "penalty": "aic",
+    "cut_cost": 2.0,
+    "min_width": 0.1,
+    "line": "none",
+    "random_repair": False,
+    "max_candidates": 7,
+}
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_former_names_work_and_warn(name: str) -> None:
+    value = FORMER[name]
+    with pytest.warns(DeprecationWarning, match=f"^{name} is now .*\\({name}=...\\)") as warned:
+        learner = BayesNetLearner("optimal", **{name: value})
+    assert warned[0].filename == __file__
+    assert plain_options(learner) == {**plain_options(BayesNetLearner()), name: value}
+    with pytest.warns(DeprecationWarning, match=name):
+        assert getattr(learner, name) == value
+    with pytest.warns(DeprecationWarning, match=name) as warned:
+        changed = BayesNetLearner().set_params(**{name: value})
+    assert warned[0].filename == __file__
+    for same in (changed, clone(learner), pickle.loads(pickle.dumps(learner))):
+        assert plain_options(same) == plain_options(learner)
+    ensemble = BayesNetEnsemble(learner)
+    assert plain_options(clone(ensemble).learner)[name] == value
+
+
+def test_a_former_device_warns_and_changes_nothing() -> None:
+    former: dict[str, Any] = {"device": "gpu"}
+    with pytest.warns(DeprecationWarning, match="^device has no effect"):
+        assert plain_options(BayesNetLearner(**former)) == plain_options(BayesNetLearner())
+
+
+def test_learners_that_earlier_versions_pickled_keep_their_options() -> None:
+    learner = BayesNetLearner.__new__(BayesNetLearner)
+    learner.__setstate__({"penalty": "aic", "discretizer": "optimal", "min_bin_count": 9, "device": "cpu"})
+    assert (learner.scoring_method, learner.discretizer) == (
+        Scoring(penalty="aic"),
+        OptimalCuts(min_bin_count=9),
+    )
+
+
+def test_objects_hold_what_the_options_say() -> None:
+    learner = BayesNetLearner(
+        OptimalCuts(min_bin_count=5),
+        scoring_method=Scoring("density-bd", edge_cost=2.0),
+        density=Averaged(line="none"),
+        edge_search=EdgeSearch(max_candidates=None),
+    )
+    options = plain_options(learner)
+    assert [options[name] for name in ("discretizer", "min_bin_count", "scoring_method", "edge_cost")] == [
+        "optimal", 5, "density-bd", 2.0,
+    ]  # fmt: skip
+    assert [options[name] for name in ("density", "line", "max_candidates")] == ["averaged", "none", None]
+    again = learner_of_options(BayesNetLearner, options)
+    assert again.get_params() == learner.get_params()
+    assert learner_of_options(BayesNetLearner, plain_options(BayesNetLearner())).get_params() == (
+        BayesNetLearner().get_params()
+    )
+    learner.set_params(scoring_method__penalty="aic")
+    assert LearningOptions.of(learner).penalty == "aic"
+    assert LearningOptions.of(learner).min_bin_count == 5
+
+
+def test_objects_reach_the_search() -> None:
+    frame = pd.DataFrame(
+        {"x": [value / 7 for value in range(120)], "y": [value % 11 / 3 for value in range(120)]}
+    )
+    quick: dict[str, Any] = {"max_evaluations": 60, "random_state": 1, "density": "bins"}
+    least = OptimalCuts(min_bin_count=30)
+    network = BayesNetLearner(least, scoring_method=Scoring(cut_cost=0.0), **quick).fit(frame).network_
+    assert all(len(cuts) <= 3 for cuts in network.cut_points.values())
+    with pytest.raises(GomeaBnError, match="edge_search must be an EdgeSearch or None, got 3"):
+        BayesNetLearner(**{**quick, "edge_search": 3}).fit(frame)

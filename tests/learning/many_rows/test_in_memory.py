@@ -1,0 +1,199 @@
+"""Tables of more than `sample_rows` rows: a sample is searched, and the network improved over all rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pieces_examples import score_in_memory
+
+from gomea_bn import (
+    BayesNetEnsemble,
+    BayesNetLearner,
+    Checkpoint,
+    DiscretizedBayesNet,
+    ParetoBayesNetLearner,
+    read_table,
+)
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning.improvement import Climb
+from gomea_bn.learning.many_rows import Improvement
+from gomea_bn.learning.options import sampled_table, why_unrepeatable
+from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.simulation.random_networks import random_network
+
+N_ROWS = 6_000
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rows = random_network(4, kind="random", random_state=5).sample(N_ROWS, random_state=1)
+    rows["level"] = np.where(rows["X2"] > rows["X2"].median(), "high", "low")
+    rows.loc[17, "level"] = "once"
+    return rows
+
+
+@pytest.fixture(scope="module")
+def smooth() -> pd.DataFrame:
+    """Columns that follow curves on a sample of 1,000 rows."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, N_ROWS))
+    return pd.DataFrame({"a": a, "b": b, "c": a + b + rng.normal(scale=0.5, size=N_ROWS)})
+
+
+@pytest.fixture(scope="module")
+def learner() -> BayesNetLearner:
+    return BayesNetLearner(max_seconds=None, max_evaluations=800, sample_rows=1_000, random_state=2)
+
+
+def counted(network: DiscretizedBayesNet, frame: pd.DataFrame) -> DiscretizedBayesNet:
+    return DiscretizedBayesNet.from_table(
+        read_table(frame), network.edges, network.cut_points, pseudo_count="auto"
+    )
+
+
+def test_a_frame_has_tables_and_the_score_of_all_rows(frame, learner):
+    fitted = replace(learner, density="bins").fit(frame)
+    network, record = fitted.network_, fitted.network_.metadata["all_rows"]
+    assert fitted.table_.n_rows == record["n_rows"] == network.metadata["n_rows"] == N_ROWS
+    assert 1_000 <= record["sample_rows"] < 1_020
+    assert fitted.score_ == pytest.approx(score_in_memory(frame, network, learner), abs=1e-6)
+    for name, table in counted(network, frame).tables.items():
+        np.testing.assert_allclose(network.tables[name], table, rtol=0, atol=1e-12)
+    assert "once" in network.levels["level"]
+    assert "all_rows" not in replace(learner, sample_rows=N_ROWS).fit(frame).network_.metadata
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"discretizer": "equal-frequency", "shape": "uniform"},
+        {"discretizer": "equal-width", "scoring_method": "density-bd", "prior": "bdeu"},
+        {"scoring_method": "density-bic"},
+        {"discretizer": "k-means", "max_evaluations": 300},
+    ],
+)
+def test_where_cuts_have_other_rules_edges_alone_are_improved(frame, learner, options):
+    fitted = replace(learner, **options).fit(frame)
+    record = fitted.network_.metadata["all_rows"]
+    assert record["n_rows"] == N_ROWS
+    assert {move["kind"] for move in record["moves"]} <= {"add", "remove", "reverse", "replace"}
+    if options.get("shape") == "uniform":
+        in_memory = score_in_memory(frame, fitted.network_, replace(learner, **options))
+        assert fitted.score_ == pytest.approx(in_memory, abs=1e-6)
+
+
+def test_columns_that_follow_curves_keep_their_parents(smooth, learner):
+    fitted = learner.fit(smooth)
+    network = fitted.network_
+    sample = sampled_table(learner, read_table(smooth), learner.random_state)
+    of_sample = replace(learner, sample_rows=N_ROWS).fit(sample).network_
+    assert network.metadata["curves"] == of_sample.metadata["curves"]
+    for name in network.metadata["curves"]:
+        assert network.parents(name) == of_sample.parents(name)
+        for member in (name, *network.parents(name)):
+            np.testing.assert_array_equal(network.cut_points[member], of_sample.cut_points[member])
+    parents = dict(zip(network.names, counted_parents(network), strict=True))
+    assert network.conditionals is not None
+    (tables,) = network.conditionals.copies
+    by_tables = DiscretizedBayesNet.from_table(
+        read_table(smooth),
+        [(parent, name) for name, of_name in parents.items() for parent in of_name],
+        network.cut_points,
+        pseudo_count="auto",
+    )
+    assert tables.parents == parents
+    for name, table in by_tables.tables.items():
+        np.testing.assert_allclose(tables.tables[name], table, rtol=0, atol=1e-12)
+
+
+def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
+    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: 61.0))
+    fitted = replace(learner, max_seconds=60.0).fit(frame)
+    assert fitted.network_.metadata["all_rows"]["stopped_by"] == "max_seconds"
+    assert fitted.network_.metadata["all_rows"]["moves"] == []
+    assert fitted.network_.metadata["n_rows"] == N_ROWS
+    assert "ended the improvement" in why_unrepeatable(fitted)
+
+
+def test_a_frame_of_many_rows_goes_on_from_a_checkpoint(frame, learner, tmp_path, monkeypatch):
+    whole = learner.fit(frame, checkpoint=tmp_path / "whole")
+    expected = whole.network_.metadata["all_rows"]
+    before, n_passes = Climb._pass, []
+
+    def killed(self, **options):
+        n_passes.append(1)
+        if len(n_passes) == 3:
+            raise RuntimeError("killed")
+        return before(self, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Climb, "_pass", killed)
+        with pytest.raises(RuntimeError, match="killed"):
+            replace(learner).fit(frame, checkpoint=Checkpoint(tmp_path / "run", every=0))
+    resumed = replace(learner).fit(frame, checkpoint=Checkpoint(tmp_path / "run", resume=True))
+    assert resumed.network_.metadata["all_rows"]["moves"] == expected["moves"]
+    assert resumed.network_ == whole.network_
+    other = frame.assign(X2=frame["X2"] + 1)
+    with pytest.raises(GomeaBnError, match="has other values"):
+        replace(learner).fit(other, checkpoint=Checkpoint(tmp_path / "run", resume=True))
+
+
+def test_a_sample_has_the_extremes_and_all_levels(frame, learner):
+    table = read_table(frame.mask(np.random.default_rng(1).random(frame.shape) < 0.1), missing="keep")
+    sample = sampled_table(learner, table, 3)
+    assert 1_000 <= sample.n_rows < 1_020
+    for part, column in zip(sample.columns, table.columns, strict=True):
+        if column.levels is None:
+            assert (part.observed.min(), part.observed.max()) == (
+                column.observed.min(),
+                column.observed.max(),
+            )
+        else:
+            assert set(part.observed) == set(column.observed)
+    assert sampled_table(replace(learner, sample_rows=N_ROWS), table, 3) is table
+
+
+def test_few_seconds_give_a_wide_table_a_small_sample(learner):
+    table = read_table(pd.DataFrame(np.random.default_rng(0).normal(size=(5_000, 200))))
+    learner = replace(learner, sample_rows=4_000)
+    for seconds in (2.0, 4.0):
+        with pytest.warns(
+            GomeaBnWarning, match=r"for 200 continuous columns: a sample of [12],000 of 5,000 rows"
+        ):
+            sample = sampled_table(replace(learner, max_seconds=seconds), table, 1)
+        assert 500 * seconds <= sample.n_rows <= 500 * seconds + 400
+    assert sampled_table(replace(learner, max_seconds=60.0), table, 1).n_rows >= 4_000
+
+
+def test_the_networks_of_a_front_count_all_rows(frame):
+    learner = ParetoBayesNetLearner(
+        sample_rows=1_000, max_seconds=None, max_evaluations=600, random_state=1, pseudo_count=1.0
+    )
+    fitted = learner.fit(frame)
+    assert fitted.table_.n_rows == N_ROWS
+    network = fitted.front_.knee().network
+    again = DiscretizedBayesNet.from_table(
+        read_table(frame), network.edges, network.cut_points, pseudo_count=1.0
+    )
+    assert again.tables.keys() == network.tables.keys()
+    for name, table in again.tables.items():
+        np.testing.assert_array_equal(network.tables[name], table)
+
+
+def test_members_of_an_ensemble_count_all_rows(frame, learner):
+    fitted = BayesNetEnsemble(replace(learner, density="bins"), n_networks=2, random_state=1).fit(frame)
+    for network in fitted.networks_:
+        assert "all_rows" not in network.metadata
+        for name, table in counted(network, frame).tables.items():
+            np.testing.assert_allclose(network.tables[name], table, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [10, "many", None, 1e5])
+@pytest.mark.parametrize("kind", [BayesNetLearner, ParetoBayesNetLearner, BayesNetEnsemble])
+def test_a_wrong_number_of_rows_of_the_sample_is_named(frame, kind, value):
+    learner = BayesNetEnsemble(BayesNetLearner(sample_rows=value)) if kind is BayesNetEnsemble else None
+    with pytest.raises(GomeaBnError, match="sample_rows must be an integer of at least"):
+        (learner or kind(sample_rows=value)).fit(frame)
