@@ -1,13 +1,41 @@
-"""Parameters as of scikit-learn's estimators, without importing scikit-learn."""
+"""Parameters as of scikit-learn's estimators, without importing scikit-learn, and the declarations of options.
+
+An option is declared once, by `option` as a field of a dataclass: its default, the values that are allowed and a
+sentence. The signature is that of the dataclass; errors come from the check; a command takes from the declaration the
+default, the reading of texts, the word for values and the help of its option.
+"""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from math import inf
+from typing import Any, ClassVar, Self
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import (
+    GomeaBnError,
+    Option,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    is_integer,
+    is_real,
+)
 
-__all__ = ["Parameters"]
+__all__ = [
+    "Choice",
+    "Declaration",
+    "Flag",
+    "Integer",
+    "Number",
+    "Parameters",
+    "check_declared",
+    "declarations",
+    "option",
+    "stated",
+]
 
 
 class Parameters:
@@ -68,3 +96,189 @@ class Parameters:
             target_tags=TargetTags(required=False),
             input_tags=InputTags(string=True, categorical=True),
         )
+
+
+@dataclass(frozen=True)
+class Number:
+    """Finite numbers in a range, or one of some words.
+
+    Parameters
+    ----------
+    least, most : float
+        The range.
+    above, below : bool
+        Whether `least`, or `most`, itself is excluded; for options without words.
+    words : tuple of str
+        Texts that are allowed instead.
+    none : str, optional
+        What a command calls None, or "" if it has no word for it; without it None is not allowed. Where it is "0",
+        infinity is allowed too.
+    """
+
+    least: float = -inf
+    most: float = inf
+    above: bool = False
+    below: bool = False
+    words: tuple[str, ...] = ()
+    none: str | None = None
+
+    _noun: ClassVar[str] = "a finite number"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise `GomeaBnError` if the option `name` cannot have the value."""
+        is_none = value is None and self.none is not None
+        if is_none or (isinstance(value, str) and value in self.words) or (self.none == "0" and value == inf):
+            return
+        if not self.words:
+            check_number(
+                name,
+                value,
+                self.least,
+                self.most,
+                above=self.above,
+                below=self.below,
+                optional=self.none is not None,
+            )
+        elif not self._is_within(value):
+            words = [*map(repr, self.words), *([] if self.none is None else ["None"])]
+            raise self._error(name, " or ".join(words), value)
+
+    def _is_within(self, value: Any) -> bool:
+        return is_real(value) and self.least <= value <= self.most and abs(value) < inf
+
+    def _error(self, name: str, words: str, got: Any) -> GomeaBnError:
+        limits = (
+            f" of at least {self.least:g}" if self.most == inf else f" from {self.least:g} to {self.most:g}"
+        )
+        return GomeaBnError([Option(name), f" must be {self._noun}{limits}, or {words}, got {got!r:.80}."])
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Texts that a command takes in place of a number."""
+        return (*self.words, self.none) if self.none else self.words
+
+    @property
+    def metavar(self) -> str:
+        """Word for the values in the help of a command."""
+        return "NUMBER" if not self.words else "|".join(("NUMBER", *self.texts))
+
+    def read(self, name: str, text: str) -> Any:
+        """Return the value that a text on the command line stands for."""
+        if text in self.texts:
+            return None if text == self.none else text
+        try:
+            value = self._parsed(text)
+        except ValueError:
+            value = None
+        if value is None or not self._is_within(value):
+            raise self._error(name, " or ".join(self.texts), text)
+        return value
+
+    def _parsed(self, text: str) -> float:
+        return float(text)
+
+
+@dataclass(frozen=True)
+class Integer(Number):
+    """Integers in a range, both ends included, or one of some words; the parameters are those of `Number`."""
+
+    _noun: ClassVar[str] = "an integer"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise `GomeaBnError` if the option `name` cannot have the value."""
+        if self.words:
+            super().__call__(name, value)
+        else:
+            most = None if self.most == inf else int(self.most)
+            check_integer(name, value, int(self.least), most, optional=self.none is not None)
+
+    def _is_within(self, value: Any) -> bool:
+        return is_integer(value) and super()._is_within(value)
+
+    def _parsed(self, text: str) -> float:
+        return int(text)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some texts."""
+
+    choices: tuple[str, ...]
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise `GomeaBnError` if the option `name` cannot have the value."""
+        check_choice(name, value, self.choices)
+
+    @property
+    def metavar(self) -> str:
+        """Word for the values in the help of a command."""
+        return "|".join(self.choices)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    metavar = None
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise `GomeaBnError` if the option `name` cannot have the value."""
+        check_flag(name, value)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What is stated about an option.
+
+    Parameters
+    ----------
+    name : str
+        Name in Python.
+    default : object
+    check : Number, Integer, Choice or Flag, optional
+        The allowed values; None where only the table or another option decides.
+    help : str
+        Sentence for a command; without one, commands have no such option.
+    panel : str
+        Heading of the group of options in the help of a command.
+    command : str
+        Name of the option of a command, without hyphens in front, where it is not the name in Python.
+    """
+
+    name: str
+    default: Any
+    check: Number | Choice | Flag | None
+    help: str
+    panel: str
+    command: str
+
+
+def option(
+    default: Any,
+    check: Number | Choice | Flag | None = None,
+    help: str = "",
+    *,
+    panel: str = "Search",
+    command: str = "",
+) -> Any:
+    """Return the field of a dataclass that declares an option; the parameters are those of `Declaration`."""
+    return field(default=default, metadata=stated(check, help, panel=panel, command=command), kw_only=True)
+
+
+def stated(
+    check: Number | Choice | Flag | None, help: str, *, panel: str = "Search", command: str = ""
+) -> dict[str, Any]:
+    """Return the metadata of a field that declares an option, for fields that `option` does not make."""
+    return {"check": check, "help": help, "panel": panel, "command": command}
+
+
+def declarations(owner: Any) -> dict[str, Declaration]:
+    """Return the options that the fields of a dataclass declare, by name."""
+    return {f.name: Declaration(f.name, f.default, **f.metadata) for f in fields(owner) if f.metadata}
+
+
+def check_declared(declared: Iterable[Declaration], values: Mapping[str, Any]) -> None:
+    """Raise `GomeaBnError` for the first option whose value is not allowed; options without a value are passed over."""
+    for declaration in declared:
+        if declaration.check is not None and declaration.name in values:
+            declaration.check(declaration.name, values[declaration.name])

@@ -55,6 +55,7 @@ class AfterSearch:
     probabilities: EdgeProbabilities | None = None
     problem: GomeaBnError | None = None
     problem_options: Mapping[str, str] = field(default_factory=dict)
+    option_names: Mapping[str, str] = field(default_factory=lambda: PROBABILITY_OPTIONS)
 
     @classmethod
     def of(
@@ -66,6 +67,7 @@ class AfterSearch:
         n_sweeps: int | None,
         max_seconds: float | None,
         checkpoint: Checkpoint | None,
+        option_names: Mapping[str, str] | None = None,
     ) -> AfterSearch:
         """Return what the options of the command ask for; None stands for limits that are not given.
 
@@ -89,6 +91,7 @@ class AfterSearch:
             n_sweeps=cls.n_sweeps if n_sweeps is None else n_sweeps,
             max_seconds=cls.max_seconds if max_seconds is None else limit(max_seconds),
             checkpoint=checkpoint,
+            option_names=option_names or PROBABILITY_OPTIONS,
         )
 
     def check(self) -> None:
@@ -103,7 +106,7 @@ class AfterSearch:
             part.check()
             part.check_options({"n_networks": option_text(self.n_repeats)})
         if self.confidence and (part := self._checkpoint(_PROBABILITIES)) is not None:
-            self.problem_options = PROBABILITY_OPTIONS
+            self.problem_options = self.option_names
             part.check()
             part.check_options(self._saved_probability_options(part))
         self.problem_options = {}
@@ -148,8 +151,8 @@ class AfterSearch:
                 with printed_warnings(REPEAT_OPTIONS):
                     repeated = self._repeat(learner, tell)
             if self.confidence:
-                self.problem_options = PROBABILITY_OPTIONS
-                with printed_warnings(PROBABILITY_OPTIONS):
+                self.problem_options = self.option_names
+                with printed_warnings(self.option_names):
                     self._compute_probabilities(learner, repeated, tell)
         except GomeaBnError as error:
             self.problem = error
@@ -174,12 +177,13 @@ class AfterSearch:
     def _repeat(self, learner: BayesNetLearner, tell: Callable[[str], None]) -> list[DiscretizedBayesNet]:
         """Return networks from parts of the rows; sets `stability`."""
         from gomea_bn.learning.ensemble import BayesNetEnsemble
+        from gomea_bn.learning.parameters import learner_of_options, plain_options
         from gomea_bn.learning.repeats import stability
 
-        options = learner.get_params(deep=False) | {"density": "bins"}
+        options = plain_options(learner) | {"density": "bins"}
         tell(f"Repeating the search {counted(self.n_repeats, 'time')} (Ctrl-C keeps the repeats so far).")
         ensemble = BayesNetEnsemble(
-            type(learner)(**options), n_networks=self.n_repeats, random_state=learner.seed_
+            learner_of_options(type(learner), options), n_networks=self.n_repeats, random_state=learner.seed_
         ).fit(learner.table_, checkpoint=self._checkpoint(_REPEATS))
         if ensemble.n_networks_ < self.n_repeats:
             tell(f"Interrupted after {counted(ensemble.n_networks_, 'repeat')}.")

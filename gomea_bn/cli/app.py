@@ -16,14 +16,19 @@ from typer.core import TyperGroup
 
 from gomea_bn import __version__
 from gomea_bn.cli.commands.answers import StatementCommand, impute, predict, query
-from gomea_bn.cli.commands.bench import bench
+from gomea_bn.cli.commands.bench import LaboratoryCommand, bench
 from gomea_bn.cli.commands.certify import certify
 from gomea_bn.cli.commands.choose import accept, compare, export, review
+from gomea_bn.cli.commands.confidence import confidence
+from gomea_bn.cli.commands.cross_validate import cross_validate
 from gomea_bn.cli.commands.discretize import discretize
+from gomea_bn.cli.commands.explain import explain
 from gomea_bn.cli.commands.fit import fit
 from gomea_bn.cli.commands.front import front
+from gomea_bn.cli.commands.graph_testing import test_graph
 from gomea_bn.cli.commands.info import info
 from gomea_bn.cli.commands.learn import learn
+from gomea_bn.cli.commands.most_probable import most_probable
 from gomea_bn.cli.commands.refine import refine
 from gomea_bn.cli.commands.show import show
 from gomea_bn.cli.commands.warm_up import warm_up
@@ -165,9 +170,14 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     learn: "Learn a network from a table.",
     show: "Print a network, or what its graph says about variables.",
     query: "Ask a network: what is likely, given what is known?",
+    most_probable: "Find the likeliest combinations of values.",
+    explain: "Say what an answer rests on, and what to measure next.",
     predict: "Predict a column for every row of a table.",
     impute: "Fill the missing cells of a table.",
+    confidence: "Say how sure a learned network is of its edges.",
     certify: "Prove that no graph with the same bins scores better.",
+    test_graph: "Test whether a table rejects the graph of a network.",
+    cross_validate: "Judge learners and baselines on held-out rows.",
     front: "Find networks that trade fit, simplicity and an expert.",
     review: "Write an offline page of a network or a front.",
     accept: "Write the network that somebody chose on the page.",
@@ -176,11 +186,15 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     fit: "Count the tables of a graph and bins of your own.",
     discretize: "Cut the continuous columns of a table into bins.",
     refine: "Move the cuts of a network, and keep its graph.",
-    bench: "Run a published experiment again.",
+    bench: "Run an experiment of the laboratory, from a checkout.",
     info: "Print versions, cores and the folder of compiled kernels.",
     warm_up: "Compile all kernels, for images and clusters.",
 }
+_CLASSES = {
+    query: StatementCommand,
+    most_probable: StatementCommand,
+    explain: StatementCommand,
+    bench: LaboratoryCommand,
+}
 for _command, _summary in _SUMMARIES.items():
-    main.command(cls=StatementCommand if _command is query else PlainCommand, short_help=_summary)(
-        with_value_names(_command)
-    )
+    main.command(cls=_CLASSES.get(_command, PlainCommand), short_help=_summary)(with_value_names(_command))

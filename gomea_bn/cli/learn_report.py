@@ -57,7 +57,7 @@ def report(learner: BayesNetLearner) -> str:
 
 
 def _all_rows(network: DiscretizedBayesNet) -> str:
-    """Return what all rows of a table in pieces have added to the network of a sample, "" for a table in memory."""
+    """Return what all rows have added to the network of a sample, "" for a network of all rows."""
     record = network.metadata.get("all_rows")
     if record is None:
         return ""
@@ -68,11 +68,14 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
             f"Interrupted before all {record['n_rows']:,} rows were counted: this is the network of a sample of "
             f"{record['sample_rows']:,} rows, with its tables.\n"
         )
-    ended = (
-        "No single edge would raise the score over all rows, and no compared cuts of one column would gain a nat."
-        if record["stopped_by"] != "interrupt"
-        else "Ctrl-C ended the improvement over all rows early."
-    )
+    if record["stopped_by"] == "interrupt":
+        ended = "Ctrl-C ended the improvement over all rows early."
+    elif record["stopped_by"] != "local optimum":
+        ended = f"{record['stopped_by']} ended the improvement over all rows early."
+    else:
+        ended = "No single edge would raise the score over all rows"
+        # the cuts of some discretizers and scores stay those of the search; older records do not say so
+        ended += ", and no compared cuts of one column would gain a nat." if record.get("recut", 1) else "."
     return (
         f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the files, "
         f"{counted(record['passes'], 'pass', 'passes')} over their cells, {record['seconds']:.1f} s. They changed "

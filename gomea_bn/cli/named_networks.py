@@ -19,6 +19,7 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.data.table import Table
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
@@ -34,8 +35,10 @@ __all__ = [
     "network_text",
     "of_run_folder",
     "reading_of",
+    "recorded_file",
     "recorded_reading",
     "run_record_of",
+    "table_of_record",
 ]
 
 NETWORK_HELP = (
@@ -146,7 +149,10 @@ def of_run_folder(folder: Path) -> DiscretizedBayesNet:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     if not os.path.isdir(folder):
-        raise GomeaBnError(f"Folder '{folder}' does not exist.")
+        is_file = os.path.exists(folder)
+        raise GomeaBnError(
+            f"'{folder}' is not a folder." if is_file else f"Folder '{folder}' does not exist."
+        )
     if not os.path.isfile(folder / "network.json"):
         raise GomeaBnError(
             f"Folder '{folder}' holds neither front.json nor network.json; give a folder that `gomea-bn front` or "
@@ -255,3 +261,49 @@ def ending_of(path: Path) -> str:
         endings = listed(f".{ending}" for form in FORMATS.values() for ending in form.endings)
         raise GomeaBnError(f"'{path}' must end in one of {endings}, got '{path.suffix or 'no ending'}'.")
     return name
+
+
+def recorded_file(source: Any, data: Path | None) -> Path | None:
+    """Return the file of the table of a run or of a front, or None if it is missing or has changed.
+
+    Parameters
+    ----------
+    source : dict
+        Entry of the record that names the file, with its SHA-256.
+    data : Path, optional
+        Another place of the same file.
+
+    Raises
+    ------
+    GomeaBnError
+        If `data` is not that file.
+    """
+    from gomea_bn.runtime.environment import file_digest
+
+    source = source if isinstance(source, dict) else {}
+    if data is not None and not os.path.isfile(data):
+        raise GomeaBnError(
+            f"--data: '{data}' {'is not a file' if os.path.exists(data) else 'does not exist'}; give the table."
+        )
+    path = data if data is not None else Path(str(source.get("path", "")))
+    if os.path.isfile(path) and file_digest(path) == source.get("file_sha256"):
+        return path
+    if data is not None:
+        raise GomeaBnError(
+            f"--data: '{data}' is not the file that was learned from: its SHA-256 differs from the recorded one."
+        )
+    return None
+
+
+def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
+    """Return the table of a file, read with the parameters and the options for reading of a record."""
+    from gomea_bn.data.sources import treatment_in_reading
+    from gomea_bn.data.table import read_table
+
+    recorded = record.get("parameters")
+    parameters = recorded if isinstance(recorded, dict) else {}
+    options = {name: parameters[name] for name in ("kinds", "missing", "max_levels") if name in parameters}
+    if "missing" in options:
+        options["missing"] = treatment_in_reading(options["missing"])
+    with printed_warnings():
+        return read_table(path, **options, **reading_of(record))

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
-from math import inf, isfinite
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.cli.output import say
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.errors import GomeaBnError, Option, nearest
+from gomea_bn.runtime.files.json_files import load_json
 from gomea_bn.runtime.files.text_files import file_text, prefixed_errors
 
 if TYPE_CHECKING:
-    from gomea_bn.network.distributions.smoothing import PseudoCount
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.checkpoints import Checkpoint
 
 __all__ = [
     "all_cut_points",
     "fields_of",
-    "read_auto",
-    "read_candidates",
     "read_checkpoint",
     "read_cut_points",
     "read_edges",
     "read_jobs",
     "read_kinds",
     "read_knowledge",
-    "read_missing",
-    "read_penalty",
-    "read_pseudo_count",
     "read_reading",
+    "read_reading_file",
     "read_tiers",
-    "written_options",
 ]
 
 
@@ -58,11 +53,36 @@ def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = 
     return ReadingOptions.of(**{**(recorded or {}), **options})
 
 
-def read_missing(text: str, choices: Sequence[str] = ("error", "drop")) -> str:
-    """Return the treatment of missing values, one of the choices."""
-    if text not in choices:
-        raise GomeaBnError(f"--missing must be {' or '.join(choices)}, got {text!r}.")
-    return text
+def read_reading_file(file: Path, others: Iterable[str]) -> dict[str, Any]:
+    """Return the options for reading tables in a JSON file, by their names in Python.
+
+    Parameters
+    ----------
+    file : Path
+        The file, which holds one object.
+    others : iterable of str
+        Names out of "kinds", "missing" and "max_levels" that the file may have too.
+
+    Raises
+    ------
+    GomeaBnError
+        For a file that cannot be read, and for names that are none of these options.
+    """
+    where = f"--reading: file '{file}'"
+    with prefixed_errors("--reading"):
+        options = load_json(file_text(file, "options for reading"), f"'{file}'")
+    if not isinstance(options, dict):
+        raise GomeaBnError(f'{where} must hold an object such as {{"sep": ";"}}, got {options!r:.80}.')
+    names = [*(field.name for field in fields(ReadingOptions)), *others]
+    for name in options:
+        if name not in names:
+            raise GomeaBnError(
+                f"{where} has {name!r}, which is none of {', '.join(names)}.{nearest(name, names)}"
+            )
+    kinds = options.get("kinds", {})
+    if not isinstance(kinds, dict) or not all(kind in ("continuous", "discrete") for kind in kinds.values()):
+        raise GomeaBnError(f"{where}: kinds must map columns to continuous or discrete, got {kinds!r:.80}.")
+    return options
 
 
 def read_kinds(texts: Iterable[str]) -> dict[str, str]:
@@ -160,64 +180,11 @@ def read_knowledge(
     )
 
 
-def written_options(
-    *, cut_points: Iterable[str] | None, tiers: Path | None, cuts: Path | None = None
-) -> dict[str, str]:
-    """Return the options that hold the user's cuts and tiers, by their names in Python; see `spelling`."""
-    by_file = "--cut-points or --cuts" if cut_points else "--cuts"
-    return {
-        "cut_points": by_file if cuts is not None else "--cut-points",
-        "temporal_order": "--tiers" if tiers is not None else "--tier",
-    }
-
-
 def read_jobs(jobs: int) -> int:
     """Return the number of threads that --jobs stands for; 0 is all cores."""
     from gomea_bn.runtime.threads import thread_count
 
     return thread_count(jobs or -1)
-
-
-def read_auto(option: str, text: str) -> int | str:
-    """Return a number, or "auto"; other text becomes an error that names the option."""
-    if text == "auto":
-        return text
-    if not text.isdecimal():
-        raise GomeaBnError(f"{option} must be auto or an integer of at least 0, got {text!r}.")
-    return int(text)
-
-
-def read_candidates(text: str) -> int | str | None:
-    """Return a number of candidates, "auto", or None for "all"."""
-    if text in ("auto", "all"):
-        return None if text == "all" else text
-    if not text.isdecimal() or int(text) < 1:
-        raise GomeaBnError(f"--max-candidates must be auto, all or an integer of at least 1, got {text!r}.")
-    return int(text)
-
-
-def read_penalty(text: str) -> str | float:
-    """Return a number of nats, or any other text as it is."""
-    try:
-        penalty = float(text)
-    except ValueError:
-        return text
-    if not isfinite(penalty):
-        raise GomeaBnError(f"--penalty must be bic, literal, aic or a finite number of nats, got {text!r}.")
-    return penalty
-
-
-def read_pseudo_count(text: str) -> PseudoCount:
-    """Return a number of rows, or "auto"."""
-    if text == "auto":
-        return "auto"
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < inf:
-        raise GomeaBnError(f"--pseudo-count must be auto or a finite number of at least 0, got {text!r}.")
-    return number
 
 
 def _assignment(option: str, text: str, form: str) -> tuple[str, str]:

@@ -1,51 +1,80 @@
-"""Options that several commands share."""
+"""Options that several commands share, and those of commands that search, which the learners declare."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.option_texts import read_reading
+from gomea_bn.cli.option_texts import (
+    all_cut_points,
+    read_checkpoint,
+    read_jobs,
+    read_kinds,
+    read_knowledge,
+    read_reading,
+    read_reading_file,
+)
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say, spelling
+from gomea_bn.cli.plain_help import HelpAll
+from gomea_bn.cli.running import limit
 from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.learning.parameters import (
+    BINS,
+    COMMON,
+    KNOWLEDGE,
+    READING,
+    LearnerParameters,
+    NetworkParameters,
+    declared_options,
+)
+from gomea_bn.parameters import Choice, Declaration, Integer, Number, check_declared
+
+if TYPE_CHECKING:
+    from gomea_bn.runtime.checkpoints import Checkpoint
 
 __all__ = [
+    "DECLARED",
     "KIND_OVERRIDE",
+    "LEARNER_MISSING",
+    "MAX_BINS",
+    "MAX_LEVELS",
+    "MAX_SECONDS",
+    "MIN_BIN_COUNT",
+    "MIN_WIDTH",
+    "PSEUDO_COUNT",
+    "SHAPE",
     "AsJson",
     "CheckpointEvery",
     "CheckpointFolder",
     "CheckpointResume",
     "CutPoints",
     "Data",
-    "Forbid",
     "FormerDevice",
+    "Given",
     "Jobs",
     "Kind",
     "LearnerMissing",
     "MaxBins",
-    "MaxCandidates",
-    "MaxEvaluations",
-    "MaxGenerations",
-    "MaxIndegree",
     "MaxLevels",
     "MaxSeconds",
-    "MaxTableCells",
     "MinBinCount",
     "MinWidth",
     "Missing",
-    "Patience",
+    "OutFolder",
+    "PseudoCount",
     "Quiet",
-    "Require",
-    "Seed",
     "Shape",
-    "Tier",
-    "Tiers",
+    "option_of",
     "reads_table",
+    "searches",
+    "value_of",
 ]
 
 Data = Annotated[
@@ -54,176 +83,281 @@ Data = Annotated[
         metavar="DATA", help="File of a table: .csv, .tsv, .txt, .parquet, .feather, .xlsx, .ods, ..."
     ),
 ]
-MaxBins = Annotated[
-    str,
-    typer.Option(
-        help="Largest number of bins of a continuous column, or auto: it grows with the number of rows."
-    ),
-]
-MaxIndegree = Annotated[
-    str,
-    typer.Option(help="Largest number of parents of a variable, or auto: it grows with the number of rows."),
-]
-MinWidth = Annotated[
-    float, typer.Option(help="Smallest width of an optimal bin, as a fraction of the range of its column.")
-]
-MinBinCount = Annotated[int, typer.Option(min=0, help="Smallest number of rows in an optimal bin.")]
-FormerDevice = Annotated[str, typer.Option(hidden=True)]
-Shape = Annotated[
-    str,
-    typer.Option(
-        help="Distribution of continuous columns inside their bins: uniform, marginal (the shape of the column's own "
-        "distribution), or auto, which chooses for every column by the score."
-    ),
-]
-MaxCandidates = Annotated[
-    str,
-    typer.Option(help="Candidate neighbours per variable: a number for each of two rankings, auto or all."),
-]
-MaxTableCells = Annotated[int, typer.Option(help="Largest number of cells of a variable's table.")]
-CheckpointFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--checkpoint",
-        help="Folder for checkpoints, from which --resume goes on after the process was killed; made if absent.",
-    ),
-]
-CheckpointEvery = Annotated[
-    float | None,
-    typer.Option(
-        "--every",
-        min=0,
-        help="Seconds between two checkpoints, 60 by default; more where writing would take over 1 % of the time.",
-    ),
-]
-CheckpointResume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Go on from the checkpoint in the folder of --checkpoint, with the same data and options; without one "
-        "the search starts from the beginning.",
-    ),
-]
-MaxSeconds = Annotated[float, typer.Option(min=0, help="Time limit of the search in seconds; 0 for none.")]
-MaxEvaluations = Annotated[
-    int | None, typer.Option(min=1, help="Limit on the number of evaluated networks, exact.")
-]
-MaxGenerations = Annotated[
-    int | None, typer.Option(min=1, help="Limit on the number of generations over all populations.")
-]
-Patience = Annotated[
-    float,
-    typer.Option(
-        min=0,
-        help="Stop when the evaluations exceed this multiple of those up to the last improvement, and 1,000 for every "
-        "pair of columns and every continuous column; 0 for never.",
-    ),
-]
-Seed = Annotated[
-    int | None, typer.Option(min=0, help="Seed that repeats a run; by default random and recorded.")
-]
-Jobs = Annotated[
-    int, typer.Option(min=0, help="Number of threads, 0 for all cores; the result does not depend on it.")
-]
-Kind = Annotated[
-    list[str] | None,
-    typer.Option(help="NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated."),
-]
-CutPoints = Annotated[
-    list[str] | None, typer.Option(help="NAME=18,40,65: fixed inner cuts of a column; may be repeated.")
-]
-Require = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="PARENT,CHILD or 'PARENT->CHILD': an edge that the network must have; may be repeated."
-    ),
-]
-Forbid = Annotated[
-    list[str] | None,
-    typer.Option(help="PARENT,CHILD or 'PARENT->CHILD': an edge that it must not have; may be repeated."),
-]
-Tier = Annotated[
-    list[str] | None,
-    typer.Option(help="NAME,NAME: no edge leads from a later tier to an earlier one; may be repeated."),
-]
-Tiers = Annotated[Path | None, typer.Option(help="File with one tier per line, earliest first.")]
-Missing = Annotated[str, typer.Option(help="Treatment of rows with missing values: error or drop.")]
-LearnerMissing = Annotated[
-    str,
-    typer.Option(help="Treatment of missing values: available (all rows are used), error or drop."),
-]
-MaxLevels = Annotated[int, typer.Option(min=2, help="Largest number of levels of a discrete column.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print column kinds and progress.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-_READING: dict[str, tuple[Any, Any]] = {
-    "sep": (
-        Annotated[
-            str | None,
-            typer.Option(
-                help="Separator of a text file: one character, tab or space. Default: detected.",
-            ),
-        ],
-        None,
+
+def _named(values: Any, help: str, panel: str, *names: str, **others: Any) -> Any:
+    """Return the annotation of an option in a panel of the help; `others` are typer's."""
+    return Annotated[values, typer.Option(*names, help=help, rich_help_panel=panel, **others)]
+
+
+OutFolder = _named(Path | None, "Folder for the result; made if absent.", COMMON, "--out")
+_LONG_RUNS = "Long runs"
+# types of values that typer reads
+_KINDS_OF_VALUES = {Choice: str, Integer: int, Number: float}
+
+
+def option_of(declaration: Declaration, **others: Any) -> tuple[Any, Any]:
+    """Return the annotation and the default with which a command has a declared option; `others` are typer's."""
+    check, default = declaration.check, declaration.default
+    values: Any = _KINDS_OF_VALUES.get(type(check), str)
+    further = {"help": declaration.help, "rich_help_panel": declaration.panel, **others}
+    if check is not None:
+        further.setdefault("metavar", check.metavar)
+    if isinstance(check, Number):
+        if check.words:
+            values, default = str, check.none if default is None else str(default)
+        elif check.none == "0":
+            default = default or 0.0
+        if values is not str:
+            further["min"] = check.least if check.least > -inf else None
+    if default is None:
+        values = values | None
+    names = [f"--{declaration.command}"] if declaration.command else []
+    return Annotated[values, typer.Option(*names, **further)], default
+
+
+def value_of(declaration: Declaration, text: Any) -> Any:
+    """Return the value of a declared option that the value on the command line stands for; checks both.
+
+    Raises
+    ------
+    GomeaBnError
+        If the option cannot have it.
+    """
+    check, value = declaration.check, text
+    if isinstance(check, Number) and check.words and isinstance(text, str):
+        value = check.read(declaration.name, text)
+    elif isinstance(check, Number) and check.none == "0":
+        value = limit(text)
+    check_declared([declaration], {declaration.name: value})
+    return value
+
+
+DECLARED = declared_options(NetworkParameters)
+"""The options of a learner of one network, which other commands share."""
+MaxBins, MAX_BINS = option_of(DECLARED["max_bins"])
+MinWidth, MIN_WIDTH = option_of(DECLARED["min_width"])
+MinBinCount, MIN_BIN_COUNT = option_of(DECLARED["min_bin_count"])
+Shape, SHAPE = option_of(DECLARED["shape"])
+PseudoCount, PSEUDO_COUNT = option_of(DECLARED["pseudo_count"])
+LearnerMissing, LEARNER_MISSING = option_of(DECLARED["missing"])
+MaxLevels, MAX_LEVELS = option_of(DECLARED["max_levels"])
+MaxSeconds, MAX_SECONDS = option_of(DECLARED["max_seconds"])
+
+FormerDevice = Annotated[str, typer.Option(hidden=True)]
+Jobs = _named(int, "Number of threads, 0 for all cores; the result does not depend on it.", COMMON, min=0)
+Kind = _named(
+    list[str] | None, "NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated.", READING
+)
+CutPoints = _named(list[str] | None, "NAME=18,40,65: fixed inner cuts of a column; may be repeated.", BINS)
+Missing = _named(str, "Treatment of rows with missing values: error or drop.", READING)
+Quiet = _named(bool, "Do not print column kinds and progress.", COMMON, "--quiet", "-q")
+AsJson = _named(bool, "Print the result as JSON.", COMMON, "--json")
+CheckpointFolder = _named(
+    Path | None,
+    "Folder for checkpoints, from which --resume goes on after the process was killed; made if absent.",
+    _LONG_RUNS,
+    "--checkpoint",
+)
+CheckpointEvery = _named(
+    float | None,
+    "Seconds between two checkpoints, 60 by default; more where writing would take over 1 % of the time.",
+    _LONG_RUNS,
+    "--every",
+    min=0,
+)
+CheckpointResume = _named(
+    bool,
+    "Go on from the checkpoint in the folder of --checkpoint, with the same data and options; without one "
+    "the search starts from the beginning.",
+    _LONG_RUNS,
+    "--resume",
+)
+
+
+# options of commands that search, apart from those that the learner declares
+_OF_SEARCHES: dict[str, Any] = {
+    "seed": _named(int | None, "Seed that repeats a run; by default random and recorded.", COMMON, min=0),
+    "jobs": Jobs,
+    "quiet": Quiet,
+    "as_json": AsJson,
+    "require": _named(
+        list[str] | None,
+        "PARENT,CHILD or 'PARENT->CHILD': an edge that the network must have; may be repeated.",
+        KNOWLEDGE,
     ),
-    "decimal": (
-        Annotated[str | None, typer.Option(help="Decimal mark of a text file: . or ,. Default: detected.")],
-        None,
+    "forbid": _named(
+        list[str] | None,
+        "PARENT,CHILD or 'PARENT->CHILD': an edge that it must not have; may be repeated.",
+        KNOWLEDGE,
     ),
-    "encoding": (
-        Annotated[
-            str | None,
-            typer.Option(help="Encoding of a text file, such as cp1252. Default: UTF-8."),
-        ],
-        None,
+    "tier": _named(
+        list[str] | None,
+        "NAME,NAME: no edge leads from a later tier to an earlier one; may be repeated.",
+        KNOWLEDGE,
     ),
-    "na_values": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                help="'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
-                "empty cells, NA, NaN, null, ?, - and the like."
-            ),
-        ],
-        None,
+    "tiers": _named(Path | None, "File with one tier per line, earliest first.", KNOWLEDGE),
+    "max_table_cells": _named(int, "Largest number of cells of a variable's table.", KNOWLEDGE),
+    "kind": Kind,
+    "cut_points": CutPoints,
+    "cuts": _named(Path | None, "JSON file of fixed inner cuts, as discretize writes it.", BINS),
+    "checkpoint": CheckpointFolder,
+    "every": CheckpointEvery,
+    "resume": CheckpointResume,
+    "help_all": HelpAll,
+}
+_FIRST_VALUES = {
+    "jobs": 0, "quiet": False, "as_json": False, "max_table_cells": 1_000_000, "resume": False, "help_all": False
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the options of a command that searches say.
+
+    Parameters
+    ----------
+    learner : type
+        Class with the declarations of the learner's options.
+    values : mapping
+        Values on the command line by parameter.
+    """
+
+    learner: type[LearnerParameters]
+    values: Mapping[str, Any]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether only the result is printed."""
+        return bool(self.values["quiet"])
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the result is printed as JSON."""
+        return bool(self.values["as_json"])
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder for checkpoints."""
+        folder: Path | None = self.values["checkpoint"]
+        return folder
+
+    @property
+    def files(self) -> dict[str, list[Path]]:
+        """Files that the options name for reading, by option."""
+        return {f"--{name}": [path] for name in ("cuts", "tiers") if (path := self.values[name]) is not None}
+
+    @property
+    def spelled(self) -> dict[str, str]:
+        """Options that hold the user's cuts and tiers, by their names in Python; see `spelling`."""
+        by_file = "--cut-points or --cuts" if self.values["cut_points"] else "--cuts"
+        return {
+            "cut_points": by_file if self.values["cuts"] is not None else "--cut-points",
+            "temporal_order": "--tiers" if self.values["tiers"] is not None else "--tier",
+        }
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of the learner, by the names of `plain_options`; raises for texts without meaning."""
+        values = self.values
+        declared = {
+            name: value_of(declaration, values[name])
+            for name, declaration in declared_options(self.learner).items()
+            if name in values
+        }
+        rules = ("require", "forbid", "tier", "tiers", "max_table_cells")
+        return {
+            **declared,
+            "cut_points": all_cut_points(values["cut_points"] or (), values["cuts"]),
+            "knowledge": read_knowledge(**{name: values[name] for name in rules}),
+            "kinds": read_kinds(values["kind"] or ()),
+            "n_jobs": read_jobs(values["jobs"]),
+            "random_state": values["seed"],
+            "verbose": not self.is_quiet,
+        }
+
+    def saved_search(self) -> Checkpoint | None:
+        """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
+        return read_checkpoint(self.folder, self.values["every"], self.values["resume"])
+
+
+def searches(learner: type[LearnerParameters]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command the options of a learner, as one argument, `given`.
+
+    The command has a keyword-only parameter `given`, a `Given`.
+    """
+    options = {
+        name: option_of(declaration)
+        for name, declaration in declared_options(learner).items()
+        if declaration.help
+    } | {name: (annotation, _FIRST_VALUES.get(name)) for name, annotation in _OF_SEARCHES.items()}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(*arguments: Any, **values: Any) -> None:
+            given = Given(learner, {name: values.pop(name) for name in options})
+            command(*arguments, given=given, **values)
+
+        return _with_parameters(with_options, command, "given", options)
+
+    return decorate
+
+
+def _with_parameters(
+    new: Callable[..., None],
+    command: Callable[..., None],
+    replaced: str,
+    options: Mapping[str, tuple[Any, Any]],
+) -> Callable[..., None]:
+    """Give a function the signature of a command with some options in place of one parameter."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [parameter for name, parameter in signature.parameters.items() if name != replaced]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in options.items()
+    ]
+    # typer reads both
+    new.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    new.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return new
+
+
+_READING: dict[str, Any] = {
+    "reading_file": _named(
+        Path | None,
+        "JSON file of options for reading, such as sep, na_values, kinds and missing, by their names in "
+        "Python. Options on the command line replace those of the file.",
+        READING,
+        "--reading",
     ),
-    "columns": (
-        Annotated[
-            list[str] | None,
-            typer.Option(help="NAME,NAME: columns to read; may be repeated. Default: all."),
-        ],
-        None,
+    "sep": _named(
+        str | None, "Separator of a text file: one character, tab or space. Default: detected.", READING
     ),
-    "drop": (
-        Annotated[list[str] | None, typer.Option(help="NAME,NAME: columns to leave out; may be repeated.")],
-        None,
+    "decimal": _named(str | None, "Decimal mark of a text file: . or ,. Default: detected.", READING),
+    "encoding": _named(str | None, "Encoding of a text file, such as cp1252. Default: UTF-8.", READING),
+    "na_values": _named(
+        list[str] | None,
+        "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
+        "empty cells, NA, NaN, null, ?, - and the like.",
+        READING,
     ),
-    "sheet": (
-        Annotated[
-            str | None,
-            typer.Option(
-                help="Sheet of a spreadsheet, by name or number from 0. Default: the first with cells."
-            ),
-        ],
-        None,
+    "columns": _named(
+        list[str] | None, "NAME,NAME: columns to read; may be repeated. Default: all.", READING
     ),
-    "header": (
-        Annotated[
-            str | None,
-            typer.Option(
-                help="first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line."
-            ),
-        ],
-        None,
+    "drop": _named(list[str] | None, "NAME,NAME: columns to leave out; may be repeated.", READING),
+    "sheet": _named(
+        str | None,
+        "Sheet of a spreadsheet, by name or number from 0. Default: the first with cells.",
+        READING,
     ),
-    "dates": (
-        Annotated[
-            str | None,
-            typer.Option(
-                help="numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers."
-            ),
-        ],
-        None,
+    "header": _named(
+        str | None,
+        "first-line: it holds the column names; none: columns are x0, x1, ... Default: first-line.",
+        READING,
+    ),
+    "dates": _named(
+        str | None,
+        "numbers: dates become days since 1970-01-01; drop: they are left out. Default: numbers.",
+        READING,
     ),
 }
 
@@ -249,25 +383,42 @@ def _reading_command(command: Callable[..., None], network: str | None) -> Calla
     @functools.wraps(command)
     def with_options(*arguments: Any, **options: Any) -> None:
         given = {name: options.pop(name) for name in _READING}
+        file, in_file = given.pop("reading_file"), {}
+        try:
+            if file is not None:
+                in_file = _from_file(file, options, inspect.signature(with_options).parameters)
+        except GomeaBnError as error:
+            fail(error, WRONG_USE)
         recorded = {}
         if network is not None and options[network] is not None and options["data"] is not None:
             recorded = _recorded(options[network], options["data"], given)
         try:
-            reading = read_reading(given, recorded)
+            reading = read_reading(given, {**recorded, **in_file})
         except GomeaBnError as error:
             fail(error, WRONG_USE)
         command(*arguments, reading=reading, **options)
 
-    signature = inspect.signature(command, eval_str=True)
-    parameters = [parameter for name, parameter in signature.parameters.items() if name != "reading"]
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in _READING.items()
-    ]
-    # typer reads both
-    with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return with_options
+    return _with_parameters(
+        with_options, command, "reading", {name: (annotation, None) for name, annotation in _READING.items()}
+    )
+
+
+def _from_file(
+    file: Path, options: dict[str, Any], parameters: Mapping[str, inspect.Parameter]
+) -> dict[str, Any]:
+    """Return the reading options of a file; its kinds, missing and max_levels go to the options of the command."""
+    others = [name for name in ("kind", "missing", "max_levels") if name in options]
+    in_file = read_reading_file(file, ["kinds" if name == "kind" else name for name in others])
+    kinds = in_file.pop("kinds", {})
+    if kinds:
+        given = options["kind"] or []
+        named = read_kinds(given)
+        options["kind"] = [*given, *(f"{name}={kind}" for name, kind in kinds.items() if name not in named)]
+    for name in others:
+        if name in in_file and options[name] == parameters[name].default:
+            options[name] = in_file.pop(name)
+        in_file.pop(name, None)
+    return in_file
 
 
 def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, Any]:

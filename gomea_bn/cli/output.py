@@ -102,17 +102,20 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
 
 
 @contextmanager
-def finishing(task: str) -> Iterator[None]:
+def finishing(task: str) -> Iterator[Callable[[], bool]]:
     """Delay the first Ctrl-C until the end of the block, with a message; a second one interrupts at once.
 
-    The block is the last work of the command: signals after it change nothing.
+    The block is the last work of the command: signals after it change nothing. It gets a function that returns whether
+    there was a Ctrl-C, for work that it may leave out.
     """
+    interrupts: list[bool] = []
 
     def announce() -> None:
+        interrupts.append(True)
         say(f"Interrupted: finishing {task} first; a second Ctrl-C abandons that.")
 
     with delayed_interrupts(announce):
-        yield
+        yield lambda: bool(interrupts)
         ignore_until_exit()
 
 

@@ -1,4 +1,7 @@
-"""Help texts that name the values of options by words such as PATH and NUMBER, not by types of Python."""
+"""Help texts that name the values of options by words such as PATH and NUMBER, and group the options.
+
+Commands with very many options show the most used ones with --help, and all of them with --help-all.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
+import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.models import OptionInfo
 
-__all__ = ["PlainCommand", "with_value_names"]
+__all__ = ["HelpAll", "PlainCommand", "with_value_names"]
 
 _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
 # by parameter, where the type says too little
 _BY_PARAMETER = {
     "bin_counts": "fixed|free",
     "columns": "NAME,NAME",
-    "curves": "auto|none",
     "cut_points": "COLUMN=NUMBERS",
     "decimal": "MARK",
     "do": "COLUMN=VALUE",
@@ -26,25 +29,33 @@ _BY_PARAMETER = {
     "given": "NAME,NAME",
     "keep": "NAME,NAME",
     "kind": "COLUMN=KIND",
-    "max_bins": "NUMBER|auto",
-    "max_candidates": "NUMBER|auto|all",
-    "max_indegree": "NUMBER|auto",
-    "misfit": "left-out|in-sample",
     "na_values": "SYMBOLS",
     "option": "NAME=VALUE",
-    "penalty": "NAME|NUMBER",
-    "pseudo_count": "NUMBER|auto",
     "require": "EDGE",
     "sep": "MARK",
-    "shape": "uniform|marginal|auto",
     "sizes": "NUMBERS",
     "tier": "NAME,NAME",
     "to": "FORMAT",
 }
 
 
+# by command, the options that --help shows
+_MOST_USED = {
+    "learn": (
+        "out", "max_seconds", "seed", "jobs", "quiet", "require", "forbid", "tier", "kind", "missing", "reading_file",
+        "discretizer", "max_indegree",
+    ),
+    "front": (
+        "out", "max_seconds", "seed", "jobs", "quiet", "expert", "require", "forbid", "tier", "kind", "missing",
+        "reading_file", "max_complexity",
+    ),
+}  # fmt: skip
+_PANELS = ("Common", "Options", "Knowledge", "Reading a table", "Search", "Bins", "Score", "Long runs")
+_ALL = "gomea_bn.all_options"
+
+
 class PlainCommand(TyperCommand):
-    """A command whose help shows no types of arguments."""
+    """A command whose help shows no types of arguments, and the options by headings."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -52,6 +63,39 @@ class PlainCommand(TyperCommand):
             if isinstance(parameter, TyperArgument):
                 # recent releases of typer write the type behind the name
                 setattr(parameter, "display_type_rich", lambda ctx: None)  # noqa: B010 (older releases lack it)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, and the options by headings."""
+        most_used = _MOST_USED.get(self.name or "")
+        first = "Options" if most_used is None else "Common"
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            heading = getattr(parameter, "rich_help_panel", None) or first
+            if isinstance(parameter, TyperArgument):
+                heading = "Arguments"
+            elif (
+                most_used and parameter.name not in (*most_used, "help", "help_all") and _ALL not in ctx.meta
+            ):
+                continue
+            if (record := parameter.get_help_record(ctx)) is not None:
+                sections.setdefault(first if heading == "Common" else heading, []).append(record)
+        for heading in ("Arguments", *_PANELS):
+            if sections.get(heading):
+                with formatter.section(heading):
+                    formatter.write_dl(sections[heading])
+
+
+def _show_all(ctx: typer.Context, is_given: bool) -> None:
+    if is_given:
+        ctx.meta[_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
+]
+"""Option of the commands that show the most used options with --help."""
 
 
 def with_value_names(command: Callable[..., None]) -> Callable[..., None]:

@@ -6,7 +6,7 @@ import pytest
 
 from gomea_bn.cli import option_texts
 from gomea_bn.cli.commands.discretize import _read_options
-from gomea_bn.cli.option_texts import read_candidates, read_kinds, read_pseudo_count
+from gomea_bn.cli.option_texts import read_kinds
 from gomea_bn.errors import GomeaBnError
 
 
@@ -18,24 +18,6 @@ def test_the_first_equals_sign_separates_an_option_from_its_value():
     assert _read_options(["a=b=c", "n=3", 'names=["x"]']) == {"a": "b=c", "n": 3, "names": ["x"]}
 
 
-def test_pseudo_counts_are_auto_or_at_least_0():
-    assert [read_pseudo_count(text) for text in ("auto", "0", "2.5")] == ["auto", 0.0, 2.5]
-    for text in ("-1", "inf", "nan", "many"):
-        with pytest.raises(
-            GomeaBnError, match="--pseudo-count must be auto or a finite number of at least 0"
-        ):
-            read_pseudo_count(text)
-
-
-def test_candidates_are_auto_all_or_at_least_1():
-    assert [read_candidates(text) for text in ("auto", "all", "1", "12")] == ["auto", None, 1, 12]
-    for text in ("0", "-1", "1.5", "many"):
-        with pytest.raises(
-            GomeaBnError, match="--max-candidates must be auto, all or an integer of at least 1"
-        ):
-            read_candidates(text)
-
-
 def test_options_are_read_from_words():
     assert option_texts.read_kinds(["a=b=discrete"]) == {"a=b": "discrete"}
     assert option_texts.read_cut_points(["age = 18, 40,65 ", "x="]) == {"age": [18.0, 40.0, 65.0], "x": []}
@@ -43,8 +25,6 @@ def test_options_are_read_from_words():
         ("a", "b"), ("a", "b"), ("a,b", "c"), ("p->q", "r"),
     ]  # fmt: skip
     assert option_texts.read_tiers(['a,"b,c"', "d"], None) == [["a", "b,c"], ["d"]]
-    assert option_texts.read_penalty("2") == 2.0
-    assert option_texts.read_penalty("literal") == "literal"
     for bad in ("", "->b", "a->", "a->b->c", ",", "a,"):
         with pytest.raises(GomeaBnError, match="--forbid"):
             option_texts.read_edges("--forbid", [bad])

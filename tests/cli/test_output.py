@@ -36,7 +36,7 @@ def test_networks_with_files_are_counted_once(tmp_path):
     written = [
         tmp_path / name for name in ("front.json", "front.csv", "networks/0001.json", "networks/0001.bif")
     ]
-    assert "front.csv and front.json (all 9 networks), networks/ (JSON, BIF and DOT of 1).\n" in _what_next(
+    assert "networks.gz (all 9 networks), networks/ (JSON, BIF and DOT of 1).\n" in _what_next(
         tmp_path, 9, written
     )
 

@@ -30,7 +30,7 @@ def test_values_are_named_by_what_they_are():
     ):
         assert words in text
     text = " ".join(ok("learn", "--help").stdout.split())
-    for words in ("--max-seconds NUMBER", "--max-bins NUMBER|auto", "--out PATH"):
+    for words in ("--max-seconds NUMBER", "--max-indegree NUMBER|auto", "--out PATH"):
         assert words in text
 
 
@@ -40,3 +40,16 @@ def test_the_list_of_commands_has_whole_sentences(monkeypatch):
     assert [line.split()[0] for line in listed[:3]] == ["learn", "show", "query"]
     assert len(listed) == len(COMMANDS)
     assert all(line.endswith((".", "?")) and not line.endswith("...") for line in listed)
+
+
+@pytest.mark.parametrize("command", ["learn", "front"])
+def test_help_shows_at_most_15_options_and_help_all_shows_the_rest(command):
+    short, whole = (
+        re.findall(r"^  (?:-\w, )?(--[\w-]+)", ok(command, asked).stdout.partition("Arguments:")[2], re.M)
+        for asked in ("--help", "--help-all")
+    )
+    assert len(short) <= 15
+    assert {"--out", "--max-seconds", "--help", "--help-all"} <= set(short) < set(whole)
+    assert len(whole) > 45
+    headings = re.findall(r"^([A-Z][a-z ]+):$", ok(command, "--help").stdout, re.M)
+    assert headings[1:] == ["Common", "Knowledge", "Reading a table", "Search"]

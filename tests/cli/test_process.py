@@ -178,4 +178,4 @@ def test_names_that_the_terminal_cannot_show_are_escaped(rows, tmp_path):
 def test_help_imports_nothing_heavy():
     text, imported = heavy_imports_of_help("learn")
     assert imported == "[]"
-    assert "--cut-points" in text
+    assert "--require" in text

@@ -35,7 +35,8 @@ QUICK = ("--max-evaluations", "20", "--seed", "1", "--missing", "drop")
 
 def test_help_names_every_option() -> None:
     for command in ("learn", "front", "discretize", "refine", "show"):
-        printed = invoke(command, "--help").stdout
+        asked = "--help-all" if command in ("learn", "front") else "--help"
+        printed = invoke(command, asked).stdout
         for option in (
             "sep",
             "decimal",
@@ -128,3 +129,44 @@ def test_an_empty_list_of_symbols_keeps_them_as_levels(tmp_path: Path) -> None:
     assert json.loads(kept.stdout)["run"]["data"]["n_rows"] == N
     dropped = invoke("learn", path, *QUICK, "--json")
     assert json.loads(dropped.stdout)["run"]["data"]["n_rows"] == N // 2
+
+
+def test_options_of_a_file_are_those_of_the_command_line(european: Path, tmp_path: Path) -> None:
+    options = {
+        "encoding": "cp1252",
+        "na_values": ["weiß nicht"],
+        "drop": ["nr"],
+        "kinds": {"y": "continuous"},
+    }
+    file = tmp_path / "reading.json"
+    file.write_text(json.dumps({**options, "missing": "drop", "max_levels": 9}), encoding="utf-8")
+    quick = ("--max-evaluations", "20", "--seed", "1")
+    written = ("--encoding", "cp1252", "--na-values", "weiß nicht", "--drop", "nr", "--kind", "y=continuous")
+    in_file = invoke("learn", european, *quick, "--reading", file, "--json")
+    assert in_file.exit_code == 0, in_file.stderr
+    typed = invoke("learn", european, *quick, *written, "--missing", "drop", "--max-levels", "9", "--json")
+    records = [json.loads(result.stdout)["run"] for result in (in_file, typed)]
+    for name in ("reading", "parameters", "data"):
+        assert records[0][name] == records[1][name]
+    replaced = invoke("learn", european, *quick, "--reading", file, "--drop", "nr,town", "--json")
+    assert json.loads(replaced.stdout)["run"]["reading"]["drop"] == ["nr", "town"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"seperator": ";"}', "has 'seperator', which is none of sep, decimal"),
+        ("[1]", "must hold an object"),
+        ('{"sep": ";"', "--reading: "),
+        ('{"sep": "ab"}', "--sep must be one character"),
+        ('{"kinds": {"x": "real"}}', "kinds must map columns to continuous or discrete"),
+        ('{"missing": "fill"}', "--missing must be one of"),
+    ],
+)
+def test_files_of_options_that_cannot_be_used_are_refused(
+    european: Path, tmp_path: Path, content: str, words: str
+) -> None:
+    (tmp_path / "reading.json").write_text(content)
+    result = invoke("learn", european, "--reading", tmp_path / "reading.json")
+    assert result.exit_code == 2
+    assert words in result.stderr

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gomea_bn.experiments.runner.experiment import Experiment, Measured, Plan
-from gomea_bn.experiments.runner.report import Report, Sheet
+from lab.runner.experiment import Experiment, Measured, Plan
+from lab.runner.report import Report, Sheet
 
 
 def tasks(plan: Plan) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def toy(function: Any = measure) -> Experiment:
 
 def die_after(n_rows: int, folder: Path) -> None:
     """Run the toy experiment, and end the process without any clean-up once this number of rows is there."""
-    from gomea_bn.experiments.runner.run import run_experiment
+    from lab.runner.run import run_experiment
 
     def progress(n_done: int, _n_tasks: int, _n_failed: int) -> None:
         if n_done >= n_rows:

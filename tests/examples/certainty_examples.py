@@ -11,7 +11,7 @@ import pandas as pd
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.data.table import read_table
-from gomea_bn.experiments.judge import codes_and_cards, family_score
+from lab.published.judge import codes_and_cards, family_score
 
 Graph = tuple[tuple[int, ...], ...]
 

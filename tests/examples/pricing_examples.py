@@ -13,6 +13,7 @@ from oracles import slow_family_score
 
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
@@ -152,7 +153,7 @@ def slow_learner_score(
         [network.cut_points.get(name, np.empty(0)) for name in table.names],
         method,
         cut_cost,
-        learner.edge_cost,
+        plain_options(learner)["edge_cost"],
         {position[name]: table_shapes(table)[name].log_likelihood for name in network.shapes},
     )
 

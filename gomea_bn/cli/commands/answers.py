@@ -141,7 +141,8 @@ def impute(
         str,
         typer.Option(
             help="draw: all missing cells of a row jointly from their distribution; mode: the likeliest level or bin "
-            "of each; mean: the mean of continuous cells, the likeliest level of discrete ones."
+            "of each; mean: the mean of continuous cells, the likeliest level of discrete ones; joint: the likeliest "
+            "combination of all."
         ),
     ] = "draw",
     method: Method = "exact",
@@ -156,8 +157,8 @@ def impute(
     and follow the others. DATA is read like the table that NETWORK was learned from, but for the options that you give.
     Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
     """
-    if how not in ("draw", "mode", "mean"):
-        fail(f"--how must be draw, mode or mean, got {how!r}.", WRONG_USE)
+    if how not in ("draw", "mode", "mean", "joint"):
+        fail(f"--how must be draw, mode, mean or joint, got {how!r}.", WRONG_USE)
     saved, frame, as_parquet = _inputs(network, data, out, reading)
     frame = _with_absent(saved, frame, saved.names)
     if how == "draw" and seed is None:

@@ -22,8 +22,9 @@ from gomea_bn.cli.named_networks import (
     named_network,
     network_text,
     of_run_folder,
-    reading_of,
+    recorded_file,
     run_record_of,
+    table_of_record,
 )
 from gomea_bn.cli.options import reads_table
 from gomea_bn.cli.output import (
@@ -125,7 +126,7 @@ def _review_of_front(folder: Path, target: Path, data: Path | None, networks: in
     from gomea_bn.review.page import review_page
 
     front = read_front(folder)
-    shown = _with_table(front, _recorded_rows(front.record, front.record.get("source"), data, target))
+    shown = front.with_origin(table=_recorded_rows(front.record, front.record.get("source"), data, target))
     return lambda: review_page(shown, target, max_networks=networks)
 
 
@@ -292,60 +293,15 @@ def compare(
 
 def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None, target: Path) -> Table | None:
     """Return the table that a record names, or None, with a message, if it is missing or has changed."""
-    path = _table_path(source, data)
-    if path is not None:
-        check_targets({"--out": [target]}, {"--data" if data is not None else "the table": [path]})
-    return _rows(path, record)
-
-
-def _table_path(source: Any, data: Path | None) -> Path | None:
-    """Return the file of the table that a record names, or None, with a message, if it is missing or has changed."""
-    from gomea_bn.runtime.environment import file_digest
-
-    source = source if isinstance(source, dict) else {}
-    if data is not None and not os.path.isfile(data):
-        raise GomeaBnError(
-            f"--data: '{data}' {'is not a file' if os.path.exists(data) else 'does not exist'}; give the table."
-        )
-    path = data if data is not None else Path(str(source.get("path", "")))
-    if os.path.isfile(path) and file_digest(path) == source.get("file_sha256"):
-        return path
-    if data is not None:
-        raise GomeaBnError(
-            f"--data: '{data}' is not the file that was learned from: its SHA-256 differs from the recorded one."
-        )
-    say(
-        "The table is not where it was, or has changed: the page shows no numbers of rows per bin. Give its place with "
-        "--data."
-    )
-    return None
-
-
-def _rows(path: Path | None, record: Mapping[str, Any]) -> Table | None:
-    """Return the table of a file, read with the parameters and the options for reading of a record."""
-    from gomea_bn.data.sources import treatment_in_reading
-    from gomea_bn.data.table import read_table
-
+    path = recorded_file(source, data)
     if path is None:
+        say(
+            "The table is not where it was, or has changed: the page shows no numbers of rows per bin. Give its place "
+            "with --data."
+        )
         return None
-    recorded = record.get("parameters")
-    parameters = recorded if isinstance(recorded, dict) else {}
-    options = {name: parameters[name] for name in ("kinds", "missing", "max_levels") if name in parameters}
-    if "missing" in options:
-        options["missing"] = treatment_in_reading(options["missing"])
-    with printed_warnings():
-        return read_table(path, **options, **reading_of(record))
-
-
-def _with_table(front: Front, table: Table | None) -> Front:
-    """Return the front with its rows."""
-    from gomea_bn.front.front import Front
-
-    if table is None:
-        return front
-    return Front(
-        front.objectives, front.values, front.network, table=table, expert=front.expert, record=front.record
-    )
+    check_targets({"--out": [target]}, {"--data" if data is not None else "the table": [path]})
+    return table_of_record(path, record)
 
 
 def _export_front(folder: Path, network: str | None, ending: str, out: Path | None, *, cpdag: bool) -> None:
@@ -364,7 +320,7 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     if network is None:
-        _deliver_table(folder, front, ending, out)
+        _deliver_table(front, ending, out)
         return
     try:
         chosen = candidate(front, network)
@@ -373,10 +329,10 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
     deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
 
 
-def _deliver_table(folder: Path, front: Front, ending: str, out: Path | None) -> None:
+def _deliver_table(front: Front, ending: str, out: Path | None) -> None:
     """Print or write the table of a front."""
-    from gomea_bn.front.folder import stored_table
+    from gomea_bn.front.folder import front_table
 
     if ending == "parquet" and out is None:
         fail("Parquet is not text: name a file with --out.", WRONG_USE)
-    deliver_frame(stored_table(folder, front), out, as_parquet=ending == "parquet", index=True)
+    deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)

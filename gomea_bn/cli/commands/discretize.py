@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.named_networks import files_of, named_network
-from gomea_bn.cli.option_texts import read_kinds, read_missing
+from gomea_bn.cli.option_texts import read_kinds
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
+    MAX_LEVELS,
     AsJson,
     Data,
     Kind,
@@ -35,7 +36,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.running import limit, loaded_data, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import shown_name
 
@@ -83,7 +84,7 @@ def discretize(
     ] = 60.0,
     kind: Kind = None,
     missing: Missing = "error",
-    max_levels: MaxLevels = 50,
+    max_levels: MaxLevels = MAX_LEVELS,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not print column kinds and announcements.")
     ] = False,
@@ -106,11 +107,12 @@ def discretize(
             {"DATA": [data], "--network": files_of(network) if network else []},
         )
         kinds = read_kinds(kind or ())
+        check_choice("missing", missing, ("error", "drop"))
         made = discretizer(
             method,
             **_read_options(option or ()),
             kinds=kinds,
-            missing=read_missing(missing),
+            missing=missing,
             max_levels=max_levels,
             max_seconds=limit(max_seconds),
         )

@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.named_networks import ending_of, files_of, named_network
-from gomea_bn.cli.option_texts import all_cut_points, read_kinds, read_missing, read_pseudo_count
+from gomea_bn.cli.option_texts import all_cut_points, read_kinds
 from gomea_bn.cli.options import (
+    DECLARED,
+    LEARNER_MISSING,
+    MAX_LEVELS,
+    PSEUDO_COUNT,
+    SHAPE,
     CutPoints,
     Data,
     FormerDevice,
     Kind,
     LearnerMissing,
     MaxLevels,
+    PseudoCount,
     Shape,
     reads_table,
+    value_of,
 )
 from gomea_bn.cli.output import (
     FAILED,
@@ -57,22 +64,18 @@ def fit(
     data: Data,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", help="File for the network: .json, .bif, .xdsl, .net, .xmlbif, .uai or .dot."
-        ),
+        typer.Option("--out", "-o", help="File for the network: .json, .bif, .xdsl, .net, .uai or .dot."),
     ],
     cuts: Annotated[
         Path | None, typer.Option(help="File of cut points, as `gomea-bn discretize --out` writes it.")
     ] = None,
     cut_points: CutPoints = None,
-    pseudo_count: Annotated[
-        str, typer.Option(help="Smoothing of the tables: rows per table row, or auto: chosen from the data.")
-    ] = "auto",
-    shape: Shape = "auto",
+    pseudo_count: PseudoCount = PSEUDO_COUNT,
+    shape: Shape = SHAPE,
     device: FormerDevice = "cpu",
     kind: Kind = None,
-    missing: LearnerMissing = "available",
-    max_levels: MaxLevels = 50,
+    missing: LearnerMissing = LEARNER_MISSING,
+    max_levels: MaxLevels = MAX_LEVELS,
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -89,11 +92,7 @@ def fit(
     from gomea_bn.data.files.table_files import FILE_OPTIONS
     from gomea_bn.data.pieces import is_in_pieces
     from gomea_bn.data.sources import treatment_in_reading
-    from gomea_bn.errors import check_choice
-    from gomea_bn.large.fitting import network_from_pieces
-    from gomea_bn.learning.cuts.given_cuts import shapes_of_cuts
-    from gomea_bn.learning.learning_options import SHAPES
-    from gomea_bn.learning.options import warn_of_device
+    from gomea_bn.learning.cuts.given_cuts import network_from_pieces, shapes_of_cuts
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     inputs = {"GRAPH": files_of(graph), "DATA": [data], "--cuts": [] if cuts is None else [cuts]}
@@ -102,17 +101,17 @@ def fit(
         ending_of(out)
         chosen_cuts = all_cut_points(cut_points or (), cuts)
         kinds = read_kinds(kind or ())
-        treatment = read_missing(missing, ("available", "error", "drop"))
-        smoothing = read_pseudo_count(pseudo_count)
-        check_choice("shape", shape, SHAPES)
+        treatment = value_of(DECLARED["missing"], missing)
+        smoothing = value_of(DECLARED["pseudo_count"], pseudo_count)
+        value_of(DECLARED["shape"], shape)
         of_files = [name for name in reading.given if name in FILE_OPTIONS]
         if of_files and is_in_pieces(data):
             raise GomeaBnError([Option(of_files[0]), " does not apply to a folder of files."])
     except GomeaBnError as error:
         fail(error, WRONG_USE)
     check_writable(out)
-    with printed_warnings():
-        warn_of_device(device)
+    if device != "cpu":
+        say("Warning: --device has no effect, and the next version has no such option.")
     try:
         names, edges, own_cuts = _graph(graph)
     except GomeaBnError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from math import floor
@@ -12,49 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.option_texts import (
-    read_auto,
-    read_candidates,
-    read_checkpoint,
-    read_cut_points,
-    read_jobs,
-    read_kinds,
-    read_knowledge,
-    read_missing,
-    read_pseudo_count,
-    written_options,
-)
-from gomea_bn.cli.options import (
-    KIND_OVERRIDE,
-    AsJson,
-    CheckpointEvery,
-    CheckpointFolder,
-    CheckpointResume,
-    CutPoints,
-    Data,
-    Forbid,
-    Jobs,
-    Kind,
-    LearnerMissing,
-    MaxBins,
-    MaxCandidates,
-    MaxEvaluations,
-    MaxGenerations,
-    MaxIndegree,
-    MaxLevels,
-    MaxSeconds,
-    MaxTableCells,
-    MinBinCount,
-    MinWidth,
-    Patience,
-    Quiet,
-    Require,
-    Seed,
-    Shape,
-    Tier,
-    Tiers,
-    reads_table,
-)
+from gomea_bn.cli.options import KIND_OVERRIDE, Data, Given, OutFolder, reads_table, searches
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -66,9 +26,10 @@ from gomea_bn.cli.output import (
     silent,
     spelling,
 )
-from gomea_bn.cli.running import announcement, compile_first, limit, printed_warnings, read_data
+from gomea_bn.cli.running import announcement, compile_first, printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters, learner_of_options
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -80,86 +41,36 @@ if TYPE_CHECKING:
 
 __all__ = ["front"]
 
+# number of networks that get averaged misfits where none gets files
+_AVERAGED = 200
+
 
 @reads_table()
+@searches(FrontParameters)
 def front(
     data: Data,
-    out: Annotated[Path | None, typer.Option(help="Folder for the front; made if absent.")] = None,
+    out: OutFolder = None,
     expert: Annotated[
         Path | None,
         typer.Option(
-            help="The expert's network: JSON, BIF, or a list of edges; adds the distance to it as an objective."
+            help="The expert's network: JSON, BIF, or a list of edges; adds the distance to it as an objective.",
+            rich_help_panel=KNOWLEDGE,
         ),
     ] = None,
     objective: Annotated[
         list[str] | None,
-        typer.Option(help="misfit, complexity, expert_distance; may be repeated. Default: all that apply."),
-    ] = None,
-    discretizer: Annotated[
-        str,
         typer.Option(
-            help="optimal (exact best cuts, computed inside the search), equal-frequency or equal-width."
-        ),
-    ] = "optimal",
-    max_bins: MaxBins = "auto",
-    min_width: MinWidth = 1e-3,
-    min_bin_count: MinBinCount = 1,
-    shape: Shape = "auto",
-    max_complexity: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest number of free parameters. Default: 10 times the expert's; without an expert 10 times that "
-            "of the network without edges, or the number of rows if that is larger. At least 3 times that "
-            "of the single network."
+            help="misfit, complexity, expert_distance; may be repeated. Default: all that apply.",
+            rich_help_panel="Search",
         ),
     ] = None,
-    single_share: Annotated[
-        float,
-        typer.Option(
-            help="Share of the limits for a search of one network by score, from which the front starts; 0: none."
-        ),
-    ] = 0.5,
-    single_evaluations: Annotated[
-        int | None,
-        typer.Option(help="Evaluations of that search, in place of the share; repeats a run."),
-    ] = None,
-    max_indegree: MaxIndegree = "auto",
-    max_candidates: MaxCandidates = "auto",
-    max_table_cells: MaxTableCells = 1_000_000,
-    max_seconds: MaxSeconds = 60.0,
-    max_evaluations: MaxEvaluations = None,
-    max_generations: MaxGenerations = None,
-    patience: Patience = 0.0,
-    checkpoint: CheckpointFolder = None,
-    every: CheckpointEvery = None,
-    resume: CheckpointResume = False,
-    seed: Seed = None,
-    jobs: Jobs = 0,
-    kind: Kind = None,
-    cut_points: CutPoints = None,
-    require: Require = None,
-    forbid: Forbid = None,
-    tier: Tier = None,
-    tiers: Tiers = None,
-    missing: LearnerMissing = "available",
-    max_levels: MaxLevels = 50,
-    pseudo_count: Annotated[
-        str, typer.Option(help="Smoothing of the tables: auto (chosen from the data), or rows per table row.")
-    ] = "auto",
-    misfit: Annotated[
-        str,
-        typer.Option(help="left-out (every row left out of its own table) or in-sample (as in the paper)."),
-    ] = "left-out",
-    cut_cost: Annotated[
-        float,
+    networks: Annotated[
+        int,
         typer.Option(
             min=0,
-            help="Cost of a chosen cut in the misfit left-out, as a multiple of ln(distinct values - 1) nats.",
+            help="Number of networks that also get JSON, BIF and DOT files; `export` writes any of them later.",
         ),
-    ] = 0.5,
-    networks: Annotated[
-        int, typer.Option(min=0, help="Number of networks that get JSON, BIF and DOT files.")
-    ] = 200,
+    ] = 0,
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Write front.parquet too (needs pyarrow).")
     ] = False,
@@ -168,20 +79,20 @@ def front(
         typer.Option(
             "--averaged-misfit",
             help="Add in-sample misfits, of the networks as they are and with averaged families, to front.csv, for the "
-            "networks with files: up to two seconds each, after the search.",
+            "networks with files, or for 200: up to two seconds each, after the search.",
         ),
     ] = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
     *,
+    given: Given,
     reading: ReadingOptions,
 ) -> None:
     """Find networks that trade fit, simplicity and closeness to an expert's network against each other.
 
     Example: gomea-bn front data.csv --expert edges.csv --max-seconds 60 --seed 1 --out out/front
 
-    Ctrl-C ends the search and keeps the front so far; while files are written it waits for them. Exit codes: 0
-    done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before there was a front or its files.
+    Ctrl-C ends the search and keeps the front so far; while files are written it waits for the front, and leaves out
+    further files of --networks. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before
+    there was a front or its files.
     """
     try:
         from gomea_bn.expert.expert_network import ExpertNetwork
@@ -190,59 +101,31 @@ def front(
         from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
         targets = {} if out is None else {"--out": [out / name for name in (*FILES, NETWORKS)]}
-        if checkpoint is not None:
-            targets["--checkpoint"] = [checkpoint / CHECKPOINT_FILE]
+        if given.folder is not None:
+            targets["--checkpoint"] = [given.folder / CHECKPOINT_FILE]
         if targets:
-            check_targets(
-                targets,
-                {"DATA": [data], "--expert": [expert] if expert else [], "--tiers": [tiers] if tiers else []},
-            )
-        learner = ParetoBayesNetLearner(
-            discretizer,
-            objectives=_objectives(objective or [], expert),
-            expert=None if expert is None else ExpertNetwork.from_file(expert),
-            max_complexity=max_complexity,
-            single_share=single_share,
-            single_evaluations=single_evaluations,
-            cut_points=read_cut_points(cut_points or ()),
-            max_bins=read_auto("--max-bins", max_bins),
-            min_width=min_width,
-            min_bin_count=min_bin_count,
-            shape=shape,
-            max_indegree=read_auto("--max-indegree", max_indegree),
-            max_candidates=read_candidates(max_candidates),
-            knowledge=read_knowledge(
-                require=require, forbid=forbid, tier=tier, tiers=tiers, max_table_cells=max_table_cells
-            ),
-            pseudo_count=read_pseudo_count(pseudo_count),
-            misfit=misfit,
-            cut_cost=cut_cost,
-            kinds=read_kinds(kind or ()),
-            missing=read_missing(missing, ("available", "error", "drop")),
-            max_levels=max_levels,
-            max_seconds=limit(max_seconds),
-            max_evaluations=max_evaluations,
-            max_generations=max_generations,
-            patience=limit(patience),
-            n_jobs=read_jobs(jobs),
-            random_state=seed,
-            verbose=not quiet,
-        )
+            check_targets(targets, {"DATA": [data], "--expert": [expert] if expert else [], **given.files})
+        options = {
+            **given.options(),
+            "objectives": _objectives(objective or [], expert),
+            "expert": None if expert is None else ExpertNetwork.from_file(expert),
+        }
+        learner = learner_of_options(ParetoBayesNetLearner, options)
         _front(
             learner,
             data,
             out,
             expert,
             reading,
-            read_checkpoint(checkpoint, every, resume),
+            given.saved_search(),
             networks=networks,
             parquet=parquet,
             averaged_misfit=averaged_misfit,
-            quiet=quiet,
-            as_json=as_json,
+            quiet=given.is_quiet,
+            as_json=given.as_json,
         )
     except GomeaBnError as error:
-        fail(error, WRONG_USE, written_options(cut_points=cut_points, tiers=tiers))
+        fail(error, WRONG_USE, given.spelled)
     except KeyboardInterrupt:
         fail("Interrupted; nothing was written.", INTERRUPTED)
 
@@ -294,14 +177,19 @@ def _front(
         learner.fit(table, checkpoint=checkpoint)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the front so far.")
-    with finishing("the files of the front"):
-        front = _with_record(learner.front_, sources, seconds)
+    with finishing("the files of the front") as is_interrupted:
+        record = learner.front_.record
+        record |= {**sources, "seconds": {"compile": seconds, **record.get("seconds", {})}}
+        front = learner.front_.with_origin(record=record)
         broken_pipe = _print(learner, front, as_json=as_json)
         if out is not None:
             columns = _averaged(front, networks, quiet=quiet) if averaged_misfit else None
             tell(f"Writing {len(front):,} networks to {out} ...")
             try:
-                written = write_front(out, front, networks=networks, parquet=parquet, columns=columns)
+                with _progress(is_interrupted, quiet=quiet) as go_on:
+                    written = write_front(
+                        out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
+                    )
             except GomeaBnError as error:
                 fail(error, FAILED)
             tell(_what_next(out, len(front), written))
@@ -309,12 +197,29 @@ def _front(
         raise broken_pipe
 
 
+@contextmanager
+def _progress(is_interrupted: Callable[[], bool], *, quiet: bool) -> Iterator[Callable[[int, int], bool]]:
+    """Yield the function that shows on a terminal how many networks have files, and ends at Ctrl-C."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task("Writing files of networks", visible=False)
+
+        def go_on(n_done: int, n_networks: int) -> bool:
+            progress.update(task, completed=n_done, total=n_networks, visible=True)
+            return not is_interrupted()
+
+        yield go_on
+
+
 def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | None:
     """Return the misfits with averaged families of the networks that get files, by id; None after Ctrl-C."""
     from gomea_bn.front.folder import ids_with_files
     from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 
-    ids = ids_with_files(front, networks)
+    ids = ids_with_files(front, networks or _AVERAGED)
     try:
         misfits = averaged_misfits(front, ids=ids, random_state=front.record["seed"], verbose=not quiet)
     except KeyboardInterrupt:
@@ -352,17 +257,6 @@ def _objectives(names: list[str], expert: Path | None) -> list[str] | None:
     if names and len(set(names)) < max(2, len(names)):
         raise GomeaBnError(f"--objective: give at least two different ones, got {', '.join(names)}.")
     return names or None
-
-
-def _with_record(front: Front, sources: dict[str, Any], compile_seconds: float) -> Front:
-    """Return the front with its source files and the seconds of compiling in its record."""
-    from gomea_bn.front.front import Front
-
-    record = front.record
-    record |= {**sources, "seconds": {"compile": compile_seconds, **record.get("seconds", {})}}
-    return Front(
-        front.objectives, front.values, front.network, table=front.table, expert=front.expert, record=record
-    )
 
 
 def _choices(front: Front) -> dict[str, Candidate]:
@@ -465,7 +359,7 @@ def _what_next(out: Path, size: int, written: list[Path]) -> str:
     with_files = sum(path.parent.name == "networks" and path.suffix == ".json" for path in written)
     extra = f", networks/ (JSON, BIF and DOT of {with_files:,})" if with_files else ""
     return (
-        f"Wrote {out}: front.csv and front.json (all {size:,} networks){extra}.\n"
+        f"Wrote {out}: front.csv, front.json and networks.gz (all {size:,} networks){extra}.\n"
         f"Next: gomea-bn review {out} -o page.html, choose there, save the decision, then\n"
         f"      gomea-bn accept {out} decision.json -o model.json"
     )

@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
-from gomea_bn.cli.option_texts import read_auto, read_penalty
-from gomea_bn.cli.options import Data, MaxSeconds, reads_table
+from gomea_bn.cli.options import (
+    DECLARED,
+    MAX_BINS,
+    MAX_SECONDS,
+    MIN_BIN_COUNT,
+    MIN_WIDTH,
+    Data,
+    MaxBins,
+    MaxSeconds,
+    MinBinCount,
+    MinWidth,
+    reads_table,
+    value_of,
+)
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -59,17 +71,10 @@ def refine(
             help="Penalty of density-bic: bic, literal, aic or nats per parameter. Default: that of the network."
         ),
     ] = None,
-    max_bins: Annotated[
-        str,
-        typer.Option(
-            help="Largest number of bins of a variable, if free, or auto: it grows with the number of rows."
-        ),
-    ] = "auto",
-    min_width: Annotated[
-        float, typer.Option(help="Smallest width of a bin, as a fraction of the range of its column.")
-    ] = 1e-3,
-    min_bin_count: Annotated[int, typer.Option(help="Smallest number of rows in a bin.")] = 1,
-    max_seconds: MaxSeconds = 60.0,
+    max_bins: MaxBins = MAX_BINS,
+    min_width: MinWidth = MIN_WIDTH,
+    min_bin_count: MinBinCount = MIN_BIN_COUNT,
+    max_seconds: MaxSeconds = MAX_SECONDS,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed that repeats a run; by default random and printed.")
     ] = None,
@@ -109,8 +114,8 @@ def refine(
                 method,
                 bin_counts,
                 scoring_method=scoring_method,
-                penalty=None if penalty is None else read_penalty(penalty),
-                max_bins=read_auto("--max-bins", max_bins),
+                penalty=None if penalty is None else value_of(DECLARED["penalty"], penalty),
+                max_bins=value_of(DECLARED["max_bins"], max_bins),
                 min_width=min_width,
                 min_bin_count=min_bin_count,
                 max_seconds=limit(max_seconds),

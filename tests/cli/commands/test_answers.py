@@ -224,7 +224,7 @@ def test_wrong_use_is_refused_before_anything_is_written(files):
     assert "only one of" in refused(2, *predict, "--target", "b", "--interval", 0.9, "--proba")
     assert "between 0 and 1, got 90" in refused(2, *predict, "--target", "b", "--interval", 90)
     assert "--keep" in refused(2, *predict, "--target", "b", "--keep", "ids")
-    assert "--how must be draw, mode or mean" in refused(2, *impute, "--how", "median")
+    assert "--how must be draw, mode, mean or joint" in refused(2, *impute, "--how", "median")
     assert "must end in .csv or .parquet" in refused(2, *impute, "-o", "out.xlsx")
     assert "since the command reads it (DATA)" in refused(2, *impute, "-o", "gaps.csv")
     assert "since the command reads it (NETWORK)" in refused(

@@ -40,7 +40,7 @@ def test_fit_is_from_table(files, rows):
     assert DiscretizedBayesNet.from_json("two.json") == counted
 
 
-@pytest.mark.parametrize("ending", ["json", "bif", "xdsl", "net", "xmlbif"])
+@pytest.mark.parametrize("ending", ["json", "bif", "xdsl", "net"])
 def test_the_graph_may_come_from_a_file_with_cuts(files, rows, ending):
     first = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]].head(60), EDGES, CUTS)
     first.export(f"graph.{ending}")
@@ -123,7 +123,7 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
 def test_the_former_device_is_a_warning(files):
     fit = ["fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json"]
     result = ok(*fit, "--device", "gpu")
-    assert "Warning: --device gpu has no effect: threads count the rows." in result.stderr
+    assert result.stderr.count("Warning: --device has no effect") == 1
     assert "--device" not in ok(*fit).stderr + ok("fit", "--help").stdout
 
 

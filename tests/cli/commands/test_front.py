@@ -1,7 +1,6 @@
 """The command that finds a front: with the search itself, and around the writing of what it found."""
 
 import hashlib
-import inspect
 import json
 import signal
 from pathlib import Path
@@ -13,9 +12,9 @@ from command_line import heavy_imports_of_help, invoke, ok, refused, searching
 from front_examples import example_front, small_frame
 
 from gomea_bn import ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner, averaged_misfits
-from gomea_bn.cli.commands.front import front
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.folder import read_front, write_front
+from gomea_bn.learning import EdgeSearch, OptimalCuts, learner_of_options
 
 
 def rows():
@@ -57,20 +56,6 @@ def learned(folder):
     return out, result
 
 
-def test_the_defaults_are_the_learners():
-    defaults = {name: p.default for name, p in inspect.signature(front).parameters.items()}
-    learner = ParetoBayesNetLearner().get_params()
-    names = set(defaults) & set(learner)
-    assert {"discretizer", "max_bins", "max_seconds", "missing", "max_complexity", "pseudo_count"} <= names
-    for name in names - {"cut_points", "patience", "max_bins", "max_indegree"}:
-        assert defaults[name] == learner[name], name
-    # a text, which may also be "auto"
-    for name in ("max_bins", "max_indegree"):
-        assert defaults[name] == str(learner[name])
-    assert (defaults["patience"], learner["patience"]) == (0, None)
-    assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
-
-
 def test_the_values_are_those_of_the_networks(folder, learned):
     out, result = learned
     whole = read_front(out)
@@ -96,7 +81,8 @@ def test_the_record_repeats_the_front(folder, learned):
     expert = ExpertNetwork.from_file(whole.record["expert_source"]["path"])
     knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
     repeat = whole.record["repeat"]
-    again = ParetoBayesNetLearner(**{**parameters, **repeat, "expert": expert, "knowledge": knowledge})
+    options = {**parameters, **repeat, "expert": expert, "knowledge": knowledge}
+    again = learner_of_options(ParetoBayesNetLearner, options)
     front = again.fit(whole.record["source"]["path"]).front_
     assert front.run_hash == whole.run_hash
     assert front.knee().network == whole.knee().network
@@ -262,14 +248,14 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     expert.write_text("parent,child\na,b\n")
     ok(
         "front", data, "--expert", expert, "--objective", "misfit", "--objective", "expert_distance",
-        "--discretizer", "equal-width", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
+        "--discretizer", "optimal", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
         "--max-candidates", "all",
         "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
         "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
         "--require", "a->b", "--forbid", "b,c", "--tier", "a", "--tier", "b,c", "--missing", "drop",
         "--max-levels", "9", "--min-width", "0.02", "--min-bin-count", "7", "--shape", "uniform",
         "--pseudo-count", "0.5", "--misfit", "in-sample", "--cut-cost", "0.25",
-        "--single-share", "0.5", "--single-evaluations", "2",
+        "--single-share", "0.5", "--single-evaluations", "2", "--sample-rows", "5000",
         "--patience", "3", "--quiet", "--out", tmp_path / "front",
     )  # fmt: skip
     options = stand_in.given
@@ -280,13 +266,13 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     assert knowledge.temporal_order == (("a",), ("b", "c"))
     assert knowledge.max_table_cells == 60
     assert options == {
-        "objectives": ["misfit", "expert_distance"], "discretizer": "equal-width", "max_bins": 5,
-            "min_width": 0.02, "min_bin_count": 7, "shape": "uniform",
-        "max_complexity": 40.5, "max_indegree": 2, "max_candidates": None, "max_seconds": None, "max_evaluations": 9,
+        "objectives": ["misfit", "expert_distance"], "max_bins": 5, "shape": "uniform",
+        "discretizer": OptimalCuts(min_width=0.02, min_bin_count=7), "edge_search": EdgeSearch(max_candidates=None),
+        "max_complexity": 40.5, "max_indegree": 2, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
         "cut_points": {"a": [-0.5, 0.5]}, "missing": "drop", "max_levels": 9, "pseudo_count": 0.5,
         "misfit": "in-sample", "cut_cost": 0.25, "single_share": 0.5, "single_evaluations": 2, "verbose": False,
-        "patience": 3.0,
+        "patience": 3.0, "sample_rows": 5_000,
     }  # fmt: skip
     assert read_front(tmp_path / "front").record["expert_source"] == {
         "path": str(expert), "file_sha256": hashlib.sha256(expert.read_bytes()).hexdigest()
@@ -302,9 +288,9 @@ def test_limits_may_grow_with_the_rows(stand_in, data, tmp_path):
     ("code", "arguments", "message"),
     [
         (2, ["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
-        (2, ["--max-bins", "many"], "--max-bins must be auto or an integer of at least 0, got 'many'"),
-        (2, ["--max-indegree", "-1"], "--max-indegree must be auto or an integer of at least 0, got '-1'"),
-        (2, ["--missing", "fill"], "--missing must be available or error or drop"),
+        (2, ["--max-bins", "many"], "--max-bins must be an integer from 2 to 255, or auto, got 'many'"),
+        (2, ["--max-indegree", "-1"], "--max-indegree must be an integer of at least 0, or auto, got '-1'"),
+        (2, ["--missing", "fill"], "--missing must be one of 'available', 'error', 'drop'"),
         (2, ["--require", "a"], "--require must be parent,child"),
         (2, ["--expert", "none.csv"], "none.csv"),
         (2, ["--objective", "misfits", "--objective", "complexity"], "got 'misfits'. Did you mean 'misfit'?"),

@@ -1,7 +1,7 @@
 """The command `learn`: what it prints, and which options reach the learner."""
 
-import inspect
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,20 +15,8 @@ from gomea_bn import (
     ExpertKnowledge,
     cut_gains,
 )
-from gomea_bn.cli import option_texts
-from gomea_bn.cli.commands import learn as _cli_learn
-
-
-def test_the_defaults_are_the_learners():
-    defaults = {name: p.default for name, p in inspect.signature(_cli_learn.learn).parameters.items()}
-    learner = BayesNetLearner().get_params()
-    names = set(defaults) & set(learner)
-    assert {"discretizer", "max_bins", "patience", "max_seconds", "penalty", "prior", "missing"} <= names
-    assert option_texts.read_pseudo_count(defaults["pseudo_count"]) == learner["pseudo_count"]
-    for name in names - {"cut_points", "pseudo_count"}:
-        assert defaults[name] == learner[name], name
-    assert defaults["ess"] == learner["equivalent_sample_size"]
-    assert defaults["max_table_cells"] == ExpertKnowledge().max_table_cells
+from gomea_bn.cli import learn_report
+from gomea_bn.learning import learner_of_options
 
 
 def test_learn_prints_the_kinds_then_the_network(table, rows):
@@ -66,7 +54,10 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     out = tmp_path / "run"
     result = learn(table, *QUICK, "--out", out)
     assert result.exit_code == 0, result.stderr
-    assert "Warning: The averaging of families was interrupted. network_ has tables alone" in result.stderr
+    assert (
+        "Warning: The averaging of families was interrupted. The network of the whole search is kept: it has tables "
+        "alone, counted from the rows. Learn again for averages.\n"
+    ) in result.stderr
     assert {path.name for path in out.iterdir()} == set(RUN_FILES)
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
@@ -84,7 +75,8 @@ def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
     assert record["stopped_by"] == "max_seconds"
     parameters = dict(record["parameters"])
     knowledge = ExpertKnowledge(**parameters.pop("knowledge"))
-    again = BayesNetLearner(**{**parameters, **record["repeat"]}, knowledge=knowledge).fit(rows)
+    options = {**parameters, **record["repeat"], "knowledge": knowledge}
+    again = learner_of_options(BayesNetLearner, options).fit(rows)
     assert again.network_ == DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
     seed, evaluations = record["seed"], record["counts"]["n_eval"]
     arguments = ["--seed", seed, "--max-evaluations", evaluations, "--max-seconds", 0, "--patience", 0]
@@ -215,14 +207,14 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert "leave it out for a table in one file" in refused.stderr
     warned = learn(rows / "0.parquet", *QUICK, "--device", "gpu")
     assert warned.exit_code == 0
-    assert warned.stderr.count("Warning: --device gpu has no effect: threads count the rows.") == 1
+    assert warned.stderr.count("Warning: --device has no effect") == 1
 
 
 def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch):
     def interrupted(counter, coding):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gomea_bn.large.counters.local.LocalCounter.code", interrupted)
+    monkeypatch.setattr("gomea_bn.problems.rows.counter.LocalCounter.code", interrupted)
     x = np.random.default_rng(1).normal(size=3000)
     (tmp_path / "rows").mkdir()
     pd.DataFrame({"x": x, "y": x**2}).to_parquet(tmp_path / "rows" / "0.parquet")
@@ -237,3 +229,20 @@ def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch)
         json.loads((tmp_path / "run" / "network.json").read_text())["metadata"]["all_rows"]["tables_of"]
         == "sample"
     )
+
+
+def test_what_ended_the_improvement_over_all_rows_is_said(tmp_path):
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=2000)
+    frame = pd.DataFrame({"x": x, "y": x + generator.normal(scale=0.5, size=2000)})
+    learner = BayesNetLearner(
+        max_evaluations=200, max_seconds=None, sample_rows=1000, density="bins", curves="none", random_state=1
+    )
+    fixed = learn_report.report(replace(learner, discretizer="equal-frequency").fit(frame))
+    assert "No single edge would raise the score over all rows.\n" in fixed
+    fitted = learner.fit(frame)
+    ended = "over all rows, and no compared cuts of one column would gain a nat.\n"
+    assert ended in learn_report.report(fitted)
+    record = fitted.network_.metadata["all_rows"] | {"stopped_by": "max_seconds"}
+    fitted.network_ = fitted.network_.with_metadata(all_rows=record)
+    assert "max_seconds ended the improvement over all rows early.\n" in learn_report.report(fitted)

@@ -18,7 +18,7 @@ def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, t
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--max-bins", "1"], "--max-bins must be an integer from 2"),
+        (["--max-bins", "1"], "--max-bins must be an integer from 2 to 255"),
         (["--max-bins", "many"], "--max-bins"),
         (["--max-indegree", "-1"], "--max-indegree"),
         (["--discretizer", "kmeans"], "--discretizer must be one of"),
@@ -32,7 +32,7 @@ def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, t
         (["--ess", "0"], "--ess must be"),
         (["--pseudo-count", "-1"], "--pseudo-count"),
         (["--pseudo-count", "nan"], "pseudo"),
-        (["--missing", "fill"], "--missing must be available or error or drop"),
+        (["--missing", "fill"], "--missing must be one of 'available', 'error', 'drop'"),
         (["--max-seconds", "nan"], "max"),
         (
             ["--max-seconds", "0", "--patience", "0"],
@@ -56,7 +56,7 @@ def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, t
         (["--tier", "a", "--tier", "a"], "--tier: duplicate 'a'"),
         (["--tier", "a,,b"], "--tier must be column names"),
         (["--tiers", "none.txt"], "does not exist"),
-        (["--max-candidates", "few"], "--max-candidates must be auto, all or"),
+        (["--max-candidates", "few"], "--max-candidates must be an integer of at least 1, or auto or all"),
         (["--max-table-cells", "1"], "--max-table-cells must be"),
         (["--colour"], "--colour"),
         (["more.csv"], "more.csv"),

@@ -12,7 +12,7 @@ def compiling(monkeypatch):
     monkeypatch.setattr(
         "gomea_bn.learning.all_kernels.compile_all_kernels", lambda announce: announce("Compiling") or 9.1
     )
-    monkeypatch.setattr("gomea_bn.large.learning.compile_large_kernels", lambda announce: 0.5)
+    monkeypatch.setattr("gomea_bn.learning.learner.compile_many_rows", lambda announce: 0.5)
 
 
 @pytest.mark.usefixtures("compiling")

@@ -1,0 +1,145 @@
+"""The command `explain`: what an answer about one column of a saved network rests on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
+from gomea_bn.cli.options import AsJson, reads_table
+from gomea_bn.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_targets,
+    check_writable,
+    fail,
+    finishing,
+    say,
+)
+from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.data.files.reading import ReadingOptions
+from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    from gomea_bn.network.explanations import Explanation
+
+__all__ = ["explain"]
+
+_TABLES = ("drivers", "pushes", "measure_next", "parameters")
+
+
+@reads_table("network")
+def explain(
+    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    target: Annotated[str, typer.Option(help="Column whose answer is explained.")],
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STATEMENT",
+            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
+        ),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="File of a table, for --row.")] = None,
+    row: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Row of --data, counted from 0, whose cells are known; not that of the target."
+        ),
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option(help="Level of a discrete target. Default: the most probable one.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File of a plot to write: .png, .svg or .pdf; needs Matplotlib.")
+    ] = None,
+    as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Print what the answer about one column of NETWORK rests on: drivers, findings, what to measure next, sensitivity.
+
+    Example: gomea-bn explain out/run --target cough --given 'age=50' smoker=yes. Exit codes: 0 done, 1 not written, 2
+    wrong use, 3 network or data unusable, 130 interrupted.
+    """
+    from gomea_bn.cli.statements import read_statements, read_values
+
+    if (data is None) != (row is None):
+        fail("--row is a row of the table of --data; give both.", WRONG_USE)
+    if plot is not None:
+        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            fail(f"--plot: '{plot}' must end in .png, .svg or .pdf.", WRONG_USE)
+        check_targets({"--plot": [plot]}, {"NETWORK": files_of(network), "--data": [data] if data else []})
+        check_writable(plot)
+    try:
+        saved = named_network(network)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    cells = None
+    if data is not None and row is not None:
+        frame = loaded_rows(data, reading)
+        if row >= len(frame):
+            fail(f"--row must be a row of '{data}', 0 to {len(frame) - 1:,}, got {row:,}.", WRONG_USE)
+        cells = frame.iloc[row]
+    try:
+        stated = read_statements("--given", given or (), saved)
+        level = None
+        if state is not None:
+            level = next(iter(read_values("--state", [f"{target}={state}"], saved).values()))
+        with printed_warnings():
+            explanation = saved.explain(target, stated, cells, state=level)
+    except GomeaBnError as error:
+        fail(error, WRONG_USE)
+    except KeyboardInterrupt:
+        fail("Interrupted.", INTERRUPTED)
+    if as_json:
+        typer.echo(json.dumps(_record(explanation), indent=2))
+    else:
+        say(str(explanation), to_error=False)
+    if plot is not None:
+        _write_plot(explanation, plot)
+
+
+def _record(explanation: Explanation) -> dict[str, Any]:
+    """Return what `--json` prints; numbers that are not known are null."""
+    tables = {}
+    for part in _TABLES:
+        frame = getattr(explanation, part)
+        frame = frame if part == "parameters" else frame.rename_axis("column").reset_index()
+        tables[part] = json.loads(frame.to_json(orient="records"))
+    low, high = explanation.interval
+    return {
+        "target": explanation.target,
+        "quantity": explanation.quantity,
+        "answer": explanation.answer,
+        "interval": None if low != low else [low, high],
+        "baseline": explanation.baseline,
+        "sentences": list(explanation.sentences),
+        **tables,
+    }
+
+
+def _write_plot(explanation: Explanation, target: Path) -> None:
+    """Write the plot, or exit with code 1."""
+    from io import BytesIO
+
+    from gomea_bn.runtime.files.atomic_files import write_bytes
+
+    try:
+        from gomea_bn.plots.explanation import plot_explanation
+    except ImportError:
+        fail("--plot needs Matplotlib: pip install matplotlib.", FAILED)
+    content = BytesIO()
+    figure = plot_explanation(explanation).get_figure(root=True)
+    assert figure is not None
+    figure.savefig(content, format=target.suffix[1:].lower(), bbox_inches="tight")
+    with finishing("the plot"):
+        try:
+            write_bytes(target, content.getvalue())
+        except GomeaBnError as error:
+            fail(error, FAILED)
+        say(f"Wrote {target}.")

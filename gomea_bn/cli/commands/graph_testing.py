@@ -1,0 +1,65 @@
+"""The command `test-graph`: whether a table rejects the graph of a saved or drawn network."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from gomea_bn.cli.named_networks import NETWORK_HELP, named_network
+from gomea_bn.cli.options import AsJson, Data, reads_table
+from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say
+from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.data.files.reading import ReadingOptions
+from gomea_bn.errors import GomeaBnError
+
+__all__ = ["test_graph"]
+
+
+@reads_table("network")
+def test_graph(
+    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    data: Data,
+    n_permutations: Annotated[
+        int, typer.Option("--n-permutations", min=1, help="Number of permutations of every column.")
+    ] = 499,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the permutations. Default: random.")
+    ] = None,
+    as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Test whether DATA rejects the graph of NETWORK, and print edges that it lacks or does not need.
+
+    An expert's edges are completed from DATA. Exit codes: 0 done, whatever the answer, 2 wrong use, 3 network or data
+    unusable, 130 interrupted.
+    """
+    from gomea_bn.certainty import test_graph as result_of
+    from gomea_bn.network.rows import table_for
+
+    try:
+        rows = loaded_rows(data, reading)
+        saved = named_network(network, rows)
+        table = table_for(saved, rows)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
+    try:
+        with printed_warnings():
+            result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
+    except GomeaBnError as error:
+        fail(error, WRONG_USE)
+    except KeyboardInterrupt:
+        fail("Interrupted.", INTERRUPTED)
+    if as_json:
+        record = {
+            "p_value": result.p_value,
+            "n_rows": result.n_rows,
+            "n_permutations": result.n_permutations,
+            "missing": result.missing.to_dict(orient="records"),
+            "present": result.present.to_dict(orient="records"),
+        }
+        typer.echo(json.dumps(record, indent=2))
+    else:
+        say(str(result), to_error=False)
