@@ -9,15 +9,18 @@ from gomea_bn.lazy import lazy_names
 if TYPE_CHECKING:
     from gomea_bn.certainty.certificate import Certificate, certify
     from gomea_bn.certainty.edge_posterior import EdgeProbabilities, edge_probabilities
+    from gomea_bn.certainty.graph_tests import GraphTest, test_graph
     from gomea_bn.certainty.near_optimal import NearOptimalGraph, near_optimal_graphs
 
 __all__ = [
     "Certificate",
     "EdgeProbabilities",
+    "GraphTest",
     "NearOptimalGraph",
     "certify",
     "edge_probabilities",
     "near_optimal_graphs",
+    "test_graph",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -25,9 +28,11 @@ __getattr__, __dir__ = lazy_names(
     {
         "Certificate": "gomea_bn.certainty.certificate",
         "EdgeProbabilities": "gomea_bn.certainty.edge_posterior",
+        "GraphTest": "gomea_bn.certainty.graph_tests",
         "NearOptimalGraph": "gomea_bn.certainty.near_optimal",
         "certify": "gomea_bn.certainty.certificate",
         "edge_probabilities": "gomea_bn.certainty.edge_posterior",
         "near_optimal_graphs": "gomea_bn.certainty.near_optimal",
+        "test_graph": "gomea_bn.certainty.graph_tests",
     },
 )

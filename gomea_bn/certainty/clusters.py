@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 
 __all__ = ["Choices", "cluster_rows", "violated_clusters"]
 
@@ -41,7 +41,7 @@ class Choices:
     cost: NDArray[np.float64]
 
     @classmethod
-    def of(cls, sets: Sequence[ParentSets]) -> Choices:
+    def of(cls, sets: Sequence[ScoredParentSets]) -> Choices:
         """Return the columns of the parent sets of every variable, in their order."""
         sizes = [len(of_child.scores) for of_child in sets]
         return cls(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.certainty.subsets import over_subsets
 
 __all__ = ["MOST_EXACT", "exact_edge_probabilities"]
@@ -21,12 +21,12 @@ MOST_EXACT = 15
 """Largest number of variables: the time grows with 3 to this power."""
 
 
-def exact_edge_probabilities(sets: Sequence[ParentSets]) -> NDArray[np.float64]:
+def exact_edge_probabilities(sets: Sequence[ScoredParentSets]) -> NDArray[np.float64]:
     """Return the posterior probability of every edge, float64 (n_variables, n_variables), [parent, child].
 
     Parameters
     ----------
-    sets : sequence of ParentSets
+    sets : sequence of ScoredParentSets
         All allowed parent sets of every variable.
 
     Notes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.certainty.parent_sets import ParentSets, parent_sets
+from gomea_bn.certainty.parent_sets import ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
@@ -168,7 +168,7 @@ class GraphScores:
         cardinality = scorer.rows.cardinality[scorer.view_offset[:-1]].tolist()
         return replace(self, scorer=scorer, rules=_without_constants(self.knowledge_rules, cardinality))
 
-    def parent_sets(self, *, prune: bool, margin: float = 0.0) -> list[ParentSets]:
+    def parent_sets(self, *, prune: bool, margin: float = 0.0) -> list[ScoredParentSets]:
         """Return the allowed parent sets of every variable; see `parent_sets`."""
         return parent_sets(self.scorer, self.rules, prune=prune, margin=margin)
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from gomea_bn.certainty.clusters import Choices, cluster_rows, violated_clusters
 from gomea_bn.certainty.orders import OrderSearch
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.problems.scoring.scores import rounding
 
 __all__ = ["Bounded", "bounded_optimum"]
@@ -47,7 +47,7 @@ class Bounded:
 
 
 def bounded_optimum(
-    sets: Sequence[ParentSets], first: Sequence[Sequence[int]], max_seconds: float | None
+    sets: Sequence[ScoredParentSets], first: Sequence[Sequence[int]], max_seconds: float | None
 ) -> Bounded:
     """Return the best graph of given parent sets, or the best known one and a bound after a time or Ctrl-C.
 
@@ -57,7 +57,7 @@ def bounded_optimum(
 
     Parameters
     ----------
-    sets : sequence of ParentSets
+    sets : sequence of ScoredParentSets
         Parent sets of every variable, without sets that score no higher than a subset.
     first : sequence of sequence of int
         Orders of the variables from which the search for good graphs starts.
@@ -69,7 +69,7 @@ def bounded_optimum(
 class _Programme:
     """The state of one run."""
 
-    def __init__(self, sets: Sequence[ParentSets], max_seconds: float | None) -> None:
+    def __init__(self, sets: Sequence[ScoredParentSets], max_seconds: float | None) -> None:
         self.began = perf_counter()
         self.max_seconds = np.inf if max_seconds is None else max_seconds
         self.choices = Choices.of(sets)

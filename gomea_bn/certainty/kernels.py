@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below
 
-__all__ = ["MOST_DRAWN", "STEP", "Families", "Graph", "WorkSpace", "sweep"]
+__all__ = ["MOST_DRAWN", "STEP", "Families", "OrderedGraph", "WorkSpace", "sweep"]
 
 MOST_DRAWN = 4
 """Largest number of variables whose parents are drawn at once."""
@@ -68,7 +68,7 @@ class Families(NamedTuple):
     positions: NDArray[np.int64]
 
 
-class Graph(NamedTuple):
+class OrderedGraph(NamedTuple):
     """The graph in which a chain is: the position of every variable's parent set, and an order, parents first."""
 
     chosen: NDArray[np.int64]
@@ -141,7 +141,7 @@ def _draw_block(families: Families, size: int, work: WorkSpace, generator: np.ra
 
 
 @kernel
-def _mark_descendants(families: Families, graph: Graph, size: int, work: WorkSpace) -> int:
+def _mark_descendants(families: Families, graph: OrderedGraph, size: int, work: WorkSpace) -> int:
     """Write `work.reached` for the graph in which the variables of the block have no parents."""
     reached = work.reached
     reached[:] = 0
@@ -240,7 +240,7 @@ def _draw_set(families: Families, k: int, bits: int, work: WorkSpace, generator:
 
 
 @kernel
-def _sort(families: Families, graph: Graph, work: WorkSpace) -> int:
+def _sort(families: Families, graph: OrderedGraph, work: WorkSpace) -> int:
     """Bring `graph.order` into an order in which parents come first."""
     n = len(graph.order)
     most = families.members.shape[1]
@@ -272,7 +272,7 @@ def _sort(families: Families, graph: Graph, work: WorkSpace) -> int:
 
 @kernel
 def _draw_parents(
-    families: Families, graph: Graph, size: int, work: WorkSpace, generator: np.random.Generator
+    families: Families, graph: OrderedGraph, size: int, work: WorkSpace, generator: np.random.Generator
 ) -> int:
     """Draw the parents of `size` variables from their exact joint distribution given those of all others."""
     _draw_block(families, size, work, generator)
@@ -307,7 +307,7 @@ def _position_of(families: Families, v: int, key: np.uint64) -> int:
 
 @kernel
 def _reverse_covered(
-    families: Families, graph: Graph, n_tries: int, work: WorkSpace, generator: np.random.Generator
+    families: Families, graph: OrderedGraph, n_tries: int, work: WorkSpace, generator: np.random.Generator
 ) -> int:
     """Try to reverse edges u -> v whose ends have the same other parents, which never closes a cycle.
 
@@ -340,7 +340,7 @@ def _reverse_covered(
 
 
 @kernel
-def _fill_descents(families: Families, graph: Graph, work: WorkSpace) -> int:
+def _fill_descents(families: Families, graph: OrderedGraph, work: WorkSpace) -> int:
     """Write `work.descends` for a graph."""
     descends = work.descends
     for v in graph.order:
@@ -354,7 +354,9 @@ def _fill_descents(families: Families, graph: Graph, work: WorkSpace) -> int:
 
 
 @kernel
-def _add_probabilities(families: Families, graph: Graph, work: WorkSpace, totals: NDArray[np.float64]) -> int:
+def _add_probabilities(
+    families: Families, graph: OrderedGraph, work: WorkSpace, totals: NDArray[np.float64]
+) -> int:
     """Add the probability of every edge given the parents of all variables but its child to `totals` (n + 1, n)."""
     shares, descends = work.shares, work.descends
     _fill_descents(families, graph, work)
@@ -383,7 +385,7 @@ def _add_probabilities(families: Families, graph: Graph, work: WorkSpace, totals
 @kernel
 def sweep(
     families: Families,
-    graph: Graph,
+    graph: OrderedGraph,
     work: WorkSpace,
     totals: NDArray[np.float64],
     n_sweeps: int,

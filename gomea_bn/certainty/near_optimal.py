@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.certainty.subsets import MOST_VARIABLES, best_of_subsets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
@@ -103,7 +103,7 @@ def near_optimal_graphs(
     return entries
 
 
-def best_graphs(sets: Sequence[ParentSets]) -> Iterator[tuple[float, list[list[int]]]]:
+def best_graphs(sets: Sequence[ScoredParentSets]) -> Iterator[tuple[float, list[list[int]]]]:
     """Give the score and the parents of every graph, by decreasing score.
 
     Sinks are removed one after another, the largest first, so that every graph is reached once. A removed sink makes

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 
 __all__ = ["OrderSearch"]
 
@@ -20,11 +20,11 @@ class OrderSearch:
 
     Parameters
     ----------
-    sets : sequence of ParentSets
+    sets : sequence of ScoredParentSets
         Parent sets of every variable, without sets that score no higher than a subset.
     """
 
-    def __init__(self, sets: Sequence[ParentSets]) -> None:
+    def __init__(self, sets: Sequence[ScoredParentSets]) -> None:
         self.sets = sets
         # the empty set comes last, for orders that allow no other
         self._members = [np.pad(of_child.members, ((0, 1), (0, 0))).astype(np.float32) for of_child in sets]

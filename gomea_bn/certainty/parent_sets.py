@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
-__all__ = ["ParentSets", "parent_sets"]
+__all__ = ["ScoredParentSets", "parent_sets"]
 
 # memory and seconds: a score takes about a microsecond per thousand rows
 _MOST_FAMILIES = 20_000_000
@@ -21,7 +21,7 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
-class ParentSets:
+class ScoredParentSets:
     """Parent sets of one variable and their scores, best score first; equal scores in order of size.
 
     Attributes
@@ -43,7 +43,7 @@ class ParentSets:
 
 def parent_sets(
     scorer: FamilyScorer, rules: EdgeRules, *, prune: bool, margin: float = 0.0
-) -> list[ParentSets]:
+) -> list[ScoredParentSets]:
     """Return the allowed parent sets of every variable with their scores.
 
     Parameters
@@ -63,21 +63,13 @@ def parent_sets(
     GomeaBnError
         If there are more than twenty million sets, or a variable has no allowed one.
     """
-    may, must = _allowed_parents(rules)
+    may = rules.may_lead
+    must = may & ~rules.may_lack
     _check_number(may, rules.max_indegree)
     return [
         _sets_of(scorer, child, may[:, child], must[:, child], rules, margin if prune else np.inf)
         for child in range(len(may))
     ]
-
-
-def _allowed_parents(rules: EdgeRules) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which variables may and which must be parents of which children, bool (n, n) each."""
-    upper = np.triu(np.ones(rules.allowed.shape[:2], np.bool_), 1)
-    may = (rules.allowed[:, :, 1] & upper) | (rules.allowed[:, :, 2] & upper).T
-    # an edge in one of the two directions
-    linked = ~rules.allowed[:, :, 0] & upper
-    return may, may & (linked | linked.T)
 
 
 def _check_number(may: NDArray[np.bool_], max_indegree: int) -> None:
@@ -126,7 +118,7 @@ def _sets_of(
     must: NDArray[np.bool_],
     rules: EdgeRules,
     margin: float,
-) -> ParentSets:
+) -> ScoredParentSets:
     """Return the parent sets of one variable that score at most `margin` lower than a subset."""
     required, optional = np.flatnonzero(must), np.flatnonzero(may & ~must)
     members, scores = [], []
@@ -151,7 +143,7 @@ def _sets_of(
             f"{rules.max_table_cells:.0f} cells."
         )
     order = np.argsort(-np.concatenate(scores), kind="stable")
-    return ParentSets(np.concatenate(members)[order], np.concatenate(scores)[order])
+    return ScoredParentSets(np.concatenate(members)[order], np.concatenate(scores)[order])
 
 
 def _with_members(n: int, required: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.bool_]:

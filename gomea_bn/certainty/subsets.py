@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 
 __all__ = ["MOST_VARIABLES", "best_of_subsets", "over_subsets"]
 
@@ -15,12 +15,12 @@ MOST_VARIABLES = 20
 """Largest number of variables: the tables hold 2 to this power times this number of floats, 170 MB."""
 
 
-def over_subsets(sets: ParentSets, combine: np.ufunc) -> NDArray[np.float64]:
+def over_subsets(sets: ScoredParentSets, combine: np.ufunc) -> NDArray[np.float64]:
     """Return a sum or maximum of the scores of all parent sets within every subset, float64 (2**n_variables,).
 
     Parameters
     ----------
-    sets : ParentSets
+    sets : ScoredParentSets
         Parent sets of one variable.
     combine : ufunc
         `numpy.maximum`, or `numpy.logaddexp` for the logarithm of a sum.
@@ -34,7 +34,7 @@ def over_subsets(sets: ParentSets, combine: np.ufunc) -> NDArray[np.float64]:
     return table
 
 
-def best_of_subsets(sets: Sequence[ParentSets]) -> NDArray[np.float64]:
+def best_of_subsets(sets: Sequence[ScoredParentSets]) -> NDArray[np.float64]:
     """Return the best score of a graph on every subset of the variables, in nats, float64 (2**n_variables,).
 
     A graph has a sink, whose parents are among the other variables, and the rest is a graph again (Silander &

@@ -37,10 +37,13 @@ Graph: TypeAlias = DiscretizedBayesNet | Iterable[tuple[str, str]]
 
 
 class Estimate(NamedTuple):
-    """A mean over rows and its standard error, both in nats per row."""
+    """A mean over rows and its standard error, both in nats per row; `float` takes the mean."""
 
     mean: float
     standard_error: float
+
+    def __float__(self) -> float:
+        return self.mean
 
 
 def accuracy(truth: Graph, learned: Graph, names: Sequence[str] | None = None) -> float:

@@ -516,7 +516,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], format: str | None = None) -> DiscretizedBayesNet:
-        """Return the network of a file: JSON, BIF, XDSL, NET, XMLBIF or UAI, also compressed by gzip.
+        """Return the network of a file: JSON, BIF, XDSL, NET or UAI, also compressed by gzip.
 
         Files that gomea-bn wrote give the names, bins and levels of the network, but for UAI files, which hold none.
         Other files give discrete variables whose levels are the names of the states. Rows of tables that sum to 1
@@ -526,8 +526,8 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         ----------
         path : path
             The file.
-        format : {"json", "bif", "xdsl", "net", "xmlbif", "uai"}, optional
-            Format; by default that of the ending: .json, .bif, .xdsl, .net, .xmlbif, .bifxml, .xml or .uai.
+        format : {"json", "bif", "xdsl", "net", "uai"}, optional
+            Format; by default that of the ending: .json, .bif, .xdsl, .net or .uai.
 
         Raises
         ------

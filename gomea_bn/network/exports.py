@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     import networkx
@@ -89,15 +89,11 @@ class Exports:
 
         return to_net(self, path, boxes=node_boxes(self.names, self.edges))
 
-    def to_xmlbif(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as XMLBIF text, drawn in layers; write it to `path` if given.
+    def to_xmlbif(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> NoReturn:
+        """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
+        from gomea_bn.network.formats.registry import no_xmlbif
 
-        See `gomea_bn.network.formats.discrete.xmlbif.to_xmlbif`.
-        """
-        from gomea_bn.network.formats.discrete.xmlbif import to_xmlbif
-        from gomea_bn.plots.network_layout import node_boxes
-
-        return to_xmlbif(self, path, boxes=node_boxes(self.names, self.edges))
+        raise no_xmlbif()
 
     def to_uai(self: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as UAI text, without names; write it to `path` if given.
@@ -115,7 +111,7 @@ class Exports:
         ----------
         path : path
             The file.
-        format : {"json", "bif", "dot", "xdsl", "net", "xmlbif", "uai"}, optional
+        format : {"json", "bif", "dot", "xdsl", "net", "uai"}, optional
             Format; by default that of the ending. The method `to_...` of this name writes it.
 
         Raises

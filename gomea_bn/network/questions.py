@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.edges.equivalence import EquivalenceClass
     from gomea_bn.network.edges.reasons import EdgeReasons
+    from gomea_bn.network.explanations import Explanation
     from gomea_bn.network.protocol import NetworkLike
 
     Seed = int | np.random.SeedSequence | np.random.Generator | None
@@ -121,6 +122,100 @@ class Questions:
         return query(
             self, targets, evidence, method=method, n_draws=n_draws, random_state=random_state, cells=cells
         )
+
+    def most_probable(
+        self: NetworkLike,
+        evidence: Mapping[str, object] | None = None,
+        targets: str | Sequence[str] | None = None,
+        n: int = 5,
+        *,
+        cells: int | str | None = None,
+    ) -> pd.DataFrame:
+        """Return the most probable combinations of bins and levels of several variables, given evidence.
+
+        The most probable combination is not that of the most probable values of each variable. The search is exact for
+        the cells of the answer: combinations are extended by one variable after another, and a maximum in the junction
+        tree bounds the probability of every extension.
+
+        Parameters
+        ----------
+        evidence : mapping of str to value, optional
+            As of `query`.
+        targets : str or sequence of str, optional
+            Variables without evidence whose values are wanted, by default all of them. Others are summed out.
+        n : int
+            Number of combinations.
+        cells : int, "bins" or None
+            As of `query`.
+
+        Returns
+        -------
+        DataFrame of at most n rows
+            The most probable combination first: a column for every target, of intervals for the shown bins of a
+            continuous one and of levels otherwise, and "probability", P(combination | evidence), as the last column.
+            Combinations of probability 0 are left out. `attrs["cells"]` is that of `query`.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown names, values or levels, evidence of probability 0, tables of the junction tree of more than
+            2**25 numbers, and a search that would take longer than about half a minute.
+
+        Examples
+        --------
+        >>> from gomea_bn.simulation.random_networks import random_network
+        >>> network = random_network(4, random_state=1)
+        >>> print(network.most_probable({"X2": "v1"}, ["X1", "X3"], n=2)["probability"].is_monotonic_decreasing)
+        True
+        """
+        from gomea_bn.network.inference.most_probable import most_probable
+
+        return most_probable(self, evidence, targets, n, cells=cells)
+
+    def explain(
+        self: NetworkLike,
+        target: str,
+        evidence: Mapping[str, object] | None = None,
+        row: Mapping[str, object] | pd.Series[Any] | None = None,
+        *,
+        state: object = None,
+    ) -> Explanation:
+        """Return what an answer about one column rests on: drivers, findings, what to measure next, and sensitivity.
+
+        Parameters
+        ----------
+        target : str
+            Column in question: the mean of a continuous one, or the probability of a level of a discrete one.
+        evidence : mapping of str to value, optional
+            Findings, as of `query`.
+        row : Series or mapping of str to value, optional
+            A row of a frame; its cells with values are findings, apart from that of the target.
+        state : level, optional
+            Level of a discrete target, by default the most probable one given the findings.
+
+        Returns
+        -------
+        Explanation
+            Printed as sentences and tables; see `gomea_bn.network.explanations.Explanation` for its parts.
+
+        Raises
+        ------
+        GomeaBnError
+            For unknown names, values or levels, findings of probability 0 or about the target, and exact answers that
+            need tables of more than 2**25 numbers.
+
+        Examples
+        --------
+        >>> from gomea_bn.simulation.random_networks import random_network
+        >>> network = random_network(4, random_state=1)
+        >>> explanation = network.explain("X1", {"X2": "v1", "X3": 0.2})
+        >>> change = explanation.answer - explanation.baseline
+        >>> print(abs(explanation.pushes["shapley"].sum() - change) < 1e-9)
+        True
+        """
+        from gomea_bn.network.explanations import explain
+
+        return explain(self, target, evidence, row, state=state)
 
     def predict_proba(
         self: NetworkLike,
@@ -299,10 +394,11 @@ class Questions:
         ----------
         frame : DataFrame
             Rows with a column for every variable. Further columns and observed cells stay as they are.
-        how : {"draw", "mode", "mean"}
+        how : {"draw", "mode", "mean", "joint"}
             "draw" draws all missing cells of a row jointly from their distribution. "mode" fills in the most probable
             level, or the median of the most probable bin, of every cell on its own. "mean" fills in the mean of
-            continuous cells, and the most probable level of discrete ones.
+            continuous cells, and the most probable level of discrete ones. "joint" takes the most probable combination
+            of bins and levels of all missing cells of a row, see `most_probable`, and in a bin its median.
         random_state : int, SeedSequence, Generator or None
             Seed of draws.
         method, n_draws
@@ -313,6 +409,7 @@ class Questions:
         DataFrame
             A copy. A continuous column with missing cells becomes float64, or int64 if its values are integers and
             "mean" does not fill it. A column of dates becomes datetime64.
+            A column that had no value at all where the network was learned has the text "(empty)" in its missing cells.
 
         Raises
         ------

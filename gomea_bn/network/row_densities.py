@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import TALL_TABLE
+from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.threads import in_threads
 
@@ -28,7 +28,7 @@ def mean_log_density(
     n_rows = len(frame)
     if n_rows == 0:
         raise GomeaBnError("frame must have at least one row, got none.")
-    if n_rows <= TALL_TABLE:
+    if n_rows <= MANY_ROWS:
         return float(log_density(frame).mean())
     parts = range(0, n_rows, _ROWS_OF_PART)
     try:

@@ -1,4 +1,4 @@
-"""Plots with matplotlib: a front, a network, the density of a variable, alone and given others, and runs.
+"""Plots with matplotlib: a front, a network, densities of a variable, runs, and explanations of answers.
 
 Every `plot_...` function draws into `ax` if it is given, otherwise into a new pyplot figure, and returns the axes.
 Other functions return the data that are drawn: `front_points`, `network_layout` and `edge_marks`, `density_bins` and
@@ -10,6 +10,7 @@ from __future__ import annotations
 from gomea_bn.network.distributions.marginals import marginal_density
 from gomea_bn.plots.conditional import conditional_densities, plot_conditional_density
 from gomea_bn.plots.density import density_bins, plot_density
+from gomea_bn.plots.explanation import plot_explanation
 from gomea_bn.plots.front import front_points, plot_front
 from gomea_bn.plots.history import history_steps, plot_history
 from gomea_bn.plots.network import edge_marks, plot_network
@@ -25,6 +26,7 @@ __all__ = [
     "network_layout",
     "plot_conditional_density",
     "plot_density",
+    "plot_explanation",
     "plot_front",
     "plot_history",
     "plot_network",

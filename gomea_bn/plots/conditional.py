@@ -15,6 +15,7 @@ from gomea_bn.network.distributions.conditionals import (
     conditional_density,
     conditional_probabilities,
 )
+from gomea_bn.network.distributions.marginals import drawn_numbers
 from gomea_bn.plots.axes import LITERAL, leave_room_for_legend, new_axes, plain_legend, plain_text
 from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
 from gomea_bn.texts import listed, percent
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConditionalDensity", "conditional_densities", "plot_conditional_density"]
 
-# rows that quantiles and typical values of parents are taken from
-_N_DRAWN = 4_000
 # characters
 _LONGEST_NAME, _LONGEST_PARENT, _LONGEST_VALUE = 60, 24, 24
 # levels of a discrete parent that are drawn
@@ -105,7 +104,7 @@ def conditional_densities(
         raise GomeaBnError("quantiles must have at least one number between 0 and 1, got none.")
     for quantile in quantiles:
         check_number("quantiles", quantile, 0.0, 1.0)
-    rows = _numbers_drawn(network) if free else None
+    rows = drawn_numbers(network) if free else None
     steps: list[tuple[dict[str, Any], float | None]] = [({}, None)]
     if rows is not None:
         values |= {parent: _typical(network, parent, rows) for parent in free}
@@ -117,11 +116,6 @@ def conditional_densities(
         ConditionalDensity(condition, quantile, distribution(network, variable, condition))
         for condition, quantile in conditions
     ]
-
-
-def _numbers_drawn(network: DiscretizedBayesNet) -> pd.DataFrame:
-    """Return rows drawn from a network, with dates as numbers."""
-    return network.sample(_N_DRAWN, 0, values="numbers")
 
 
 def plot_conditional_density(

@@ -19,6 +19,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_in
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
+from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import (
@@ -97,7 +98,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 f"X has a column '{target}', which is the name of the target.", ["rename the column or y"]
             )
         seed = seed_of(self.random_state)
-        options = (self.learner or BayesNetLearner()).get_params(deep=False)
+        options = plain_options(self.learner or BayesNetLearner())
         options["kinds"] = {**(options["kinds"] or {}), target: self._kind}
         options["random_state"] = seed
         table = source_table(

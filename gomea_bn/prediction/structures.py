@@ -16,6 +16,7 @@ from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
+from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
@@ -92,7 +93,7 @@ class Budget:
             share = seconds * n_shares / max(self.n_shares, n_shares)
             seconds = max(share - n_shares * self._overhead, _LEAST_SHARE * share)
         began = perf_counter()
-        learner = BayesNetLearner(**{**options, "max_seconds": seconds}).fit(table)
+        learner = learner_of_options(BayesNetLearner, {**options, "max_seconds": seconds}).fit(table)
         self._former = began, learner.fit_seconds_
         self.n_shares -= n_shares
         return learner
@@ -279,7 +280,7 @@ def _possible(
     """Yield the structures that the knowledge of the options allows; raises what is wrong if there is none."""
     refused: list[GomeaBnError] = []
     for structure in candidates:
-        learner = BayesNetLearner(**structured(options, table, target, structure))
+        learner = learner_of_options(BayesNetLearner, structured(options, table, target, structure))
         try:
             check_learning(table, LearningOptions.of(learner, table.n_rows))
         except GomeaBnError as error:

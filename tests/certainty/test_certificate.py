@@ -20,6 +20,7 @@ from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.certainty.near_optimal import best_graphs
 from gomea_bn.cli.output import spelling
 from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.learning import Scoring
 from gomea_bn.network.recorded_columns import counted_parents
 
 
@@ -173,7 +174,7 @@ def test_columns_with_a_single_value_have_no_edges():
 def test_the_equivalent_sample_size_is_that_of_the_learner(size):
     frame = discrete_frame(4)
     learner = BayesNetLearner(
-        scoring_method="bdeu", equivalent_sample_size=size, max_evaluations=1000, random_state=1
+        scoring_method=Scoring("bdeu", equivalent_sample_size=size), max_evaluations=1000, random_state=1
     ).fit(frame)
     assert certify(learner.network_, frame).score == pytest.approx(learner.score_, abs=1e-6)
 

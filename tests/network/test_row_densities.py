@@ -13,7 +13,7 @@ from gomea_bn.network import row_densities
 @pytest.fixture
 def tall(monkeypatch):
     """Let tables of more than 20 rows be tall, in parts of 16 rows."""
-    monkeypatch.setattr(row_densities, "TALL_TABLE", 20)
+    monkeypatch.setattr(row_densities, "MANY_ROWS", 20)
     monkeypatch.setattr(row_densities, "_ROWS_OF_PART", 16)
 
 

@@ -23,6 +23,7 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.certainty import edge_probabilities, near_optimal_graphs
+from gomea_bn.learning import Averaged
 from gomea_bn.plots import plot_conditional_density, plot_density
 
 _QUICK: dict[str, Any] = {"max_seconds": None, "max_evaluations": 400, "random_state": 1}
@@ -56,10 +57,15 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DiscretizedB
         front = ParetoBayesNetLearner(max_seconds=None, max_evaluations=600, random_state=1).fit(rows).front_
         return {
             "default": BayesNetLearner(**_QUICK).fit(rows).network_,
-            "averaged cuts without lines": BayesNetLearner(line="none", **_QUICK).fit(rows).network_,
+            "averaged cuts without lines": BayesNetLearner(density=Averaged(line="none"), **_QUICK)
+            .fit(rows)
+            .network_,
             "counted tables": BayesNetLearner(density="bins", **_QUICK).fit(rows).network_,
             "uniform bins": BayesNetLearner(shape="uniform", density="bins", **_QUICK).fit(rows).network_,
             "missing values": BayesNetLearner(**_QUICK).fit(_with_gaps(rows)).network_,
+            "many rows": BayesNetLearner(sample_rows=1_000, **_QUICK)
+            .fit(pd.concat([rows] * 5, ignore_index=True))
+            .network_,
             "folder of files": BayesNetLearner(**_QUICK).fit(folder).network_,
             "front": front.knee().network,
             "ensemble": BayesNetEnsemble(BayesNetLearner(**_QUICK), n_networks=1, random_state=1)
@@ -75,6 +81,7 @@ _NAMES = (
     "counted tables",
     "uniform bins",
     "missing values",
+    "many rows",
     "folder of files",
     "front",
     "ensemble",

@@ -68,15 +68,16 @@ def test_searches_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -
     shares = []
 
     class Searched:
-        def __init__(self, **options: Any) -> None:
-            shares.append(options["max_seconds"])
-
         def fit(self, _table: Any) -> Any:
             self.fit_seconds_ = 0.0
             sleep(0.02)
             return self
 
-    monkeypatch.setattr(structures, "BayesNetLearner", Searched)
+    def learner_of(_learner: type, options: dict[str, Any]) -> Any:
+        shares.append(options["max_seconds"])
+        return Searched()
+
+    monkeypatch.setattr(structures, "learner_of_options", learner_of)
     table: Any = None
     budget = Budget(1000.0, 3, 1)
     for _ in range(3):

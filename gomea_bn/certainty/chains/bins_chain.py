@@ -17,7 +17,7 @@ from gomea_bn.certainty.chains.cut_sums import CutModel, CutSums, with_parents
 from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.discretization.base import Cuts
 from gomea_bn.network.graph import reachable, topological_order
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
@@ -151,10 +151,10 @@ class BinsChain:
         self._sums = SweepSums(len(sets))
         self._follow(sets, search.choices(order), order)
 
-    def _parent_sets(self) -> list[ParentSets]:
+    def _parent_sets(self) -> list[ScoredParentSets]:
         return self._model.graphs.with_bins(self._cuts).parent_sets(prune=True, margin=MARGIN)
 
-    def _follow(self, sets: list[ParentSets], chosen: Sequence[int], order: Sequence[int]) -> None:
+    def _follow(self, sets: list[ScoredParentSets], chosen: Sequence[int], order: Sequence[int]) -> None:
         """Go on with the graph under other parent sets."""
         self._sets = sets
         self._chain = GraphChain(chain_families(sets), chosen, order, self._generator, self._sums)
@@ -217,7 +217,7 @@ class BinsChain:
         self._n_left = state["n_left"]
 
 
-def _nearest(sets: ParentSets, parents: list[int]) -> int:
+def _nearest(sets: ScoredParentSets, parents: list[int]) -> int:
     """Return the position of a parent set, or of its best subset where it scores too low to be among the sets."""
     wanted = np.zeros(sets.members.shape[1], np.bool_)
     wanted[parents] = True

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
-from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.cuts.blanket import ParentSets as Graph
+from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -52,7 +51,7 @@ class CutModel:
     cut_cost: float = 1.0
 
     def posterior(
-        self, v: int, cuts: NDArray[np.float64], graph: Graph, coded: Sequence[CodedColumn], seed: int
+        self, v: int, cuts: NDArray[np.float64], graph: ParentSets, coded: Sequence[CodedColumn], seed: int
     ) -> CutPosterior | None:
         """Return the posterior of a column's cuts, among candidates that contain its present ones.
 
@@ -77,7 +76,7 @@ class CutModel:
         except GomeaBnError:
             return None
 
-    def _least_bins(self, v: int, graph: Graph) -> int:
+    def _least_bins(self, v: int, graph: ParentSets) -> int:
         """Return 2 for a variable with an edge, which needs two bins, unless all its edges are required ones."""
         is_free = any(not self.graphs.is_required(p, v) for p in graph.parents[v]) or any(
             not self.graphs.is_required(v, c) for c in graph.children[v]
@@ -119,7 +118,7 @@ class CutSums:
     def posterior(self, parents: frozenset[int]) -> CutPosterior | None:
         """Return the posterior of the cuts under parents of the column; None if no cuts are within the limits."""
         if parents not in self._posteriors:
-            graph = Graph(with_parents(self._graph, self._v, parents))
+            graph = ParentSets(with_parents(self._graph, self._v, parents))
             self._posteriors[parents] = self._model.posterior(
                 self._v, self._cuts, graph, self._coded, self._seed
             )

@@ -18,8 +18,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.kernels import MOST_DRAWN, STEP, Families, Graph, WorkSpace, sweep
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.kernels import MOST_DRAWN, STEP, Families, OrderedGraph, WorkSpace, sweep
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.run_state import generator_of, generator_states
 
@@ -49,7 +49,7 @@ def _is_acyclic(parents: Sequence[int]) -> bool:
     return True
 
 
-def _cumulative_partners(sets: Sequence[ParentSets]) -> NDArray[np.float64]:
+def _cumulative_partners(sets: Sequence[ScoredParentSets]) -> NDArray[np.float64]:
     """Return cumulative probabilities, per row, of the variables that are drawn together with a variable.
 
     They depend on the scores alone, not on the state of a chain, which keeps its distribution right.
@@ -67,7 +67,7 @@ def _cumulative_partners(sets: Sequence[ParentSets]) -> NDArray[np.float64]:
     return np.asarray(totals / np.maximum(totals[:, -1:], 1e-300))
 
 
-def chain_families(sets: Sequence[ParentSets]) -> Families:
+def chain_families(sets: Sequence[ScoredParentSets]) -> Families:
     """Return the parent sets of all variables as kernels read them."""
     n = len(sets)
     members = np.concatenate([of_child.members for of_child in sets])
@@ -204,7 +204,7 @@ class GraphChain:
         n = len(order)
         self._families = families
         self.generator = generator
-        self._graph = Graph(
+        self._graph = OrderedGraph(
             chosen=families.offsets[:-1] + np.array(start, np.int64), order=np.array(order, np.int64)
         )
         self._work = WorkSpace(

@@ -14,7 +14,7 @@ from gomea_bn.certainty.chains.bins_chain import SWEEPS_PER_DRAW, BinsChain, Bin
 from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.errors import GomeaBnWarning, check_integer, check_number
 from gomea_bn.network.graph import topological_order
 from gomea_bn.runtime.checkpoints import Section, State
@@ -149,7 +149,7 @@ def _candidates(n: int, max_indegree: int, most_sets: int) -> int | None:
 
 
 def _chains(
-    graphs: GraphScores, sets: Sequence[ParentSets], generators: Sequence[np.random.Generator]
+    graphs: GraphScores, sets: Sequence[ScoredParentSets], generators: Sequence[np.random.Generator]
 ) -> list[GraphChain]:
     """Return a chain for every generator, which starts at the best graph of an order."""
     search, families = OrderSearch(sets), chain_families(sets)

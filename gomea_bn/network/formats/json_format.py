@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import TableSet
@@ -23,7 +25,16 @@ if TYPE_CHECKING:
 
     Net = TypeVar("Net", bound=NetworkLike)
 
-__all__ = ["AVERAGED_FORMAT", "FORMAT", "FORMAT_VERSION", "from_json", "network_from_content", "to_json"]
+__all__ = [
+    "AVERAGED_FORMAT",
+    "FORMAT",
+    "FORMAT_VERSION",
+    "from_json",
+    "head_content",
+    "network_from_content",
+    "to_json",
+    "variable_contents",
+]
 
 FORMAT = "gomea-bn network"
 AVERAGED_FORMAT = "gomea-bn averaged network"
@@ -39,8 +50,43 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
     variable), and shape if the variable has one. The field "conditionals" follows if the network has some: every set of
     cuts has its cut points, parents and tables. Numbers are written so that reading them gives the same float64.
     """
-    cuts, support, levels, tables = network.cut_points, network.support, network.levels, network.tables
-    shapes = network.shapes
+    tables = network.tables
+    variables = [{**entry, "table": tables[entry["name"]].tolist()} for entry in variable_contents(network)]
+    lines = [f"    {json.dumps(entry, allow_nan=False)}" for entry in variables]
+    head = head_content(network)
+    content = head.pop("conditionals", None)
+    fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
+    fields.append('  "variables": [\n' + ",\n".join(lines) + "\n  ]")
+    if content is not None:
+        copies = [f"      {json.dumps(copy, allow_nan=False)}" for copy in content.pop("copies")]
+        parts = [
+            f"    {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()
+        ]
+        parts.append('    "copies": [\n' + ",\n".join(copies) + "\n    ]")
+        fields.append('  "conditionals": {\n' + ",\n".join(parts) + "\n  }")
+    text = "{\n" + ",\n".join(fields) + "\n}\n"
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
+def head_content(network: NetworkLike) -> dict[str, Any]:
+    """Return the JSON object of a network without its field "variables"."""
+    content = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "pseudo_count": network.pseudo_count,
+        "metadata": network.metadata,
+    }
+    if network.conditionals is not None:
+        content["conditionals"] = network.conditionals.to_content()
+    return content
+
+
+def variable_contents(network: NetworkLike) -> list[dict[str, Any]]:
+    """Return the JSON objects of the variables without their field "table"."""
+    cuts, support, levels, shapes = network.cut_points, network.support, network.levels, network.shapes
+    kinds = network.value_kinds
     variables: list[dict[str, Any]] = []
     for name in network.names:
         entry: dict[str, Any] = {"name": name}
@@ -53,32 +99,11 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
         else:
             entry["kind"] = "discrete"
             entry["levels"] = list(levels[name])
-        if name in network.value_kinds:
-            entry["values"] = network.value_kinds[name].to_content()
+        if name in kinds:
+            entry["values"] = kinds[name].to_content()
         entry["parents"] = list(network.parents(name))
-        entry["table"] = tables[name].tolist()
         variables.append(entry)
-    lines = [f"    {json.dumps(entry, allow_nan=False)}" for entry in variables]
-    head = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "pseudo_count": network.pseudo_count,
-        "metadata": network.metadata,
-    }
-    fields = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in head.items()]
-    fields.append('  "variables": [\n' + ",\n".join(lines) + "\n  ]")
-    if network.conditionals is not None:
-        content = network.conditionals.to_content()
-        copies = [f"      {json.dumps(copy, allow_nan=False)}" for copy in content.pop("copies")]
-        parts = [
-            f"    {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()
-        ]
-        parts.append('    "copies": [\n' + ",\n".join(copies) + "\n    ]")
-        fields.append('  "conditionals": {\n' + ",\n".join(parts) + "\n  }")
-    text = "{\n" + ",\n".join(fields) + "\n}\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return variables
 
 
 def from_json(source: str | os.PathLike[str], kind: Callable[..., Net]) -> Net:
@@ -153,7 +178,11 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
                     f"{where}: table_parents must be some of its parents, got {of_table!r:.80}."
                 )
             curve_edges += [(parent, name) for parent in parents if parent not in of_table]
-        parts["tables"][name] = field_of(entry, "table", list, where)
+        table = entry.get("table")
+        # the store of a front has arrays
+        parts["tables"][name] = (
+            table if isinstance(table, np.ndarray) else field_of(entry, "table", list, where)
+        )
     pseudo_count = content.get("pseudo_count")
     metadata = field_of(content, "metadata", dict, "the network")
     if curve_edges:

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["FORMATS", "FileFormat", "export", "format_of", "network_from_file", "readable_endings"]
+__all__ = [
+    "FORMATS",
+    "FileFormat",
+    "export",
+    "format_of",
+    "network_from_file",
+    "no_xmlbif",
+    "readable_endings",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +52,27 @@ FORMATS = {
     "dot": FileFormat(("dot",)),
     "xdsl": FileFormat(("xdsl",), "discrete.xdsl.xdsl_variables", is_xml=True),
     "net": FileFormat(("net",), "discrete.net.net_variables"),
-    "xmlbif": FileFormat(("xmlbif", "bifxml", "xml"), "discrete.xmlbif.xmlbif_variables", is_xml=True),
     "uai": FileFormat(("uai",), "discrete.uai.uai_variables"),
 }
 """Formats by name; the method `to_...` of networks with this name writes each."""
 
+_XMLBIF = ("xmlbif", "bifxml", "xml")
+
+
+def no_xmlbif() -> GomeaBnError:
+    """Return the error that says how pyAgrum converts XMLBIF files, which earlier versions read and wrote."""
+    return GomeaBnError(
+        "XMLBIF files are neither read nor written any more; pyAgrum converts them from and to BIF.",
+        [
+            "to write one, export model.bif and call pyagrum.saveBN(pyagrum.loadBN('model.bif'), 'model.bifxml')",
+            "to read one, call pyagrum.saveBN(pyagrum.loadBN('model.bifxml'), 'model.bif', "
+            "allowModificationWhenSaving=True) and read model.bif",
+        ],
+    )
+
 
 def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str | None:
-    """Return the name of the format that belongs to the ending of a path, or None.
+    """Return the name of the format that belongs to the ending of a path, or None; raise for XMLBIF.
 
     With `compressed` an ending may be followed by .gz.
     """
@@ -61,6 +82,8 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
     _, dot, ending = name.rpartition(".")
     if not dot:
         return None
+    if ending in _XMLBIF:
+        raise no_xmlbif()
     return next((key for key, form in FORMATS.items() if ending in form.endings), None)
 
 
@@ -76,6 +99,8 @@ def readable_endings() -> list[str]:
 
 def export(network: NetworkLike, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write a network to a file; see `DiscretizedBayesNet.export`."""
+    if format == "xmlbif":
+        raise no_xmlbif()
     check_choice("format", format, tuple(FORMATS), optional=True)
     chosen = format or format_of(path)
     if chosen is None:
@@ -91,6 +116,8 @@ def network_from_file(path: str | os.PathLike[str], format: str | None = None) -
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.formats.discrete.file_variables import network_of
 
+    if format == "xmlbif":
+        raise no_xmlbif()
     chosen = format or format_of(path, compressed=True) or "json"
     check_choice("format", chosen, [name for name, form in FORMATS.items() if form.reader or name == "json"])
     form = FORMATS[chosen]

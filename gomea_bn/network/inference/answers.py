@@ -25,6 +25,7 @@ from gomea_bn.network.inference.engine import (
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Reader, holds_statements, refuse_stated
+from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.value_kinds import column_name, column_values, level_column
 
 if TYPE_CHECKING:
@@ -146,7 +147,12 @@ def predict(
         codes = reduced_of_target(reader, frame, target, engine, lambda tables: tables.argmax(axis=1))
         return pd.Series(level_column(network, target, codes), index=frame.index, name=target)
     numbers = reduced_of_target(
-        reader, frame, target, engine, lambda tables: reader.point(target, tables, how or "mean")
+        reader,
+        frame,
+        target,
+        engine,
+        lambda tables: reader.point(target, tables, how or "mean"),
+        lambda cells: cells.point(how or "mean"),
     )
     points = column_values(network, target, numbers, is_mean=how in (None, "mean"))
     return pd.Series(points, index=frame.index, name=column_name(network, target))
@@ -181,8 +187,11 @@ def predict_interval(
         points = [reader.point(target, tables, how) for how in ("mean", "median")]
         return np.column_stack([*points, *(bins.quantiles(tables, level) for level in levels)])
 
+    def of_cells(cells: RowCells) -> NDArray[np.float64]:
+        return np.column_stack([cells.point("mean"), *map(cells.quantiles, [0.5, *levels])])
+
     columns = ["mean", "median", *(f"{100 * level:g}%" for level in levels)]
-    numbers = reduced_of_target(reader, frame, target, engine, reduce)
+    numbers = reduced_of_target(reader, frame, target, engine, reduce, of_cells)
     return pd.DataFrame(dict(zip(columns, numbers.T, strict=True)), index=frame.index)
 
 
@@ -297,7 +306,12 @@ def _rows_of_statements(reader: Reader, frame: pd.DataFrame, targets: Sequence[s
     rich = reader.stated_rows(stated, len(frame))
     reader.warn_of_outside({**reader.outside(read.values), **rich.outside}, stacklevel=5)
     values = np.fmax(read.evidence.numbers(), rich.evidence.numbers())
-    return Evidence(np.maximum(read.evidence.codes, rich.evidence.codes), rich.evidence.weights, values)
+    return Evidence(
+        np.maximum(read.evidence.codes, rich.evidence.codes),
+        rich.evidence.weights,
+        values,
+        rich.evidence.pieces,
+    )
 
 
 def _other_cells(reader: Reader, frame: pd.DataFrame, target: str) -> Evidence:
@@ -313,6 +327,7 @@ def reduced_of_target(
     target: str,
     engine: Engine,
     reduce: Callable[[NDArray[np.float64]], NDArray[Any]],
+    of_cells: Callable[[RowCells], NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
     """Return what a function makes of P(target | all other cells), one item per row.
 
@@ -326,17 +341,37 @@ def reduced_of_target(
     reduce : callable
         Takes the probabilities of some rows over the bins or cells of the network of the engine, float64
         (n_rows, cardinality).
+    of_cells : callable, optional
+        Takes the distributions of rows with one unknown number, of which it makes the same.
     """
-    evidence = _other_cells(reader, frame, target)
+    return reduced(engine, _other_cells(reader, frame, target), reader.names.index(target), reduce, of_cells)
+
+
+def reduced(
+    engine: Engine,
+    evidence: Evidence,
+    position: int,
+    reduce: Callable[[NDArray[np.float64]], NDArray[Any]],
+    of_cells: Callable[[RowCells], NDArray[Any]] | None = None,
+) -> NDArray[Any]:
+    """Return what functions make of the variable at a position given evidence; see `reduced_of_target`."""
+    n_rows = len(evidence.codes)
+    places, parts, rest = [], [], np.arange(n_rows)
+    if of_cells is not None and isinstance(engine, CellEngine):
+        for rows, cells in engine.row_cells(evidence, position):
+            refuse_impossible(cells.log_evidence == -np.inf, rows)
+            places.append(rows)
+            parts.append(of_cells(cells))
+            rest = np.setdiff1d(rest, rows, assume_unique=True)
     # the distributions over cells of all rows may be too large for memory
-    step = max(MOST_CELLS // engine.network.cardinality(target), 1)
-    parts = []
-    for start in range(0, max(len(frame), 1), step):
-        rows = np.arange(start, min(start + step, len(frame)))
-        joint = engine.joint(evidence.take(rows), [reader.names.index(target)])
+    step = max(MOST_CELLS // engine.network.cardinality(engine.network.names[position]), 1)
+    for start in range(0, len(rest) if parts else max(len(rest), 1), step):
+        rows = rest[start : start + step]
+        joint = engine.joint(evidence.take(rows), [position])
         refuse_impossible(joint.log_evidence == -np.inf, rows)
+        places.append(rows)
         parts.append(reduce(joint.tables))
-    return np.concatenate(parts)
+    return np.concatenate(parts)[np.argsort(np.concatenate(places))]
 
 
 def _note_cells(answer: pd.Series[Any] | pd.DataFrame, joint: Joint) -> None:

@@ -10,23 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import Column, Level, column_positions
+from gomea_bn.data.columns import EMPTY_LEVEL, Column, Level, column_positions
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.files.numerals import CODE
 from gomea_bn.data.plain import plain
 from gomea_bn.data.row_order import row_order
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer
+from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
+from gomea_bn.network.inference.cell_engine import CellEngine
 from gomea_bn.network.inference.engine import (
     N_DRAWS,
     Evidence,
+    ExactEngine,
     Seed,
     engine_for,
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Pieces, Reader, refuse_stated
 from gomea_bn.network.inference.kernels.arrays import FREE
+from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.sampling import drawn_values
 from gomea_bn.network.value_kinds import VALUES, ValueKind, column_name, column_values, level_column
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["completed_table", "impute", "sample_given"]
 
-_WAYS = ("draw", "mode", "mean")
+_WAYS = ("draw", "mode", "mean", "joint")
 # rows whose distributions are in memory at the same time, and numbers of these distributions
 _BLOCK = 2**15
 _MOST_NUMBERS = 2**25
@@ -54,6 +57,10 @@ def impute(
 ) -> pd.DataFrame:
     """Return the frame with its missing cells filled; see `DiscretizedBayesNet.impute`."""
     check_choice("how", how, _WAYS)
+    if how == "joint" and method != "exact":
+        raise GomeaBnError(
+            [Option("how", "joint"), " needs ", Option("method", "exact"), f", got {method!r}."]
+        )
     generator = random_generator(random_state)
     engine = engine_for(network, method, n_draws, generator)
     reader = Reader(engine.network)
@@ -73,6 +80,9 @@ def impute(
             block = _numbers_of_draws(network, reader, evidence, drawn, generator)
             codes[rows] = drawn
         else:
+            if how == "joint":
+                assert isinstance(engine, (CellEngine, ExactEngine))
+                evidence = with_best_states(engine, reader, evidence)
             marginals = engine.marginals(evidence)
             refuse_impossible(np.isnan(marginals[0][:, 0]), rows)
             codes[rows] = np.column_stack([table.argmax(axis=1) for table in marginals])
@@ -82,8 +92,11 @@ def impute(
     result = frame.copy()
     places = column_positions(frame, network.names)
     for v, name in enumerate(network.names):
+        column = plain(frame.iloc[:, places[name]])
+        if network.levels.get(name) == (EMPTY_LEVEL,):
+            # missing cells are read as the only level
+            is_missing[:, v] = column.isna().to_numpy(dtype=bool)
         if is_missing[:, v].any():
-            column = plain(frame.iloc[:, places[name]])
             if name in values:
                 filled_column = _with_numbers(network, name, column, values[name], how)
             else:

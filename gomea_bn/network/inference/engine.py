@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,9 @@ from gomea_bn.network.inference.kernels.arrays import (
 )
 from gomea_bn.network.inference.kernels.execution import draw_rows, joint_of_rows, marginals_of_rows
 from gomea_bn.network.inference.kernels.plans import plan_costs
-from gomea_bn.network.inference.kernels.weighting import weigh_joint, weigh_rows
 
 if TYPE_CHECKING:
+    from gomea_bn.network.inference.evidence import Pieces
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
     "ExactEngine",
     "Joint",
     "Resolution",
-    "SamplingEngine",
+    "RowPlan",
     "Seed",
     "answer_cells",
     "call_spans",
@@ -88,11 +88,14 @@ class Evidence:
         per row. It counts in rows in which the variable is unknown; such a row has ones if nothing was observed.
     values : ndarray of shape (n_rows, n_variables), float64, optional
         Observed numbers of continuous variables, which count for networks with conditional densities; otherwise NaN.
+    pieces : mapping of int to sequence of Pieces or None
+        By position of a continuous variable: the intervals that `weights` stand for, by row.
     """
 
     codes: NDArray[np.int32]
     weights: Mapping[int, NDArray[np.float64]]
     values: NDArray[np.float64] | None = None
+    pieces: Mapping[int, Sequence[Pieces | None]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -100,7 +103,9 @@ class Evidence:
     def take(self, rows: NDArray[np.int64]) -> Evidence:
         """Return the evidence of some rows, int64 (n,), by position."""
         values = None if self.values is None else self.values[rows]
-        return Evidence(self.codes[rows], {v: weights[rows] for v, weights in self.weights.items()}, values)
+        weights = {v: of_rows[rows] for v, of_rows in self.weights.items()}
+        pieces = {v: [of_rows[row] for row in rows.tolist()] for v, of_rows in self.pieces.items()}
+        return Evidence(self.codes[rows], weights, values, pieces)
 
     def without(self, positions: Sequence[int]) -> Evidence:
         """Return the evidence of codes and values in which some variables are unknown."""
@@ -126,11 +131,14 @@ class Resolution:
         Coarsest level of the cells.
     summed : ndarray of shape (n_variables,), bool
         Which variables were summed over in some row.
+    error : float
+        Largest error of the probabilities of rows in which a single variable is unknown.
     """
 
     n_cells: int
     level: int
     summed: NDArray[np.bool_]
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,6 +162,27 @@ class Joint:
     log_evidence_errors: NDArray[np.float64] | None = None
     errors: NDArray[np.float64] | None = None
     resolution: Resolution | None = None
+
+
+class RowPlan(NamedTuple):
+    """A single row in the arrays of the kernels, with a plan in which every variable with weights is kept apart.
+
+    Attributes
+    ----------
+    model, rows, batch, plan
+        As of the kernels.
+    first_of_bins : dict of int to ndarray of shape (n_bins,), int64
+        First cell in each shown bin, by position of a variable whose cells are finer than its bins.
+    n_cells : int or None
+        Largest number of cells of an unknown continuous variable; None if these are the bins of the network.
+    """
+
+    model: Model
+    rows: Rows
+    batch: Batch
+    plan: Plan
+    first_of_bins: Mapping[int, NDArray[np.int64]]
+    n_cells: int | None
 
 
 class Engine(Protocol):
@@ -193,6 +222,7 @@ def engine_for(
     cells: int | str | None = None,
     *,
     is_single: bool = False,
+    most_numbers: int | None = None,
 ) -> Engine:
     """Return the engine of a method.
 
@@ -213,6 +243,8 @@ def engine_for(
         answer allows. "bins" takes the tables over the shown bins in place of the densities.
     is_single : bool
         Whether a single question is asked, which may take longer than a row of many.
+    most_numbers : int, optional
+        Largest work space of exact inference in tables over the shown bins, in float64 numbers.
 
     Raises
     ------
@@ -225,25 +257,25 @@ def engine_for(
         check_choice("cells", cells, ("bins",))
     elif cells is not None:
         check_integer("cells", cells, 1)
-    if network.conditionals is None or cells == "bins":
-        if method == "exact":
-            return ExactEngine(network)
-        return SamplingEngine(network, n_draws, random_generator(random_state))
-    from gomea_bn.network.inference.cell_engine import OF_QUESTION, OF_ROWS, CellEngine, DensitySampler
+    from gomea_bn.network.inference.cell_engine import OF_QUESTION, OF_ROWS, CellEngine
+    from gomea_bn.network.inference.sampler import Sampler
 
-    if method == "exact":
-        return CellEngine(
-            network, OF_QUESTION if is_single else OF_ROWS, None if isinstance(cells, str) else cells
-        )
-    return DensitySampler(network, n_draws, random_generator(random_state))
+    in_tables = network.conditionals is None or cells == "bins"
+    if method == "sampling":
+        return Sampler(network, n_draws, random_generator(random_state), in_tables=in_tables)
+    if in_tables:
+        return ExactEngine(network, most_numbers)
+    return CellEngine(
+        network, OF_QUESTION if is_single else OF_ROWS, None if isinstance(cells, str) else cells
+    )
 
 
 class ExactEngine:
     """Exact inference by elimination of variables, with one plan for all rows with the same unknown columns."""
 
-    def __init__(self, network: NetworkLike) -> None:
+    def __init__(self, network: NetworkLike, most_numbers: int | None = None) -> None:
         self.network = network
-        self._model = model_of(network)
+        self._model, self._most_numbers = model_of(network), most_numbers
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return the joint distribution of variables without evidence; see `Engine`."""
@@ -278,6 +310,12 @@ class ExactEngine:
             draw_rows(self._model, rows, batch, first, last, plan, log_evidence, drawn, generator)
         return drawn
 
+    def row_plan(self, evidence: Evidence) -> RowPlan:
+        """Return the arrays of a single row."""
+        batch = _batch(self._model, evidence, ())
+        plan, _ = self._planned(batch, keeps_tables=False)
+        return RowPlan(self._model, _rows(self._model, evidence), batch, plan, {}, None)
+
     def _planned(self, batch: Batch, keeps_tables: bool) -> tuple[Plan, list[tuple[int, int]]]:
         """Return the arrays of plans, with work space for the largest one, and ranges of `batch.order` for the calls.
 
@@ -289,76 +327,9 @@ class ExactEngine:
         plan = empty_plan(len(self._model.cards))
         costs = np.zeros((len(batch.patterns), 3))
         plan_costs(self._model, batch, keeps_tables, plan, costs)
-        check_plans(batch, costs)
+        check_plans(batch, costs, self._most_numbers)
         work = np.empty(int(costs[:, 1].max(initial=1)))
         return plan._replace(work=work), call_spans(costs[batch.pattern_of[batch.order], 2])
-
-
-class SamplingEngine:
-    """Inference by likelihood weighting, with standard errors of the estimates."""
-
-    def __init__(self, network: NetworkLike, n_draws: int, generator: np.random.Generator) -> None:
-        self.network = network
-        self._model = model_of(network)
-        self._n_draws = n_draws
-        self._generator = generator
-
-    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
-        """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
-        batch = _batch(self._model, evidence, targets)
-        n_cells = answer_cells(len(evidence), self._model.cards[list(targets)].tolist())
-        sums, squares = np.zeros((2, len(evidence), n_cells))
-        log_top = np.empty(len(evidence))
-        plan, rows = empty_plan(len(self._model.cards)), _rows(self._model, evidence)
-        for first, last in self._spans(evidence):
-            weigh_joint(
-                self._model, rows, batch, first, last, self._n_draws, self._generator, plan, sums, squares, log_top
-            )  # fmt: skip
-        is_possible = log_top > -np.inf
-        total = np.where(is_possible, sums.sum(axis=1), 1.0)
-        tables = sums / total[:, None]
-        # the variance of a ratio of sums, to first order
-        of_squares = squares.sum(axis=1)
-        variances = (squares * (1 - 2 * tables) + tables**2 * of_squares[:, None]) / total[:, None] ** 2
-        log_errors = np.sqrt(np.maximum(of_squares / total**2 - 1 / self._n_draws, 0.0))
-        return Joint(
-            np.where(is_possible, log_top + np.log(total / self._n_draws), -np.inf),
-            tables,
-            np.where(is_possible, log_errors, np.inf),
-            np.sqrt(np.maximum(variances, 0.0)),
-        )
-
-    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
-        """Return estimates of P(variable | evidence) by variable; see `Engine`."""
-        tables = np.zeros((len(evidence), int(self._model.cards.sum())))
-        log_top = self._weigh(evidence, tables, np.empty((len(evidence), 0, 0), np.int32), self._generator)
-        return with_observed(self._model.cards, evidence, tables, log_top > -np.inf)
-
-    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
-        """Return draws of all variables, each chosen from the weighted draws of its row; see `Engine`."""
-        drawn = np.full((len(evidence), n_draws, len(self._model.cards)), -1, np.int32)
-        self._weigh(evidence, np.empty((len(evidence), 0)), drawn, generator)
-        return drawn
-
-    def _weigh(
-        self,
-        evidence: Evidence,
-        tables: NDArray[np.float64],
-        drawn: NDArray[np.int32],
-        generator: np.random.Generator,
-    ) -> NDArray[np.float64]:
-        """Fill tables of marginals and draws; return the logarithm of the largest weight of every row."""
-        batch = _batch(self._model, evidence, ())
-        log_top = np.empty(len(evidence))
-        plan, rows = empty_plan(len(self._model.cards)), _rows(self._model, evidence)
-        for first, last in self._spans(evidence):
-            weigh_rows(
-                self._model, rows, batch, first, last, self._n_draws, generator, plan, tables, drawn, log_top
-            )  # fmt: skip
-        return log_top
-
-    def _spans(self, evidence: Evidence) -> list[tuple[int, int]]:
-        return call_spans(np.full(len(evidence), 10.0 * self._n_draws * len(self._model.cards)))
 
 
 def model_of(network: NetworkLike) -> Model:
@@ -381,18 +352,18 @@ def model_of(network: NetworkLike) -> Model:
     )
 
 
-def check_plans(batch: Batch, costs: NDArray[np.float64]) -> None:
+def check_plans(batch: Batch, costs: NDArray[np.float64], most: int | None = None) -> None:
     """Raise `GomeaBnError` for plans of patterns, with costs (n_patterns, 3), that are too large or take too long."""
-    if not plans_fit(costs).all():
+    if not plans_fit(costs, most).all():
         raise _too_large(batch, costs)
     n_rows = np.bincount(batch.pattern_of, minlength=len(costs))
     if float(costs[:, 2] @ n_rows) > MOST_MULTIPLICATIONS:
         raise _too_many(float(costs[:, 2] @ n_rows), len(batch.order))
 
 
-def plans_fit(costs: NDArray[np.float64]) -> NDArray[np.bool_]:
+def plans_fit(costs: NDArray[np.float64], most: int | None = None) -> NDArray[np.bool_]:
     """Return which plans fit into memory, bool (n_patterns,), given their costs; those that do not exist cost 0."""
-    return np.asarray((costs[:, 1] > 0) & (costs[:, 1] <= MOST_CELLS))
+    return np.asarray((costs[:, 1] > 0) & (costs[:, 1] <= (most or MOST_CELLS)))
 
 
 def refuse_impossible(is_impossible: NDArray[np.bool_], rows: NDArray[np.int64] | None = None) -> None:

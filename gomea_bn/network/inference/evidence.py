@@ -77,6 +77,15 @@ class Pieces:
         """Likelihood of the evidence by bin, float64 (n_bins,)."""
         return np.asarray((self.weights * self.shares).sum(axis=0))
 
+    def likelihood_of(self, values: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the likelihood of the evidence at values, of their shape, given their bins."""
+        total = self.of_whole_bins[codes]
+        for (low, high, closed), weight in self.inside:
+            above = values >= low if closed in ("both", "left") else values > low
+            below = values <= high if closed in ("both", "right") else values < high
+            total = np.where(above & below, np.maximum(total, weight), total)
+        return np.asarray(total, np.float64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameEvidence:
@@ -238,6 +247,7 @@ class Reader:
         codes = np.full((n_rows, len(self.names)), -1, np.int32)
         numbers = np.full(codes.shape, np.nan)
         weights: dict[int, NDArray[np.float64]] = {}
+        pieces: dict[int, list[Pieces | None]] = {}
         statements = {}
         for name, (given, cells) in zip(self.variables(columns, "evidence"), columns.items(), strict=True):
             position = self.names.index(name)
@@ -253,7 +263,9 @@ class Reader:
                     ones = np.ones((n_rows, len(statement.weights)))
                     weights.setdefault(position, ones)[row] = statement.weights
             statements[name] = rows
-        return StatedEvidence(Evidence(codes, weights, numbers), statements)
+            if any(statement.pieces is not None for statement in rows):
+                pieces[position] = [statement.pieces for statement in rows]
+        return StatedEvidence(Evidence(codes, weights, numbers, pieces), statements)
 
     def statement(self, name: str, value: object, label: str) -> Statement:
         """Return what a value, an interval, a set or weights say of a variable; `label` names them in messages."""
@@ -311,9 +323,10 @@ class Reader:
         inside, of_bins, outside = [], [], []
         for (low, high, closed), weight in parts:
             # the first bin contains the minimum, although its label in an IntervalIndex is open there
-            part = bins.interval(-np.inf if low <= minimum else low, high, closed)
+            start = -np.inf if low <= minimum else low
+            part = bins.interval(start, high, closed)
             if part[1].any():
-                inside.append(((low, high, closed), weight))
+                inside.append(((start, high, closed), weight))
                 of_bins.append(part)
                 continue
             # an interval without probability, outside or too narrow for the numbers, counts as its last value

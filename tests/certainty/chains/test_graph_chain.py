@@ -9,7 +9,7 @@ from certainty_examples import graphs
 
 from gomea_bn.certainty.chains.graph_chain import GraphChain, chain_families
 from gomea_bn.certainty.kernels import sweep
-from gomea_bn.certainty.parent_sets import ParentSets
+from gomea_bn.certainty.parent_sets import ScoredParentSets
 
 
 def random_sets(n, seed):
@@ -27,7 +27,7 @@ def random_sets(n, seed):
         for row, of_set in enumerate(chosen):
             members[row, list(of_set)] = True
         order = np.argsort(-scores)
-        sets.append(ParentSets(members[order], scores[order]))
+        sets.append(ScoredParentSets(members[order], scores[order]))
     return sets
 
 

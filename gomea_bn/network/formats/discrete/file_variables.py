@@ -1,6 +1,6 @@
 """Networks as files of discrete networks hold them: identifiers, state names, full tables, and what restores the bins.
 
-Writers of BIF, XDSL, NET, XMLBIF and UAI get their variables from `file_variables`, and readers build their network by
+Writers of BIF, XDSL, NET and UAI get their variables from `file_variables`, and readers build their network by
 `network_of`.
 """
 

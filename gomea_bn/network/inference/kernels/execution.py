@@ -11,7 +11,15 @@ from gomea_bn.network.inference.kernels.arrays import ALONE, FREE, Batch, Model,
 from gomea_bn.network.inference.kernels.plans import make_plan
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["draw_rows", "drawn_code", "joint_of_rows", "marginals_of_rows", "observed_offset"]
+__all__ = [
+    "draw_rows",
+    "drawn_code",
+    "fill_table",
+    "joint_of_rows",
+    "marginals_of_rows",
+    "observed_offset",
+    "own_table",
+]
 
 # a table is multiplied by a power of two before its largest number becomes smaller
 _LEAST_TOP = 2.0**-300
@@ -30,7 +38,7 @@ def observed_offset(model: Model, codes: NDArray[np.int32], v: int) -> int:
 
 
 @kernel
-def _own_table(rows: Rows, row: int, v: int) -> int:
+def own_table(rows: Rows, row: int, v: int) -> int:
     """Return where a row's own table of a family starts, -1 without one."""
     return rows.table_at[row, v] if len(rows.table_at) > 0 else -1
 
@@ -74,7 +82,7 @@ def _multiply(
 
 
 @kernel
-def _fill_table(model: Model, rows: Rows, row: int, plan: Plan, step: int) -> float:
+def fill_table(model: Model, rows: Rows, row: int, plan: Plan, step: int) -> float:
     """Write the table of a step, scaled; return the logarithm of the scale, -inf for a table of zeros."""
     n = len(model.cards)
     work = plan.work
@@ -83,7 +91,7 @@ def _fill_table(model: Model, rows: Rows, row: int, plan: Plan, step: int) -> fl
     factor = plan.first[step]
     while factor >= 0:
         if factor < n:
-            base = _own_table(rows, row, factor)
+            base = own_table(rows, row, factor)
             if base >= 0:
                 top = _multiply(model, plan, step, factor, rows.tables, base, assigns)
             else:
@@ -120,7 +128,7 @@ def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
     log_total = 0.0
     for v in range(n):
         if plan.home[v] == ALONE:
-            own = _own_table(rows, row, v)
+            own = own_table(rows, row, v)
             if own >= 0:
                 probability = rows.tables[own]
             else:
@@ -129,7 +137,7 @@ def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
                 return -np.inf
             log_total += np.log(probability)
     for step in range(n_steps):
-        log_scale = _fill_table(model, rows, row, plan, step)
+        log_scale = fill_table(model, rows, row, plan, step)
         if log_scale == -np.inf:
             return -np.inf
         log_total += log_scale
@@ -145,7 +153,7 @@ def _forward(model: Model, rows: Rows, row: int, plan: Plan) -> float:
         if plan.home[2 * n + step] == ALONE:
             log_total += np.log(work[message])
     if plan.n_scope[n_steps] > 0:
-        log_scale = _fill_table(model, rows, row, plan, n_steps)
+        log_scale = fill_table(model, rows, row, plan, n_steps)
         if log_scale == -np.inf:
             return -np.inf
         total = 0.0

@@ -1,0 +1,290 @@
+"""`test_graph`: does the data reject a graph? Missing edges, superfluous edges, and the graph as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.checks import random_generator
+from gomea_bn.network.rows import table_for
+from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.texts import counted, shown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["GraphTest", "test_graph"]
+
+# values of permuted columns that are in memory at the same time
+_BLOCK = 2**21
+# permutations with at least the observed gain from which on their share is the p-value
+_ENOUGH = 10
+# sums of the same counts in another order differ by rounding
+_DECIMALS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTest:
+    """Whether rows reject a graph over the bins and levels of their columns.
+
+    Attributes
+    ----------
+    p_value : float
+        Probability of rows that contradict the graph as much as these, if the graph is true; 1 if it lacks no edge.
+    missing : DataFrame
+        Pairs without an edge, smallest `p_value` first: "parent", "child", "gain", the score in nats that adding the
+        edge gains, "p_value" of the independence of the two given the parents of the child, and "q_value", the
+        false-discovery rate of this pair and all before it (Benjamini & Hochberg, 1995).
+    present : DataFrame
+        Edges of the graph, largest `gain` first: "parent", "child", and "gain", the score in nats that removing the
+        edge gains.
+    n_rows, n_permutations : int
+    """
+
+    p_value: float
+    missing: pd.DataFrame
+    present: pd.DataFrame
+    n_rows: int
+    n_permutations: int
+
+    def __str__(self) -> str:
+        rows, verb = counted(self.n_rows, "row"), "reject" if self.p_value < 0.05 else "do not reject"
+        lines = [f"{rows} {verb} the graph (p = {self.p_value:.3g})."]
+        found = self.missing[self.missing["q_value"] < 0.05]
+        if len(found):
+            lines.append(
+                f"Missing edges at a false-discovery rate of .05 ({len(found)} of {len(self.missing)} pairs):"
+            )
+            lines += [
+                f"  {shown_name(str(row.parent))} — {shown_name(str(row.child))}: {row.gain:+.1f} nats, "
+                f"q = {row.q_value:.2g}"
+                for row in found.itertuples()
+            ]
+        superfluous = self.present[self.present["gain"] > 0]
+        if len(superfluous):
+            lines.append(f"Edges whose removal gains ({len(superfluous)} of {len(self.present)} edges):")
+            lines += [
+                f"  {shown_name(str(row.parent))} → {shown_name(str(row.child))}: {row.gain:+.1f} nats"
+                for row in superfluous.itertuples()
+            ]
+        return "\n".join(lines)
+
+
+def test_graph(
+    graph: DiscretizedBayesNet | ExpertNetwork,
+    table: pd.DataFrame | Table | str | os.PathLike[str],
+    *,
+    n_permutations: int = 499,
+    scoring_method: str | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> GraphTest:
+    """Test whether rows reject a graph over given bins, edge by edge and as a whole.
+
+    In a topological order of a true graph every column is independent of the columns before it given its parents. Each
+    of these pairs is tested by its gain in log likelihood, against the gains after permuting the child among the rows
+    that agree in the bins and levels of its parents. A p-value is the share of permutations that gain as much, or below
+    ten of these the tail of a gamma distribution with the mean and the variance of their gains. Given the columns
+    before it, the rank of the largest standardised gain of a child among its permutations is uniform. Ranks of
+    different children are therefore independent, and the smallest one gives an exact test of the graph. Ties are
+    broken at random.
+
+    Parameters
+    ----------
+    graph : DiscretizedBayesNet or ExpertNetwork
+        Graph and bins. The bins and levels of an expert's network are completed from the table.
+    table : DataFrame, Table or path
+        Rows without missing values.
+    n_permutations : int
+        Permutations of every column. The p-value of the graph is at least about the number of columns divided by it.
+    scoring_method : str, optional
+        Score of the gains of edges, as of `certify`; by default that of the network.
+    random_state : int, Generator or None
+        Seed of the permutations.
+
+    Raises
+    ------
+    GomeaBnError
+        For missing values, and tables whose columns do not fit the graph.
+
+    Notes
+    -----
+    Numbers inside a bin count alike: a child that follows a continuous parent more closely than its bins show may
+    depend on a third column given the bins, although it does not given the numbers. The graph is then rejected over
+    these bins.
+
+    Examples
+    --------
+    >>> from gomea_bn.simulation.random_networks import random_network
+    >>> network = random_network(5, random_state=1)
+    >>> result = test_graph(network, network.sample(300, random_state=1), random_state=1)
+    >>> print(0 < result.p_value <= 1)
+    True
+    """
+    import pandas as pd
+
+    check_integer("n_permutations", n_permutations, 1)
+    if isinstance(graph, ExpertNetwork):
+        table = read_table(table)
+        graph = graph.fitted(table)
+    if not isinstance(graph, DiscretizedBayesNet):
+        raise GomeaBnError(
+            f"graph must be a DiscretizedBayesNet or an ExpertNetwork, got {type(graph).__name__}."
+        )
+    rows = table_for(graph, table)
+    generator = random_generator(random_state)
+    names, n = graph.names, len(graph.names)
+    codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)
+    position = {name: v for v, name in enumerate(names)}
+    parents = {v: [position[parent] for parent in graph.parents(name)] for v, name in enumerate(names)}
+    graphs = GraphScores.of(
+        graph,
+        rows,
+        max_indegree=n,
+        knowledge=None,
+        scoring_method=scoring_method,
+        equivalent_sample_size=None,
+    )
+    pairs: list[tuple[int, int, float]] = []
+    ranks = []
+    before: list[int] = []
+    for name in graph.order:
+        child = position[name]
+        others = [v for v in before if v not in parents[child] and np.ptp(codes[:, v]) > 0]
+        if others and np.ptp(codes[:, child]) > 0:
+            gains = _permuted_gains(codes, child, parents[child], others, n_permutations, generator)
+            pairs += [(v, child, _p_value(of_pair)) for v, of_pair in zip(others, gains, strict=True)]
+            ranks.append(_rank(gains, generator))
+        before.append(child)
+    # the smallest of independent uniform numbers
+    p_value = float(-np.expm1(len(ranks) * np.log1p(-min(ranks)))) if ranks else 1.0
+    missing = pd.DataFrame(
+        {
+            "parent": [names[v] for v, _, _ in pairs],
+            "child": [names[child] for _, child, _ in pairs],
+            "gain": _changes(
+                graphs, [(child, parents[child], [*parents[child], v]) for v, child, _ in pairs]
+            ),
+            "p_value": np.array([p for _, _, p in pairs], np.float64),
+        }
+    ).sort_values("p_value", kind="stable", ignore_index=True)
+    shares = missing["p_value"].to_numpy() * len(missing) / np.arange(1, len(missing) + 1)
+    missing["q_value"] = np.minimum(np.minimum.accumulate(shares[::-1])[::-1], 1.0)
+    edges = [(position[parent], position[child]) for parent, child in graph.edges]
+    present = pd.DataFrame(
+        {
+            "parent": [names[parent] for parent, _ in edges],
+            "child": [names[child] for _, child in edges],
+            "gain": _changes(
+                graphs,
+                [
+                    (child, parents[child], [v for v in parents[child] if v != parent])
+                    for parent, child in edges
+                ],
+            ),
+        }
+    ).sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+    return GraphTest(p_value, missing, present, rows.n_rows, n_permutations)
+
+
+# pytest collects functions of this name
+test_graph.__test__ = False  # type: ignore[attr-defined]
+
+
+def _changes(graphs: GraphScores, changes: list[tuple[int, list[int], list[int]]]) -> NDArray[np.float64]:
+    """Return by how much the scores of families (child, parents) grow with other parents, float64 (n,), in nats."""
+    if not changes:
+        return np.empty(0)
+
+    def scores(parents: Iterable[tuple[int, list[int]]]) -> NDArray[np.float64]:
+        return graphs.scorer.score(
+            [Family((child, 0), tuple((v, 0) for v in chosen)) for child, chosen in parents]
+        )
+
+    after = [(child, parents) for child, _, parents in changes]
+    before = [(child, parents) for child, parents, _ in changes]
+    return np.asarray(scores(after) - scores(before))
+
+
+def _permuted_gains(
+    codes: NDArray[np.int64],
+    child: int,
+    parents: list[int],
+    others: list[int],
+    n_permutations: int,
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return gains in log likelihood of a child by each of some columns, float64 (n_others, 1 + n_permutations).
+
+    The first gain is that of the rows, the others those after permutations of the child among the rows with equal
+    parents.
+    """
+    n_rows = len(codes)
+    strata = _codes_of(codes[:, parents])
+    of_child = _codes_of(codes[:, [child]])
+    card = int(of_child.max()) + 1
+    groups = [_codes_of(np.column_stack([strata, codes[:, v]])) for v in others]
+    count = np.arange(n_rows + 1, dtype=np.float64)
+    terms = count * np.log(np.maximum(count, 1.0))
+    # permutations change the counts of triples only
+    of_pairs = [
+        terms[np.bincount(part)].sum() for part in (_codes_of(np.column_stack([strata, of_child])), *groups)
+    ]
+    constants = terms[np.bincount(strata)].sum() - of_pairs[0] - np.array(of_pairs[1:])
+    by_stratum = np.argsort(strata, kind="stable")
+    gains = np.empty((len(others), 1 + n_permutations))
+    step = max(_BLOCK // n_rows, 1)
+    for start in range(0, 1 + n_permutations, step):
+        size = min(step, 1 + n_permutations - start)
+        permuted = np.empty((size, n_rows), np.int64)
+        # within a stratum the order of the sorted sums is random
+        permuted[:, by_stratum] = of_child[np.argsort(strata + generator.random((size, n_rows)), axis=1)]
+        if start == 0:
+            permuted[0] = of_child
+        for k, group in enumerate(groups):
+            n_cells = (int(group.max()) + 1) * card
+            cells = permuted + group * card + np.arange(size)[:, None] * n_cells
+            counts = np.bincount(cells.ravel(), minlength=size * n_cells).reshape(size, n_cells)
+            gains[k, start : start + size] = terms[counts].sum(axis=1) + constants[k]
+    return np.round(gains, _DECIMALS)
+
+
+def _codes_of(columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the combinations of values in rows, from 0 on, int64 (n_rows,)."""
+    if not columns.shape[1]:
+        return np.zeros(len(columns), np.int64)
+    return np.unique(columns, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _p_value(gains: NDArray[np.float64]) -> float:
+    """Return the probability of a gain as large as the first one, given those of permutations after it."""
+    permuted = gains[1:]
+    n_larger = int((permuted >= gains[0]).sum())
+    share = (1 + n_larger) / len(gains)
+    mean, variance = permuted.mean(), permuted.var()
+    if n_larger >= _ENOUGH or variance == 0:
+        return share
+    tail = scipy.special.gammaincc(mean**2 / variance, gains[0] * mean / variance)
+    return float(min(max(tail, 1e-300), share))
+
+
+def _rank(gains: NDArray[np.float64], generator: np.random.Generator) -> float:
+    """Return a number that is uniform on (0, 1) if the first of the columns is like all others; small for large gains.
+
+    The columns are compared by their largest gain, each gain standardised over the columns.
+    """
+    spread = gains.std(axis=1, keepdims=True)
+    standard = (gains - gains.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    largest = np.round(standard.max(axis=0), _DECIMALS)
+    n_larger, n_equal = int((largest > largest[0]).sum()), int((largest == largest[0]).sum())
+    return (n_larger + (1 - float(generator.random())) * n_equal) / len(largest)

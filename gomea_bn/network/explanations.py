@@ -1,0 +1,550 @@
+"""What an answer about one column rests on: its drivers, findings that push it, and probabilities that it hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import factorial
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.network.inference.answers import reduced, refuse_both
+from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.inference.engine import Engine, Evidence, engine_for, refuse_impossible
+from gomea_bn.network.inference.evidence import Reader, is_unknown, refuse_stated
+from gomea_bn.texts import counted, shown_name
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["Explanation", "explain"]
+
+# findings whose subsets are all asked about for Shapley values
+_MOST_FINDINGS = 12
+# half the width of a 95 % interval in standard errors
+_HALF_WIDTH = 1.96
+# smallest step between neighbouring bins that counts for a direction, as a share of the range of the answer
+_LEAST_STEP = 0.02
+_MOST_PARAMETERS = 20
+# smaller effects of probabilities, and smaller changes of distributions, are rounding errors
+_LEAST_SIZE = 1e-12
+_INTERVAL = ("low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What an answer about one column, the target, rests on.
+
+    The answer is the mean of a continuous target in original units, or the probability of a level. Intervals hold 95 %
+    of answers under other tables of the same graph and bins, to first order: every row of a table over the shown bins
+    is as uncertain as a Dirichlet distribution with the weight of its expected number of training rows plus 1. They
+    are NaN if the network does not know its number of rows. All numbers say what to expect when a value is seen, not
+    if it were changed.
+
+    Attributes
+    ----------
+    target : str
+    quantity : str
+        The answer in words, such as "mean of alcohol".
+    findings : dict of str to value
+        What is known.
+    answer, baseline : float
+        The answer with and without the findings.
+    interval : tuple of (float, float)
+        95 % interval of the answer.
+    drivers : DataFrame
+        By column, largest `bits` first: how the answer depends on it without any findings. "bits" is their mutual
+        information over the shown bins. "lowest" and "highest" are the answers at the values "lowest_at" and
+        "highest_at", with their intervals, such as "lowest_low" and "lowest_high". "direction" is in words.
+    measure_next : DataFrame
+        The same for the unknown columns given the findings.
+    pushes : DataFrame
+        By finding, largest `moves` first: the answer "without" it, its interval ("low", "high"), "moves", the share of
+        the target's distribution over the shown bins that lies elsewhere without it, and "shapley", its mean change of
+        the answer over all orders of the findings. Of more than 12 findings those 12 that move most have Shapley
+        values, and all others are always known. They add up to the answer minus that without the 12.
+    parameters : DataFrame
+        The 20 probabilities of the shown tables that the answer hangs on most: "column", its "value", the values of the
+        parents "given", "probability", "derivative" of the answer to it while the others of its row keep their
+        proportions, and the answers "low" and "high" at the ends of its interval.
+    sentences : tuple of str
+        The parts in words.
+    """
+
+    target: str
+    quantity: str
+    findings: dict[str, object]
+    answer: float
+    baseline: float
+    interval: tuple[float, float]
+    drivers: pd.DataFrame
+    measure_next: pd.DataFrame
+    pushes: pd.DataFrame
+    parameters: pd.DataFrame
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        titles = {
+            "drivers": "Drivers",
+            "pushes": "Findings",
+            "measure_next": "Measure next",
+            "parameters": "Sensitivity",
+        }
+        blocks = ["\n".join(self.sentences)]
+        for part, title in titles.items():
+            frame: pd.DataFrame = getattr(self, part)
+            repeated = part == "measure_next" and not self.findings
+            if len(frame) and not repeated:
+                blocks.append(f"{title}\n{frame.to_string(float_format='{:.4g}'.format)}")
+        return "\n\n".join(blocks)
+
+
+def explain(
+    network: NetworkLike,
+    target: str,
+    evidence: Mapping[str, object] | None = None,
+    row: Mapping[str, object] | pd.Series[Any] | None = None,
+    *,
+    state: object = None,
+) -> Explanation:
+    """Return what an answer rests on; see `DiscretizedBayesNet.explain`."""
+    engine = engine_for(network)
+    reader = Reader(engine.network)
+    target = reader.variable(target, "target")
+    findings = _findings(reader, target, evidence, row)
+    stated = reader.stated(findings)
+    refuse_both([target], stated.statements)
+    reader.warn_of_outside(stated.outside)
+    question = _Question(network, engine, reader, target, state, stated.evidence, findings)
+    if engine.joint(stated.evidence, ()).log_evidence[0] == -np.inf:
+        refuse_stated(findings, None)
+    none, known = question.without_all(), question.evidence
+    answer, baseline = (float(question.answers(given)[0]) for given in (known, none))
+    drivers, measure_next = question.effects(none), question.effects(known)
+    low, high = question.around(answer, question.errors(known)[0])
+    pushes = question.pushes(answer)
+    parameters = question.parameters(answer)
+    return Explanation(
+        target=target,
+        quantity=question.words,
+        findings=findings,
+        answer=answer,
+        baseline=baseline,
+        interval=(low, high),
+        drivers=drivers,
+        measure_next=measure_next,
+        pushes=pushes,
+        parameters=parameters,
+        sentences=tuple(
+            _sentences(question, answer, baseline, (low, high), drivers, measure_next, pushes, parameters)
+        ),
+    )
+
+
+def _findings(
+    reader: Reader,
+    target: str,
+    evidence: Mapping[str, object] | None,
+    row: Mapping[str, object] | pd.Series[Any] | None,
+) -> dict[str, object]:
+    """Return what is known, by variable: the evidence and the cells of the row that have values."""
+    findings = {
+        reader.variable(name, "evidence"): value
+        for name, value in (evidence or {}).items()
+        if not is_unknown(value)
+    }
+    if row is None:
+        return findings
+    if is_integer(row) or not isinstance(row, (Mapping, pd.Series)):
+        raise GomeaBnError(
+            f"row must be a row of a frame or a mapping of columns to values, got {row!r:.80}."
+        )
+    cells = {str(name): value for name, value in row.items()}
+    for name in reader.names:
+        if name in cells and name != target and not is_unknown(cells[name]):
+            if name in findings:
+                raise GomeaBnError(f"evidence and row both have a value of '{name}'; give it once.")
+            findings[name] = cells[name]
+    return findings
+
+
+class _Question:
+    """An answer about one column, under any evidence of several rows."""
+
+    def __init__(
+        self,
+        network: NetworkLike,
+        engine: Engine,
+        reader: Reader,
+        target: str,
+        state: object,
+        evidence: Evidence,
+        findings: Mapping[str, object],
+    ) -> None:
+        self.network, self.evidence, self.findings = network, evidence, findings
+        self._engine, self._reader, self.target = engine, reader, target
+        self.position = network.names.index(target)
+        self._known = [network.names.index(name) for name in findings]
+        if target in network.cut_points:
+            if state is not None:
+                raise GomeaBnError(
+                    f"state is for a discrete target; '{target}' is continuous, and its mean is explained."
+                )
+            self._code, self.words = -1, f"mean of {shown_name(target)}"
+            self._gains = BinDistributions(network, target).means()
+        else:
+            tables = engine.joint(evidence, [self.position]).tables
+            self._code = (
+                int(tables[0].argmax()) if state is None else reader.value(target, state, "state").code
+            )
+            self.words = f"probability of {shown_name(target)} = {network.levels[target][self._code]}"
+            self._gains = np.eye(len(network.levels[target]))[self._code]
+        self._bins_engine = engine_for(network, cells="bins")
+        rows: Any = (
+            network.metadata.get("n_rows") if network.conditionals is None else network.conditionals.n_rows
+        )
+        self._n_rows = float(rows) if is_integer(rows) else np.nan
+
+    def without_all(self) -> Evidence:
+        """Return the evidence of one row in which nothing is known."""
+        return self.subsets(np.zeros((1, len(self._known)), np.bool_))
+
+    def subsets(self, stays: NDArray[np.bool_]) -> Evidence:
+        """Return evidence with some of the findings in each row; `stays` has the shape (n_rows, n_findings)."""
+        n = len(stays)
+        codes = np.repeat(self.evidence.codes, n, axis=0)
+        values = np.repeat(self.evidence.numbers(), n, axis=0)
+        weights = {v: np.repeat(part, n, axis=0) for v, part in self.evidence.weights.items()}
+        for v, is_known in zip(self._known, stays.T, strict=True):
+            codes[~is_known, v] = -1
+            values[~is_known, v] = np.nan
+            if v in weights:
+                weights[v][~is_known] = 1.0
+        return Evidence(codes, weights, values)
+
+    def answers(self, evidence: Evidence) -> NDArray[np.float64]:
+        """Return the answer for every row, float64 (n_rows,)."""
+        of_cells = methodcaller("point", "mean") if self._code < 0 else None
+        return reduced(self._engine, evidence, self.position, self._values, of_cells)
+
+    def _distributions(self, evidence: Evidence) -> NDArray[np.float64]:
+        joint = self._engine.joint(evidence, [self.position])
+        refuse_impossible(joint.log_evidence == -np.inf)
+        return joint.tables
+
+    def _values(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the answers under distributions of the target over its cells or levels, float64 (n,)."""
+        if self._code < 0:
+            return self._reader.point(self.target, tables, "mean")
+        return tables[:, self._code]
+
+    def around(self, value: float, error: float) -> tuple[float, float]:
+        """Return the ends of the 95 % interval around an answer."""
+        ends = np.array([value - _HALF_WIDTH * error, value + _HALF_WIDTH * error])
+        low, high = ends if self._code < 0 else np.clip(ends, 0.0, 1.0)
+        return float(low), float(high)
+
+    def _in_bins(self, name: str, tables: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+        """Return probabilities over the shown bins in place of cells of a variable."""
+        if name in self.network.levels:
+            return tables
+        return np.asarray(np.add.reduceat(tables, self._reader.first_cells(name), axis=axis))
+
+    # ---- columns
+
+    def effects(self, evidence: Evidence) -> pd.DataFrame:
+        """Return how the answer depends on every unknown column, given one row of evidence."""
+        network, columns = self.network, []
+        n_target = self._engine.network.cardinality(self.target)
+        for v, name in enumerate(network.names):
+            if v == self.position or evidence.codes[0, v] >= 0 or v in self._stated(evidence):
+                continue
+            joint = self._engine.joint(evidence, [self.position, v]).tables.reshape(n_target, -1)
+            joint = self._in_bins(name, joint, 1)
+            shares = joint.sum(axis=0)
+            states = np.flatnonzero(shares > 0)
+            given = np.ascontiguousarray((joint[:, states] / shares[states]).T)
+            values = self._values(given)
+            columns.append((v, name, states, values, _bits(self._in_bins(self.target, joint, 0))))
+        chosen = [
+            (v, int(states[end]))
+            for v, _, states, values, _ in columns
+            for end in (values.argmin(), values.argmax())
+        ]
+        errors = (
+            self.errors(self._with_states(evidence, chosen)).reshape(-1, 2) if chosen else np.empty((0, 2))
+        )
+        rows = []
+        for (_, name, states, values, bits), of_ends in zip(columns, errors, strict=True):
+            labels = network.bin_labels(name)
+            record: dict[str, Any] = {"bits": bits}
+            ends = (
+                ("lowest", int(values.argmin()), of_ends[0]),
+                ("highest", int(values.argmax()), of_ends[1]),
+            )
+            for end, at, error in ends:
+                low, high = self.around(values[at], error)
+                record |= {
+                    end: values[at],
+                    f"{end}_at": labels[states[at]],
+                    f"{end}_low": low,
+                    f"{end}_high": high,
+                }
+            record["direction"] = _direction(
+                values, name in network.cut_points, labels[states[values.argmax()]]
+            )
+            rows.append(pd.Series(record, name=name))
+        frame = pd.DataFrame(rows).infer_objects()
+        return frame.sort_values("bits", ascending=False, kind="stable") if len(frame) else frame
+
+    def _stated(self, evidence: Evidence) -> set[int]:
+        """Return the variables with weights that say something."""
+        return {v for v, weights in evidence.weights.items() if not (weights == weights[0, 0]).all()}
+
+    def _with_states(self, evidence: Evidence, states: Sequence[tuple[int, int]]) -> Evidence:
+        """Return one row of evidence for each (variable, shown bin or level) that is known on top, for shown bins."""
+        given = self._of_bins(evidence)
+        codes = np.repeat(given.codes, len(states), axis=0)
+        for row, (v, code) in enumerate(states):
+            codes[row, v] = code
+        return Evidence(codes, {v: np.repeat(part, len(states), axis=0) for v, part in given.weights.items()})
+
+    # ---- findings
+
+    def pushes(self, answer: float) -> pd.DataFrame:
+        """Return the answer without each finding, and its Shapley value."""
+        n, names = len(self._known), list(self.findings)
+        if not n:
+            return pd.DataFrame(columns=["finding", "without", *_INTERVAL, "moves", "shapley"])
+        left_out = self.subsets(~np.eye(n, dtype=np.bool_))
+        without = self._distributions(left_out)
+        bins = self._in_bins(self.target, np.concatenate([self._distributions(self.evidence), without]), 1)
+        moves = np.abs(bins[1:] - bins[0]).sum(axis=1) / 2
+        moves[moves < _LEAST_SIZE] = 0.0
+        values = self.answers(left_out)
+        ends = [self.around(value, error) for value, error in zip(values, self.errors(left_out), strict=True)]
+        order = np.argsort(-moves, kind="stable")
+        frame = pd.DataFrame(
+            {
+                "finding": [str(self.findings[name]) for name in names],
+                "without": values,
+                "low": [low for low, _ in ends],
+                "high": [high for _, high in ends],
+                "moves": moves,
+                "shapley": np.nan,
+            },
+            index=names,
+        )
+        players = np.sort(order[:_MOST_FINDINGS])
+        frame.iloc[players, 5] = self._shapley(players)
+        return frame.iloc[order]
+
+    def _shapley(self, players: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the Shapley value of some findings while all others are known, float64 (n_players,)."""
+        n = len(players)
+        numbers = np.arange(2**n)
+        chosen = (numbers[:, None] >> np.arange(n)) & 1 == 1
+        stays = np.ones((2**n, len(self._known)), np.bool_)
+        stays[:, players] = chosen
+        values = self.answers(self.subsets(stays))
+        sizes = chosen.sum(axis=1)
+        weights = np.array([factorial(k) * factorial(n - k - 1) / factorial(n) for k in range(n)])
+        result = np.empty(n)
+        for player in range(n):
+            absent = numbers[~chosen[:, player]]
+            result[player] = weights[sizes[absent]] @ (values[absent | (1 << player)] - values[absent])
+        return result
+
+    # ---- probabilities of the shown tables
+
+    def errors(self, evidence: Evidence) -> NDArray[np.float64]:
+        """Return the standard error of the answer for every row by the counts behind the tables, float64 (n_rows,)."""
+        variances = np.zeros(len(evidence))
+        for table, derivatives, weights in self._sensitivities(evidence):
+            mean = (table * derivatives).sum(axis=-1)
+            variances += (((table * derivatives**2).sum(axis=-1) - mean**2) / (weights + 1)).sum(
+                axis=tuple(range(1, mean.ndim))
+            )
+        return np.sqrt(np.maximum(variances, 0.0))
+
+    def parameters(self, answer: float) -> pd.DataFrame:
+        """Return the probabilities that the answer to the findings hangs on most."""
+        network, parts = self.network, []
+        for v, (table, derivatives, weights) in enumerate(self._sensitivities(self.evidence)):
+            mean = (table * derivatives[0]).sum(axis=-1, keepdims=True)
+            # the others of a row keep their proportions
+            rest = np.where(table < 1, 1 - table, np.inf)
+            slopes = (derivatives[0] - mean) / rest
+            errors = np.sqrt(table * (1 - table) / (weights[..., None] + 1))
+            sizes = np.abs(slopes) * np.where(np.isnan(errors), np.sqrt(table * (1 - table)), errors)
+            name, parents = network.names[v], network.parents(network.names[v])
+            labels = [network.bin_labels(other) for other in (*parents, name)]
+            for cell in np.argsort(-sizes, axis=None, kind="stable")[:_MOST_PARAMETERS].tolist():
+                codes = np.unravel_index(cell, table.shape)
+                if not sizes[codes] > _LEAST_SIZE:
+                    break
+                texts = [of_member[code] for of_member, code in zip(labels, codes, strict=True)]
+                given = ", ".join(
+                    f"{parent} = {text}" for parent, text in zip(parents, texts[:-1], strict=True)
+                )
+                slope, error = float(slopes[codes]), float(errors[codes])
+                low, high = self.around(answer, abs(slope) * error)
+                record = {
+                    "column": name, "value": texts[-1], "given": given, "probability": float(table[codes]),
+                    "derivative": slope, "low": low, "high": high,
+                }  # fmt: skip
+                parts.append((float(sizes[codes]), record))
+        parts.sort(key=lambda part: -part[0])
+        columns = ["column", "value", "given", "probability", "derivative", *_INTERVAL]
+        return pd.DataFrame([record for _, record in parts[:_MOST_PARAMETERS]], columns=columns)
+
+    def _of_bins(self, evidence: Evidence) -> Evidence:
+        """Return evidence over the shown bins; evidence without an array of numbers is over bins already."""
+        if evidence.values is None or self._bins_engine.network is self._engine.network:
+            return evidence
+        codes, weights = evidence.codes.copy(), {}
+        for v, name in enumerate(self.network.names):
+            if name not in self.network.cut_points:
+                if v in evidence.weights:
+                    weights[v] = evidence.weights[v]
+                continue
+            first = self._reader.first_cells(name)
+            known = evidence.codes[:, v] >= 0
+            codes[known, v] = np.searchsorted(first, evidence.codes[known, v], side="right") - 1
+            if v in evidence.weights:
+                masses = self.network.cell_grids.masses[v]
+                sums = np.add.reduceat(evidence.weights[v] * masses, first, axis=1)
+                weights[v] = sums / np.add.reduceat(masses, first)
+        return Evidence(codes, weights)
+
+    def _sensitivities(
+        self, evidence: Evidence
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+        """Return the tables, the derivatives of the answers to their cells, and the weights of their rows.
+
+        The answer is the mean of a function g of the target. Its derivative to P(x | parents) is
+        (E[g 1(x, parents)] - E[g] P(x, parents)) / P(x | parents), all given the evidence, since a probability is
+        linear in each cell of a table. A weight of the evidence that is proportional to g gives the first term.
+        """
+        network, position = self.network, self.position
+        given = self._of_bins(evidence)
+        n, spread = len(given), float(np.ptp(self._gains))
+        # positive weights: a constant in g changes no derivative
+        gains = self._gains - self._gains.min() + (spread or 1.0)
+        tilt = np.concatenate([np.ones((n, len(gains))), np.repeat(gains[None], n, axis=0)])
+        weights = {v: np.concatenate([part, part]) for v, part in given.weights.items()}
+        weights[position] = tilt * weights.get(position, 1.0)
+        twice = Evidence(np.concatenate([given.codes, given.codes]), weights)
+        unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
+        of_target = self._bins_engine.joint(given, [position]).tables
+        means = of_target @ gains
+        result = []
+        for name in network.names:
+            family = [network.names.index(other) for other in (*network.parents(name), name)]
+            shape = [network.cardinality(network.names[v]) for v in family]
+            of_rows = self._family(twice, family, shape)
+            tilted = means.reshape(-1, *[1] * len(shape)) * (of_rows[n:] - of_rows[:n])
+            table = network.tables[name]
+            derivatives = np.divide(tilted, table, out=np.zeros_like(tilted), where=table > 0)
+            counts = self._n_rows * self._family(unknown, family, shape)[0].sum(axis=-1)
+            result.append((table, derivatives, counts + 1))
+        return result
+
+    def _family(self, evidence: Evidence, family: Sequence[int], shape: Sequence[int]) -> NDArray[np.float64]:
+        """Return P(family | evidence) over the shown bins for every row, float64 (n_rows, *shape)."""
+        result = np.zeros((len(evidence), *shape))
+        is_known = evidence.codes[:, family] >= 0
+        for mask in np.unique(is_known, axis=0):
+            rows = np.flatnonzero((is_known == mask).all(axis=1))
+            axes = [axis for axis, known in enumerate(mask) if not known]
+            some = evidence.take(rows)
+            tables = (
+                self._bins_engine.joint(some, [family[axis] for axis in axes]).tables
+                if axes
+                else np.ones((len(rows), 1))
+            )
+            tables = tables.reshape(len(rows), *(shape[axis] for axis in axes))
+            for place, axis in enumerate(axes, start=1):
+                # the weights of variables that are axes of an answer do not count in it
+                if family[axis] in some.weights:
+                    of_axis = [len(rows), *(1 if k != place else shape[axis] for k in range(1, tables.ndim))]
+                    tables = tables * some.weights[family[axis]].reshape(of_axis)
+            totals = tables.reshape(len(rows), -1).sum(axis=1).reshape(-1, *[1] * (tables.ndim - 1))
+            codes = some.codes[:, family]
+            for place, row in enumerate(rows.tolist()):
+                where = tuple(
+                    slice(None) if axis in axes else codes[place, axis] for axis in range(len(family))
+                )
+                result[(row, *where)] = (tables / totals)[place]
+        return result
+
+
+def _bits(joint: NDArray[np.float64]) -> float:
+    """Return the mutual information of the axes of a joint distribution, in bits."""
+    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    cells = joint > 0
+    return max(0.0, float(joint[cells] @ np.log2(joint[cells] / product[cells])))
+
+
+def _direction(values: NDArray[np.float64], is_ordered: bool, highest: str) -> str:
+    """Return in words how the answer changes along the bins of a column, or at which level it is highest."""
+    if np.ptp(values) == 0:
+        return "stays"
+    if not is_ordered:
+        return f"is highest at {highest}"
+    steps = np.diff(values)
+    signs = np.sign(steps[np.abs(steps) >= _LEAST_STEP * np.ptp(values)]).tolist()
+    turns = [first for first, second in pairwise([*signs, 0]) if first != second]
+    words = {1.0: "rises", -1.0: "falls"}
+    return "varies" if len(turns) > 2 or not turns else ", then ".join(words[turn] for turn in turns)
+
+
+def _sentences(
+    question: _Question,
+    answer: float,
+    baseline: float,
+    interval: tuple[float, float],
+    drivers: pd.DataFrame,
+    measure_next: pd.DataFrame,
+    pushes: pd.DataFrame,
+    parameters: pd.DataFrame,
+) -> list[str]:
+    """Return the parts of an explanation in words."""
+    what = question.words
+    about = "" if np.isnan(interval[0]) else f" (95 % interval {interval[0]:.4g} to {interval[1]:.4g})"
+    before = f"; without findings {baseline:.4g}" if len(pushes) else ""
+    lines = [f"The {what} is {answer:.4g}{about}{before}."]
+    if len(drivers):
+        name, top = shown_name(str(drivers.index[0])), drivers.iloc[0]
+        lines.append(
+            f"{name} says most about {shown_name(question.target)} ({top['bits']:.3g} bits): over its values the "
+            f"{what} goes from {top['lowest']:.4g} at {top['lowest_at']} to {top['highest']:.4g} at "
+            f"{top['highest_at']}; it {top['direction']}."
+        )
+    if len(pushes):
+        name, top = shown_name(str(pushes.index[0])), pushes.iloc[0]
+        verb, without = "up" if answer >= top["without"] else "down", top["without"]
+        lines.append(
+            f"Of {counted(len(pushes), 'finding')}, {name} = {top['finding']} moves the answer most: without it "
+            f"{without:.4g}, so it pushes {verb} by {abs(answer - without):.3g} (Shapley value {top['shapley']:+.3g})."
+        )
+    if len(pushes) and len(measure_next):
+        name, top = shown_name(str(measure_next.index[0])), measure_next.iloc[0]
+        lines.append(
+            f"To measure next: {name}, which would tell {top['bits']:.3g} bits, with answers from {top['lowest']:.4g} "
+            f"to {top['highest']:.4g}."
+        )
+    if len(parameters):
+        top = parameters.iloc[0]
+        condition = f" | {top['given']}" if top["given"] else ""
+        lines.append(
+            f"The answer hangs most on P({top['column']} = {top['value']}{condition}) = {top['probability']:.3g}: "
+            f".01 more changes it by {0.01 * top['derivative']:+.3g}."
+        )
+    return lines

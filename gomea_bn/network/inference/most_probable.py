@@ -1,0 +1,236 @@
+"""The most probable bins and levels of several variables together: the n best, by branch and bound."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.errors import GomeaBnError, Setting, check_integer
+from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
+from gomea_bn.network.inference.cell_engine import CellEngine, CostLimit
+from gomea_bn.network.inference.engine import Evidence, ExactEngine, engine_for
+from gomea_bn.network.inference.evidence import Reader, refuse_stated
+from gomea_bn.network.inference.kernels.maximisation import log_maxima
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = ["Explanations", "best_explanations", "most_probable", "with_best_states"]
+
+OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)
+"""CostLimit of a bound of a single question, of which a search takes some hundreds."""
+
+# multiplications of one search, about half a minute, and the least that the bound of a combination counts
+_MOST_MULTIPLICATIONS = 2.0**33
+_LEAST_COST = 2.0**14
+
+
+class Explanations(NamedTuple):
+    """The best combinations of shown bins and levels, best first.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n, n_targets), int64
+    probabilities : ndarray of shape (n,), float64
+        P(combination | evidence).
+    n_cells : int or None
+        Largest number of cells of an unknown continuous variable; None if these are the bins of the network.
+    """
+
+    codes: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    n_cells: int | None
+
+
+def most_probable(
+    network: NetworkLike,
+    evidence: Mapping[str, object] | None = None,
+    targets: str | Sequence[str] | None = None,
+    n: int = 5,
+    *,
+    cells: int | str | None = None,
+) -> pd.DataFrame:
+    """Return the n most probable combinations; see `DiscretizedBayesNet.most_probable`."""
+    import pandas as pd
+
+    check_integer("n", n, 1)
+    engine = cast("CellEngine | ExactEngine", engine_for(network, cells=cells))
+    if isinstance(engine, CellEngine) and cells is None:
+        engine = CellEngine(network, OF_EXPLANATIONS)
+    reader = Reader(engine.network)
+    observed = dict(evidence or {})
+    stated = reader.stated(observed)
+    known = [name for name, (row,) in stated.statements.items() if row.code >= 0 or row.weights is not None]
+    if targets is None:
+        targets = [name for name in network.names if name not in known]
+    chosen = target_names(reader, targets)
+    refuse_both(chosen, known)
+    reader.warn_of_outside(stated.outside)
+    positions = [network.names.index(name) for name in chosen]
+    found = best_explanations(engine, stated.evidence, positions, n)
+    if not len(found.codes):
+        refuse_stated(observed, None)
+    columns: list[pd.Series[Any]] = [
+        pd.Series(states_of(network, [name]).take(codes), name=name)
+        for name, codes in zip(chosen, found.codes.T, strict=True)
+    ]
+    answer = pd.concat([*columns, pd.Series(found.probabilities, name="probability")], axis=1)
+    if found.n_cells is not None:
+        answer.attrs["cells"] = found.n_cells
+    return answer
+
+
+def best_explanations(
+    engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int], n: int
+) -> Explanations:
+    """Return the n most probable combinations of bins and levels of some variables, given a single row.
+
+    Combinations of the first targets are extended by one target after another, always the one with the largest bound of
+    the probability of its best extension (Lawler, "A procedure for computing the K best solutions to discrete
+    optimization problems", 1972). The bound is a maximum in the junction tree; it is that of the best extension if no
+    other variable has to be summed over (Park & Darwiche, "Solving MAP exactly using systematic search", 2003).
+
+    Parameters
+    ----------
+    engine : CellEngine or ExactEngine
+    evidence : Evidence
+        Of one row.
+    targets : sequence of int
+        Positions of variables without evidence.
+    n : int
+
+    Raises
+    ------
+    GomeaBnError
+        If the tables of the junction tree are too large, or the search takes too long.
+    """
+    bounds = _Bounds(engine, evidence, targets)
+    heap: list[tuple[float, int, tuple[int, ...]]] = [(-np.inf, 0, ())]
+    found: list[tuple[tuple[int, ...], float]] = []
+    cards = [len(bounds.groups[v]) for v in targets]
+    n_bounds = 0
+    while heap and len(found) < n:
+        bound, _, prefix = heapq.heappop(heap)
+        depth = len(prefix)
+        if depth == len(targets):
+            found.append((prefix, float(np.exp(-bound - bounds.log_evidence))))
+            continue
+        n_bounds += cards[depth]
+        if n_bounds * max(bounds.cost, _LEAST_COST) > _MOST_MULTIPLICATIONS:
+            raise GomeaBnError(
+                f"The search for the most probable of {float(np.prod(list(map(float, cards)))):.3g} combinations of "
+                f"{len(targets)} variables was given up after {n_bounds:,} partial ones, each of which takes "
+                f"{bounds.cost:.2g} multiplications.",
+                ["give more evidence", "name fewer targets", Setting("cells", "bins")],
+            )
+        extended = [(*prefix, code) for code in range(cards[depth])]
+        for child, value in zip(extended, bounds.of(extended).tolist(), strict=True):
+            if value > -np.inf:
+                # among equal bounds the longest combination first
+                heapq.heappush(heap, (-value, -len(child), child))
+    codes = np.array([combination for combination, _ in found], np.int64).reshape(-1, len(targets))
+    return Explanations(codes, np.array([probability for _, probability in found]), bounds.n_cells)
+
+
+def with_best_states(engine: CellEngine | ExactEngine, reader: Reader, evidence: Evidence) -> Evidence:
+    """Return evidence whose weights leave the most probable combination of the unknown bins and levels of every row.
+
+    Rows of impossible evidence stay as they are. The evidence must have no weights.
+    """
+    network = engine.network
+    weights = {
+        v: np.ones((len(evidence), network.cardinality(name)))
+        for v, name in enumerate(network.names)
+        if (evidence.codes[:, v] < 0).any()
+    }
+    for row in range(len(evidence)):
+        unknown = np.flatnonzero(evidence.codes[row] < 0).tolist()
+        found = best_explanations(engine, evidence.take(np.array([row])), unknown, 1)
+        for v, code in zip(unknown, found.codes[0].tolist() if len(found.codes) else (), strict=False):
+            name = network.names[v]
+            cells = np.arange(weights[v].shape[1])
+            bins = (
+                cells
+                if name in reader.levels
+                else np.searchsorted(reader.first_cells(name), cells, "right") - 1
+            )
+            weights[v][row] = bins == code
+    return Evidence(evidence.codes, weights, evidence.values)
+
+
+class _Bounds:
+    """Upper bounds of the probability of extensions of partial combinations, for one row of evidence.
+
+    Attributes
+    ----------
+    groups : list of ndarray of int64
+        Cell after the last one of each group, by position: the bins or levels of targets, all cells of other variables.
+    log_evidence : float
+        Log probability of the evidence, up to the same constant as the bounds.
+    cost : float
+        Multiplications of a bound.
+    n_cells : int or None
+        As of `Explanations`.
+    """
+
+    def __init__(self, engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int]) -> None:
+        network = engine.network
+        ones = {v: np.ones((1, network.cardinality(network.names[v]))) for v in targets}
+        weighed = Evidence(evidence.codes, {**evidence.weights, **ones}, evidence.values)
+        try:
+            row = engine.row_plan(weighed)
+        except GomeaBnError as error:
+            raise GomeaBnError(
+                f"The most probable combination of {len(targets)} variables cannot be computed. {error.args[0][0]}",
+                ["give more evidence", "name fewer targets"],
+            ) from error
+        self._row, self._targets = row, list(targets)
+        self.n_cells = row.n_cells
+        cards = row.model.cards
+        whole = [cards[v : v + 1] for v in range(len(cards))]
+        self.groups = list(whole)
+        for v in targets:
+            first = row.first_of_bins.get(v, np.arange(cards[v]))
+            self.groups[v] = np.append(first[1:], cards[v])
+        self.log_evidence = float(self._maxima([()], whole)[0])
+        # the kernel has made the plan
+        self.cost = float(row.plan.cost[2])
+
+    def of(self, combinations: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+        """Return bounds of the log probabilities of codes of the first targets, float64 (n,)."""
+        return self._maxima(combinations, self.groups)
+
+    def _maxima(
+        self, combinations: Sequence[tuple[int, ...]], groups: Sequence[NDArray[np.int64]]
+    ) -> NDArray[np.float64]:
+        row, n = self._row, len(combinations)
+        codes = np.array(combinations, np.int64).reshape(n, -1)
+        cards = row.model.cards
+        weights_at, parts, start = np.full(len(cards), -1, np.int64), [], 0
+        for v in np.flatnonzero(row.rows.weights_at >= 0).tolist():
+            at = row.rows.weights_at[v]
+            of_cells = np.repeat(row.rows.weights[None, at : at + cards[v]], n, axis=0)
+            if v in self._targets[: codes.shape[1]]:
+                group_of = np.searchsorted(self.groups[v], np.arange(cards[v]), side="right")
+                of_cells = of_cells * (codes[:, [self._targets.index(v)]] == group_of)
+            weights_at[v] = start
+            start += of_cells.size
+            parts.append(of_cells.ravel())
+        rows = row.rows._replace(
+            codes=np.repeat(row.rows.codes, n, axis=0),
+            weights_at=weights_at,
+            weights=np.concatenate([np.empty(0), *parts]),
+            table_at=np.repeat(row.rows.table_at, n, axis=0),
+        )
+        groups_at = np.cumsum([0, *map(len, groups)], dtype=np.int64)
+        result = np.empty(n)
+        log_maxima(
+            row.model, rows, row.batch, row.plan, groups_at, np.concatenate(groups).astype(np.int64), result
+        )  # fmt: skip
+        return result

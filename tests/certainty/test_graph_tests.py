@@ -1,0 +1,143 @@
+"""The test of a graph against data: permuted gains, false-discovery rates, and which graphs are rejected."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
+from gomea_bn.certainty import graph_tests
+from gomea_bn.certainty.graph_scores import GraphScores
+
+
+def chain_rows(n: int, seed: int = 0, direct: float = 0.0) -> pd.DataFrame:
+    """Return rows of a -> b -> c, in which c also follows a in a share of the rows."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(3, size=n)
+    b = np.where(rng.random(n) < 0.7, a, rng.integers(3, size=n))
+    c = np.where(rng.random(n) < 0.6, b, rng.integers(3, size=n))
+    c = np.where(rng.random(n) < direct, (a + 1) % 3, c)
+    return pd.DataFrame({"a": a.astype(str), "b": b.astype(str), "c": c.astype(str), "x": rng.normal(size=n)})
+
+
+def network_of(frame: pd.DataFrame, edges: list[tuple[str, str]]) -> DiscretizedBayesNet:
+    return DiscretizedBayesNet.from_table(frame, edges, {"x": [0.0]})
+
+
+CHAIN = [("a", "b"), ("b", "c")]
+
+
+def test_a_true_graph_stays_and_a_wrong_one_is_rejected_at_its_missing_edge():
+    frame = chain_rows(400)
+    kept = graph_tests.test_graph(network_of(frame, CHAIN), frame, random_state=1)
+    assert kept.p_value > 0.05
+    assert (kept.missing["q_value"] > 0.05).all()
+    assert (kept.present["gain"] < 0).all()
+    rejected = graph_tests.test_graph(network_of(frame, CHAIN[:1]), frame, random_state=1)
+    assert rejected.p_value < 0.01
+    found = rejected.missing[rejected.missing["q_value"] < 1e-6]
+    assert {"b", "c"} in [set(pair) for pair in found[["parent", "child"]].to_numpy().tolist()]
+    assert "x" not in found[["parent", "child"]].to_numpy()
+    assert "400 rows reject the graph" in str(rejected)
+    assert "c — b: +" in str(rejected)
+
+
+def test_gains_are_differences_of_scores():
+    frame = chain_rows(300, direct=0.3)
+    edges = [("a", "b"), ("x", "b")]
+    network = network_of(frame, edges)
+    result = graph_tests.test_graph(network, frame, n_permutations=20, random_state=1)
+    graphs = GraphScores.of(
+        network, frame, max_indegree=4, knowledge=None, scoring_method=None, equivalent_sample_size=None
+    )
+
+    def score(chosen: list[tuple[str, str]]) -> float:
+        parents = [[network.names.index(p) for p, c in chosen if c == name] for name in network.names]
+        return graphs.score(parents)
+
+    for row in result.missing.itertuples():
+        assert row.gain == pytest.approx(score([*edges, (str(row.parent), str(row.child))]) - score(edges))
+    for row in result.present.itertuples():
+        rest = [edge for edge in edges if edge != (row.parent, row.child)]
+        assert row.gain == pytest.approx(score(rest) - score(edges))
+    tested = {frozenset(pair) for pair in result.missing[["parent", "child"]].to_numpy().tolist()}
+    pairs = {frozenset(pair) for pair in itertools.combinations(network.names, 2)}
+    assert tested == pairs - set(map(frozenset, edges))
+
+
+def test_p_values_are_shares_of_permutations_within_the_parents():
+    frame = chain_rows(60, seed=3, direct=0.15)
+    network = network_of(frame, CHAIN)
+    result = graph_tests.test_graph(network, frame, n_permutations=2_000, random_state=1)
+    row = result.missing[result.missing["child"] == "c"].set_index("parent").loc["a"]
+
+    def gain(c: np.ndarray) -> float:
+        a, b = frame["a"].to_numpy(), frame["b"].to_numpy()
+        triples, of_b = Counter(zip(a, b, c, strict=True)), Counter(b)
+        pairs, others = Counter(zip(a, b, strict=True)), Counter(zip(b, c, strict=True))
+        return sum(
+            n * math.log(n * of_b[kb] / (pairs[ka, kb] * others[kb, kc]))
+            for (ka, kb, kc), n in triples.items()
+        )
+
+    rng = np.random.default_rng(0)
+    observed, n_larger, n_drawn = gain(frame["c"].to_numpy()), 0, 2_000
+    for _ in range(n_drawn):
+        permuted = frame.groupby("b")["c"].transform(lambda part: rng.permutation(part.to_numpy()))
+        n_larger += gain(permuted.to_numpy()) >= observed - 1e-9
+    assert row["p_value"] == pytest.approx(n_larger / n_drawn, abs=0.04)
+
+
+def test_false_discovery_rates_are_those_of_benjamini_and_hochberg():
+    frame = chain_rows(200, seed=1)
+    missing = graph_tests.test_graph(network_of(frame, []), frame, random_state=1).missing
+    p = missing["p_value"].to_numpy()
+    slow = [min(min(p[k] * len(p) / (k + 1) for k in range(first, len(p))), 1.0) for first in range(len(p))]
+    assert missing["q_value"].tolist() == pytest.approx(slow)
+
+
+def test_the_level_holds():
+    p_values = []
+    for seed in range(150):
+        frame = chain_rows(80, seed)
+        result = graph_tests.test_graph(
+            network_of(frame, CHAIN), frame, n_permutations=39, random_state=10_000 + seed
+        )
+        p_values.append(result.p_value)
+    # Kolmogorov's bound at a level of one in ten thousand
+    distance = np.abs(np.sort(p_values) - (np.arange(150) + 0.5) / 150).max()
+    assert distance < 2.2 / math.sqrt(150)
+
+
+def test_a_complete_graph_and_constant_columns_cannot_be_rejected():
+    frame = chain_rows(50)[["a", "b"]]
+    network = DiscretizedBayesNet.from_table(frame, [("a", "b")], {})
+    result = graph_tests.test_graph(network, frame)
+    assert result.p_value == 1.0
+    assert len(result.missing) == 0
+    assert "50 rows do not reject the graph (p = 1)" in str(result)
+
+
+def test_an_experts_network_is_completed():
+    frame = chain_rows(300)
+    expert = ExpertNetwork(["a", "b"], [("a", "b")])
+    result = graph_tests.test_graph(expert, frame, random_state=1)
+    assert result.p_value < 0.05
+    assert len(result.missing) == 5
+
+
+def test_refusals_name_what_is_wrong():
+    frame = chain_rows(50)
+    with pytest.raises(
+        GomeaBnError, match="graph must be a DiscretizedBayesNet or an ExpertNetwork, got list"
+    ):
+        graph_tests.test_graph(CHAIN, frame)  # type: ignore[arg-type]
+    with pytest.raises(GomeaBnError, match="n_permutations must be an integer of at least 1, got 0"):
+        graph_tests.test_graph(network_of(frame, CHAIN), frame, n_permutations=0)
+    with pytest.raises(GomeaBnError, match="missing"):
+        graph_tests.test_graph(network_of(frame, CHAIN), frame.mask(frame == "1"))

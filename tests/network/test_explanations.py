@@ -1,0 +1,207 @@
+"""Explanations of answers: against enumeration, permutations, finite differences and drawn tables."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from averaged_examples import averaged_example
+from hypothesis import given
+from hypothesis import strategies as st
+from inference_examples import slow_joint
+from network_examples import small_network
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.inference.bin_distributions import BinDistributions
+
+
+def bin_of(network: DiscretizedBayesNet, name: str, value: Any) -> int:
+    if name in network.levels:
+        return network.levels[name].index(value)
+    return int(np.searchsorted(network.cut_points[name], value))
+
+
+def slow_answer(network: DiscretizedBayesNet, target: str, state: object, findings: dict[str, Any]) -> float:
+    """Return the mean of a continuous target or the probability of a level, by enumeration of a network of tables."""
+    likelihoods = {name: np.ones(network.cardinality(name)) for name in network.names}
+    for name, value in findings.items():
+        likelihoods[name] = np.eye(network.cardinality(name))[bin_of(network, name, value)]
+    shares = slow_joint(network, likelihoods, [target])
+    shares = shares / shares.sum()
+    if target in network.levels:
+        return float(shares[network.levels[target].index(state)])
+    return float(shares @ BinDistributions(network, target).means())
+
+
+def a_question(seed: int, n: int = 4, n_findings: int = 2, n_rows: int = 50):
+    network = small_network(seed, n).with_metadata(n_rows=n_rows)
+    target, *others = np.random.default_rng(seed).permutation(network.names).tolist()
+    row = network.sample(1, random_state=seed, values="numbers").iloc[0]
+    findings = {name: row[name] for name in others[:n_findings]}
+    state = None if target in network.cut_points else network.levels[target][0]
+    return network, target, state, findings
+
+
+@given(seed=st.integers(0, 10**6), n_findings=st.integers(0, 3))
+def test_answers_are_those_of_enumeration(seed, n_findings):
+    network, target, state, findings = a_question(seed, n_findings=n_findings)
+    explanation = network.explain(target, findings, state=state)
+    assert explanation.answer == pytest.approx(slow_answer(network, target, state, findings))
+    assert explanation.baseline == pytest.approx(slow_answer(network, target, state, {}))
+    for name, row in explanation.pushes.iterrows():
+        rest = {other: value for other, value in findings.items() if other != name}
+        assert row["without"] == pytest.approx(slow_answer(network, target, state, rest))
+        assert row["low"] <= row["without"] <= row["high"]
+
+
+@given(seed=st.integers(0, 10**6))
+def test_shapley_values_are_means_over_all_orders(seed):
+    network, target, state, findings = a_question(seed, n_findings=3)
+    values = dict.fromkeys(findings, 0.0)
+    orders = list(itertools.permutations(findings))
+    for order in orders:
+        for k, name in enumerate(order):
+            after, before = ({n: findings[n] for n in order[:stop]} for stop in (k + 1, k))
+            values[name] += slow_answer(network, target, state, after) / len(orders)
+            values[name] -= slow_answer(network, target, state, before) / len(orders)
+    explanation = network.explain(target, findings, state=state)
+    assert explanation.pushes["shapley"].to_dict() == pytest.approx(values, abs=1e-9)
+
+
+@given(seed=st.integers(0, 10**6), n_findings=st.integers(0, 2))
+def test_columns_have_their_bits_and_the_range_of_the_answer(seed, n_findings):
+    network, target, state, findings = a_question(seed, n_findings=n_findings)
+    explanation = network.explain(target, findings, state=state)
+    no_findings: dict[str, Any] = {}
+    for frame, known in ((explanation.drivers, no_findings), (explanation.measure_next, findings)):
+        assert set(frame.index) == set(network.names) - {target} - set(known)
+        for name, row in frame.iterrows():
+            joint = network.query([target, str(name)], known).to_numpy()
+            joint = joint.reshape(network.cardinality(target), -1)
+            shares, of_target = joint.sum(axis=0), joint.sum(axis=1)
+            bits = np.nansum(joint * np.log2(joint / np.outer(of_target, shares)))
+            assert row["bits"] == pytest.approx(bits, abs=1e-9)
+            given_states = []
+            for code in range(network.cardinality(str(name))):
+                value: Any = code
+                if name in network.levels:
+                    value = network.levels[str(name)][code]
+                else:
+                    low, high = network.support[str(name)]
+                    edges = [low, *network.cut_points[str(name)], high]
+                    value = (edges[code] + edges[code + 1]) / 2
+                given_states.append(slow_answer(network, target, state, {**known, str(name): value}))
+            assert (row["lowest"], row["highest"]) == pytest.approx((min(given_states), max(given_states)))
+            labels = network.bin_labels(str(name))
+            assert given_states[labels.index(row["lowest_at"])] == pytest.approx(min(given_states))
+    assert (explanation.drivers["bits"].diff().dropna() <= 1e-12).all()
+
+
+@given(seed=st.integers(0, 10**6), n_findings=st.integers(0, 2))
+def test_derivatives_are_those_of_finite_differences(seed, n_findings):
+    network, target, state, findings = a_question(seed, n_findings=n_findings)
+    explanation = network.explain(target, findings, state=state)
+    for row in explanation.parameters.head(4).itertuples():
+        table = network.tables[row.column].copy()
+        names = [*network.parents(row.column), row.column]
+        for codes in np.ndindex(table.shape):
+            labels = [network.bin_labels(name)[code] for name, code in zip(names, codes, strict=True)]
+            shown = ", ".join(
+                f"{name} = {label}" for name, label in zip(names[:-1], labels[:-1], strict=True)
+            )
+            if (shown, labels[-1]) == (row.given, row.value):
+                break
+        probability, step = table[codes], 1e-6
+        assert row.probability == pytest.approx(probability)
+        changed = []
+        for moved in (probability - step, probability + step):
+            other = table.copy()
+            other[codes[:-1]] *= (1 - moved) / (1 - probability)
+            other[codes] = moved
+            nearby = network.changed(tables={**network.tables, row.column: other})
+            changed.append(slow_answer(nearby, target, state, findings))
+        assert row.derivative == pytest.approx((changed[1] - changed[0]) / (2 * step), rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_intervals_are_those_of_drawn_tables(seed):
+    network, target, state, findings = a_question(seed, n_findings=1, n_rows=2_000)
+    explanation = network.explain(target, findings, state=state)
+    rng = np.random.default_rng(1)
+    weights = {}
+    for name in network.names:
+        parents = list(network.parents(name))
+        shares = np.ones(()) if not parents else network.query(parents).to_numpy()
+        shape = [network.cardinality(parent) for parent in parents]
+        weights[name] = 2_000 * shares.reshape(shape) + 1
+    answers = []
+    for _ in range(400):
+        tables = {}
+        for name, table in network.tables.items():
+            drawn = rng.gamma(np.maximum(table * weights[name][..., None], 1e-300))
+            tables[name] = drawn / drawn.sum(axis=-1, keepdims=True)
+        answers.append(slow_answer(network.changed(tables=tables), target, state, findings))
+    width = explanation.interval[1] - explanation.interval[0]
+    assert width == pytest.approx(2 * 1.96 * np.std(answers), rel=0.2, abs=1e-9)
+
+
+def test_a_learned_network_answers_from_its_densities():
+    network = averaged_example()
+    row = network.sample(1, random_state=5, values="numbers").iloc[0]
+    for target in network.names:
+        explanation = network.explain(target, row=row)
+        one = pd.DataFrame([row])
+        expected = (
+            network.predict_proba(one, target).max(axis=1)
+            if target in network.levels
+            else network.predict(one, target)
+        )
+        assert explanation.answer == pytest.approx(float(expected.iloc[0]))
+        change = explanation.answer - explanation.baseline
+        assert explanation.pushes["shapley"].sum() == pytest.approx(change)
+        assert explanation.interval[0] < explanation.answer < explanation.interval[1]
+        assert target in str(explanation)
+        assert len(explanation.measure_next) == 0
+
+
+def test_directions_are_in_words():
+    network = DiscretizedBayesNet(
+        ["x", "y", "k"], [("x", "y"), ("k", "y")],
+        cut_points={"x": [1.0, 2.0], "y": [5.0]}, support={"x": (0.0, 3.0), "y": (0.0, 10.0)},
+        levels={"k": ["a", "b"]},
+        tables={"x": [0.3, 0.4, 0.3], "k": [0.5, 0.5],
+                "y": [[[0.9, 0.1], [0.8, 0.2]], [[0.2, 0.8], [0.1, 0.9]], [[0.6, 0.4], [0.5, 0.5]]]},
+    )  # fmt: skip
+    explanation = network.explain("y")
+    assert explanation.drivers["direction"].to_dict() == {"x": "rises, then falls", "k": "is highest at b"}
+    assert np.isnan(explanation.interval[0])
+    assert network.explain("y", {"x": (0.5, 2.0)}).pushes["finding"].tolist() == ["(0.5, 2.0)"]
+    assert network.explain("x").drivers.loc["y", "direction"] == "rises"
+
+
+def test_of_many_findings_twelve_have_shapley_values():
+    network = small_network(7, 15)
+    row = network.sample(1, random_state=1, values="numbers").iloc[0]
+    pushes = network.explain(network.names[0], row=row).pushes
+    assert len(pushes) == 14
+    assert pushes["shapley"].notna().sum() == 12
+    assert pushes["moves"].is_monotonic_decreasing
+
+
+def test_refusals_name_what_is_wrong():
+    network = small_network(1, 4)
+    discrete, continuous = next(iter(network.levels)), next(iter(network.cut_points))
+    with pytest.raises(GomeaBnError, match="is both target and evidence"):
+        network.explain(continuous, {continuous: 0.0})
+    with pytest.raises(GomeaBnError, match="state must be one of the levels"):
+        network.explain(discrete, state="absent")
+    with pytest.raises(GomeaBnError, match="state is for a discrete target"):
+        network.explain(continuous, state=1)
+    with pytest.raises(GomeaBnError, match="row must be a row of a frame or a mapping"):
+        network.explain(continuous, row=[3])  # type: ignore[arg-type]
+    with pytest.raises(GomeaBnError, match="evidence and row both have a value"):
+        network.explain(discrete, {continuous: 0.0}, row={continuous: 1.0})
