@@ -134,7 +134,7 @@ def draw_plots(out: Path) -> None:
 def draw_packages(out: Path) -> None:
     """Write a picture of the layers of the packages, as import-linter checks them."""
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    (contract,) = project["tool"]["importlinter"]["contracts"]
+    contract, *_ = project["tool"]["importlinter"]["contracts"]
     layers: Sequence[str] = contract["layers"]
     figure, ax = _figure(1, 1, width=7, height=0.42 * len(layers))
     for row, layer in enumerate(layers):

@@ -1,0 +1,1 @@
+"""The laboratory: published experiments, comparisons with other libraries, and measurements of scaling."""

@@ -1,0 +1,1 @@
+"""Methods of other libraries, and ours under the same interface."""

@@ -1,0 +1,174 @@
+"""Structure learners of other libraries on continuous and mixed columns, each stopped after a time limit.
+
+GES and PC of causal-learn treat every column as a number with linear Gaussian dependences. pybnesian has conditional
+linear Gaussian and semiparametric networks. pyAgrum's learners get five bins of equal frequency. The libraries are in
+the extra "peers". One that is not installed gives no edges, and its note says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing import TimeoutError as OverTime
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lab.methods.peers import without_arrow
+from lab.published.judge import Edge
+from lab.published.search_engine import pyagrum_learner
+from lab.runner.runs import ReplaceableProcess
+
+N_BINS = 5
+"""Number of bins of equal frequency for learners of discrete networks."""
+SECONDS_TO_IMPORT = 120.0
+
+
+@dataclass(frozen=True)
+class PeerSkeleton:
+    """Edges of one peer in any direction, and its seconds; if ``edges`` is None, the note gives the reason."""
+
+    label: str
+    edges: list[Edge] | None
+    seconds: float
+    note: str = ""
+
+
+def encoded(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the columns as numbers; levels are numbered from 0 in their order."""
+    return np.column_stack(
+        [
+            column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column
+            for _, column in frame.items()
+        ]
+    ).astype(np.float64)
+
+
+def binned(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with every continuous column in five bins of equal frequency, equal quantiles joined."""
+    columns = {}
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes = column.cat.codes.to_numpy()
+        else:
+            codes = pd.qcut(column, N_BINS, labels=False, duplicates="drop").to_numpy()
+        columns[str(name)] = pd.Categorical(codes.astype(np.int64))
+    return pd.DataFrame(columns)
+
+
+def _adjacent(matrix: Any, frame: pd.DataFrame) -> list[Edge]:
+    """Return the pairs with a mark in either cell of causal-learn's matrix."""
+    names = list(map(str, frame.columns))
+    marks = np.asarray(matrix) != 0
+    return [(names[i], names[j]) for i, j in np.argwhere(np.triu(marks | marks.T, 1))]
+
+
+def _ges(frame: pd.DataFrame) -> list[Edge]:
+    from causallearn.search.ScoreBased.GES import ges
+
+    return _adjacent(ges(encoded(frame), "local_score_BIC")["G"].graph, frame)
+
+
+def _pc(frame: pd.DataFrame) -> list[Edge]:
+    from causallearn.search.ConstraintBased.PC import pc
+
+    return _adjacent(pc(encoded(frame), 0.05, "fisherz", show_progress=False).G.graph, frame)
+
+
+def _pybnesian(frame: pd.DataFrame, family: str, **options: Any) -> list[Edge]:
+    import pybnesian
+
+    learned = pybnesian.hc(without_arrow(frame), bn_type=getattr(pybnesian, family)(), seed=0, **options)
+    return [(a, b) for a, b in learned.arcs()]
+
+
+def _linear_gaussian(frame: pd.DataFrame) -> list[Edge]:
+    return _pybnesian(frame, "CLGNetworkType", score="bic", operators=["arcs"])
+
+
+def _semiparametric(frame: pd.DataFrame) -> list[Edge]:
+    operators = ["arcs", "node_type"]
+    return _pybnesian(frame, "SemiparametricBNType", score="validated-lik", operators=operators, patience=5)
+
+
+def _pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
+    learner = pyagrum_learner(binned(frame), "bic", 0.0)
+    getattr(learner, search)()
+    graph = learner.learnPDAG() if search == "useMIIC" else learner.learnDAG()
+    pairs = set(graph.arcs()) | (graph.edges() if search == "useMIIC" else set())
+    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in sorted(pairs)]
+
+
+def _miic(frame: pd.DataFrame) -> list[Edge]:
+    return _pyagrum(frame, "useMIIC")
+
+
+def _hill_climbing(frame: pd.DataFrame) -> list[Edge]:
+    return _pyagrum(frame, "useGreedyHillClimbing")
+
+
+def _tabu(frame: pd.DataFrame) -> list[Edge]:
+    return _pyagrum(frame, "useLocalSearchWithTabuList")
+
+
+SKELETON_PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = {
+    "causal-learn GES, BIC": ("causallearn.search.ScoreBased.GES", _ges),
+    "causal-learn PC, Fisher z": ("causallearn.search.ConstraintBased.PC", _pc),
+    "pybnesian CLG, BIC": ("pybnesian", _linear_gaussian),
+    "pybnesian semiparametric": ("pybnesian", _semiparametric),
+    f"pyAgrum MIIC, {N_BINS} bins": ("pyagrum", _miic),
+    f"pyAgrum hill climbing, BIC, {N_BINS} bins": ("pyagrum", _hill_climbing),
+    f"pyAgrum tabu, BIC, {N_BINS} bins": ("pyagrum", _tabu),
+}
+"""Module to import and function from a frame to edges, by label."""
+
+
+def peer_skeletons(
+    frame: pd.DataFrame,
+    timeout: float,
+    peers: Mapping[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = SKELETON_PEERS,
+) -> Iterator[PeerSkeleton]:
+    """Yield what every peer learns from a frame within a time limit.
+
+    The peers run one after another in a process of its own, which is replaced when a peer exceeds the limit. The
+    import of a library is not part of its seconds.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Continuous columns are floats, discrete ones are categories.
+    timeout : float
+        Seconds after which a peer is stopped.
+    peers : mapping of str to (str, callable), optional
+        Module to import and function that learns edges, by label.
+    """
+    with ReplaceableProcess() as process:
+        for label, (module, learn) in peers.items():
+            try:
+                process.call(_imported, module, timeout=SECONDS_TO_IMPORT)
+            except ImportError as error:
+                yield PeerSkeleton(label, None, math.nan, f"{error}; the extra gomea-bn[peers] installs it")
+                continue
+            try:
+                edges, seconds = process.call(_timed, learn, frame, timeout=timeout)
+            except OverTime:
+                yield PeerSkeleton(label, None, timeout, f"stopped after {timeout:g} s")
+            except Exception as error:  # libraries raise exceptions of every type
+                yield PeerSkeleton(label, None, math.nan, f"failed: {type(error).__name__}: {error}"[:100])
+            else:
+                yield PeerSkeleton(label, edges, seconds)
+
+
+def _imported(module: str) -> None:
+    import_module(module)
+
+
+def _timed(learn: Callable[[pd.DataFrame], list[Edge]], frame: pd.DataFrame) -> tuple[list[Edge], float]:
+    began = perf_counter()
+    edges = learn(frame)
+    return edges, perf_counter() - began

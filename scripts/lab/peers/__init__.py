@@ -1,0 +1,1 @@
+"""Comparisons of this package with other libraries and among its own options."""

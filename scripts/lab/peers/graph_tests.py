@@ -1,0 +1,76 @@
+"""Level and power of the test of a graph, `gomea_bn.certainty.test_graph`.
+
+Each table is drawn from a random network of its own. "true" tests the graph of the network, "one edge less" that graph
+without the edge whose removal costs most in the network, on the first tables alone. Rejections are at level .05, and
+found edges are those at a false-discovery rate of .05.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gomea_bn import DiscretizedBayesNet
+from gomea_bn.certainty import test_graph
+from gomea_bn.simulation.random_networks import random_network
+from lab.runner.experiment import Option, Options
+from lab.runner.printing import sheet
+from lab.runner.report import Sheet
+from lab.runner.tabulated import tabulated
+
+LEVEL = 0.05
+
+
+def rejections(options: Options) -> Sheet:
+    """Return one row per kind of graph."""
+    rejected: dict[str, list[bool]] = {"true": [], "one edge less": []}
+    n_found: dict[str, list[int]] = {graph: [] for graph in rejected}
+    for seed in range(options.tables):
+        truth = random_network(options.columns, cardinality=(2, 4), max_indegree=2, random_state=seed)
+        frame = truth.sample(options.rows, random_state=seed)
+        # bins without rows are left out
+        cuts = {
+            name: of_column[(of_column > frame[name].min()) & (of_column < frame[name].max())]
+            for name, of_column in truth.cut_points.items()
+        }
+        graphs = {"true": truth.edges}
+        if seed < options.wrong:
+            strongest = max(truth.edges, key=lambda edge: truth.why(edge).removal_cost)
+            graphs["one edge less"] = [edge for edge in truth.edges if edge != strongest]
+        for graph, edges in graphs.items():
+            network = DiscretizedBayesNet.from_table(frame, edges, cuts)
+            result = test_graph(
+                network, frame, n_permutations=options.permutations, random_state=10_000 + seed
+            )
+            rejected[graph].append(result.p_value < LEVEL)
+            n_found[graph].append(int((result.missing["q_value"] < LEVEL).sum()))
+    rows = [
+        [
+            graph,
+            str(len(of_graph)),
+            f"{np.mean(of_graph):.4f}",
+            f"{np.std(of_graph) / len(of_graph) ** 0.5:.4f}",
+            f"{np.mean(np.array(n_found[graph]) > 0):.4f}",
+        ]
+        for graph, of_graph in rejected.items()
+        if of_graph
+    ]
+    heading = f"{options.columns} columns, {options.rows} rows, {options.permutations} permutations"
+    columns = ("graph", "tables", "rejected", "standard error", "tables with a found edge")
+    return sheet(heading, columns, rows)
+
+
+EXPERIMENTS = (
+    tabulated(
+        "graph-tests",
+        "Level and power of the test whether data reject a graph",
+        (__doc__ or "").partition("\n\n")[2],
+        rejections,
+        {
+            "tables": Option(2_000, "Number of tables.", least=1),
+            "wrong": Option(200, "Number of tables on which a wrong graph is tested.", least=0),
+            "rows": Option(200, "Number of rows.", least=10),
+            "columns": Option(6, "Number of columns.", least=2),
+            "permutations": Option(499, "Number of permuted tables.", least=19),
+        },
+    ),
+)

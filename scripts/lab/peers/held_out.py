@@ -1,0 +1,295 @@
+"""The experiment `optimal-tables`: held-out log density of real tables, ours and pyAgrum's best grid, in nats per row.
+
+Continuous columns are scaled to [0, 1] by the training rows, and test values are clipped to that range. Densities are
+printed twice: with the bins of the method, and with no bin narrower than 1/100 of the range, because narrow bins around
+repeated values gain density without bound. For the second figure ours learns again with that least width; narrow bins
+of others are joined to a neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn import DiscretizedBayesNet, average_families
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.discretization.proposals import with_wide_bins
+from lab.methods.discretizer_methods import mean_bins
+from lab.methods.peers import GRID_SCORES, pyagrum_networks
+from lab.runner.experiment import Experiment, Option, Options, Row
+from lab.runner.printing import mean_and_difference, sheet
+from lab.runner.report import Report, Sheet
+from lab.runner.runs import LEARNER, RESOLUTION, make_learner, measure_text, named_options, smoothing, warm_up
+from lab.samples.real_tables import TABLES
+
+WIDTHS = (0.0, 0.01)
+"""Least widths of bins, as shares of the range."""
+BEST_CONTINUOUS = {"iris": 3.13, "wine": 6.61, "auto": 0.77, "diabetes": 5.81, "breast cancer": 15.41}
+"""Best continuous network by table (pybnesian, R), measured on the same folds."""
+JITTER = 0.1
+"""Largest noise of a jitter, as a share of the smallest gap between distinct values."""
+JITTER_SEED = 8_231
+CONTINUOUS_CELL = 4
+"""Position of the best continuous network in a row of the summary."""
+OURS, PEERS = "ours", "pyAgrum, "
+AVERAGED = {"averaged bins": "none", "averaged bins and lines": "auto"}
+"""Averaged networks of ours, with their option `line`; their seconds are those of averaging alone."""
+
+Task = dict[str, Any]
+Record = dict[str, Any]
+
+
+def tables(options: Options) -> list[Task]:
+    """Return a task per table, method and fold."""
+    methods = [OURS, *([] if options.without_peers else [PEERS])]
+    return [
+        {
+            "table": name,
+            "fold": fold,
+            "folds": options.folds,
+            "fold seed": options.fold_seed,
+            "method": method,
+            "seconds": options.seconds,
+            "jitter": options.jitter,
+            "resolution": options.resolution,
+            "options": {"discretizer": options.discretizer, **named_options(options.option)},
+        }
+        for name in options.tables
+        for method in methods
+        for fold in range(options.folds)
+    ]
+
+
+def tables_report(options: Options, rows: Sequence[Row]) -> Report:
+    """Return one table per data set, and then a summary of all of them."""
+    groups: dict[str, dict[str, list[Record]]] = {}
+    for row in rows:
+        for record in row["measured"]["records"]:
+            groups.setdefault(row["task"]["table"], {}).setdefault(record["method"], []).append(record)
+    setting = f"{options.folds} folds of seed {options.fold_seed}, {options.seconds:g} s a fit, ours: "
+    setting += ", ".join([options.discretizer, *options.option]) + f"; {measure_text(options.resolution)}"
+    if options.jitter:
+        setting += "; values jittered"
+    sheets, summary = [], []
+    for name, of_table in groups.items():
+        if OURS in of_table:
+            one, cells = _sheet_of_one(name, of_table, setting)
+            sheets.append(one)
+            summary.append([name, *cells])
+    if options.jitter:
+        # the published figures are of the recorded values
+        for line in summary:
+            line[CONTINUOUS_CELL] = "-"
+    columns = ("table", "best pyAgrum", "its best by BIC", "ours", "best continuous")
+    wide = ("best pyAgrum, no bin under 1/100", "ours, no bin under 1/100")
+    heading = f"Held-out log density, nats per row, columns scaled to [0, 1]; {setting}"
+    return Report((*sheets, sheet(heading, (*columns, *wide), summary)))
+
+
+def one_fold(task: Task) -> dict[str, list[Record]]:
+    """Return one record per method for one fold of one table: ours or the peers."""
+    return {"records": _records_of_fold(task)}
+
+
+def _records_of_fold(task: Task) -> list[Record]:
+    from sklearn.model_selection import KFold
+
+    real = TABLES[task["table"]]()
+    folds = list(KFold(task["folds"], shuffle=True, random_state=task["fold seed"]).split(real.frame))
+    train_rows, test_rows = folds[task["fold"]]
+    frame = jittered(real.frame, real.continuous) if task["jitter"] else real.frame
+    train, test = scaled(frame.iloc[train_rows], frame.iloc[test_rows], real.continuous)
+    fixed = {"kinds": real.kinds, "n_jobs": 1, "random_state": 0, "max_seconds": task["seconds"]}
+    if task["method"] == PEERS:
+        table = read_table(train, kinds=real.kinds)
+        counting = smoothing(make_learner(task["options"], **fixed))
+        records = []
+        for peer in pyagrum_networks(table):
+            densities = held_out(PEERS + peer.label, table, peer.edges, peer.cuts, counting, test)
+            records.append({**densities, "seconds": peer.seconds})
+        return records
+    warm_up(task["options"])
+    return of_ours(task["options"], fixed, train, test, averages=True, resolution=task["resolution"])
+
+
+def jittered(frame: pd.DataFrame, continuous: list[str]) -> pd.DataFrame:
+    """Return the frame with uniform noise on its continuous columns, drawn from a fixed seed.
+
+    The noise is between 0 and a tenth of the smallest gap between distinct values of the column. Equal values become
+    distinct, and the order of distinct values does not change.
+    """
+    generator = np.random.default_rng(JITTER_SEED)
+    columns = {}
+    for name in continuous:
+        values = frame[name].to_numpy(np.float64)
+        gap = np.diff(np.unique(values)).min()
+        columns[name] = values + JITTER * gap * generator.random(len(values))
+    return frame.assign(**columns)
+
+
+def scaled(
+    train: pd.DataFrame, test: pd.DataFrame, continuous: list[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both parts with continuous columns scaled to [0, 1] by the first; the second is clipped to it."""
+    low, high = train[continuous].min(), train[continuous].max()
+    return (
+        train.assign(**(train[continuous] - low) / (high - low)),
+        test.assign(**((test[continuous] - low) / (high - low)).clip(0.0, 1.0)),
+    )
+
+
+def held_out(
+    name: str,
+    table: Table,
+    edges: Any,
+    cuts: Any,
+    counting: dict[str, Any],
+    test: pd.DataFrame,
+    widths: Sequence[float] = WIDTHS,
+) -> Record:
+    """Return the densities of a graph with cuts for every least width; `counting` says how its tables are counted."""
+    record: Record = {"method": name, "n edges": len(edges)}
+    for width in widths:
+        network = DiscretizedBayesNet.from_table(table, edges, wide_cuts(cuts, table, width), **counting)
+        record[f"density {width}"] = network.log_density(test)
+        record[f"bins {width}"] = mean_bins(network.cut_points.values())
+    return record
+
+
+def wide_cuts(cuts: Any, table: Table, width: float) -> dict[str, Any]:
+    """Return cuts that leave no bin narrower than a share of its column's range."""
+    ranges = {c.name: (c.values.min(), c.values.max()) for c in table.columns if c.is_continuous}
+    return {name: with_wide_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
+
+
+def of_ours(
+    options: dict[str, Any],
+    fixed: dict[str, Any],
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    widths: Sequence[float] = WIDTHS,
+    *,
+    averages: bool = False,
+    resolution: str = "steps",
+) -> list[Record]:
+    """Return the densities of the learner, which learns once per least width, and if asked of averaged networks."""
+    record: Record = {"method": OURS}
+    averaged: list[Record] = [{"method": method} for method in AVERAGED] if averages else []
+    for width in widths:
+        least = {"min_width": width} if width else {}
+        began = perf_counter()
+        learner = make_learner({**options, **least}, **fixed).fit(train)
+        record.setdefault("seconds", perf_counter() - began)
+        network = learner.network_
+        # a learner with cuts of its own may keep narrower bins; bins with a shape have no least width
+        uniform = {name: c for name, c in network.cut_points.items() if name not in network.shapes}
+        cuts = {**network.cut_points, **wide_cuts(uniform, learner.table_, width)}
+        if any(len(cuts[name]) < len(of_column) for name, of_column in network.cut_points.items()):
+            counting = smoothing(learner)
+            network = DiscretizedBayesNet.from_table(
+                learner.table_, network.edges, cuts, shapes=network.shapes, **counting
+            )
+        record[f"density {width}"] = network.log_density(test, resolution=resolution)
+        record[f"bins {width}"] = mean_bins(network.cut_points.values())
+        record.setdefault("n edges", len(network.edges))
+        for of_method in averaged:
+            began = perf_counter()
+            families = average_families(network, learner.table_, line=AVERAGED[of_method["method"]])
+            of_method.setdefault("seconds", perf_counter() - began)
+            of_method[f"density {width}"] = families.log_density(test, resolution=resolution)
+            known = families.conditionals
+            of_method[f"bins {width}"] = float(
+                np.mean([mean_bins(copy.cut_points.values()) for copy in known.copies])
+            )
+            of_method[f"weight {width}"] = known.mean_line_weight(families)
+            of_method.setdefault("n edges", len(network.edges))
+    return [record, *averaged]
+
+
+def best_peer(groups: dict[str, list[Record]], width: float, score: str = "") -> str | None:
+    """Return the combination of pyAgrum that is best on the test rows, of one score or of all."""
+    means = {
+        method: densities_of(group, width).mean()
+        for method, group in groups.items()
+        if method.startswith(PEERS) and method.endswith(score)
+    }
+    return max(means, key=lambda method: means[method]) if means else None
+
+
+def densities_of(group: list[Record], width: float) -> NDArray[np.float64]:
+    """Return the densities of all test rows, fold by fold."""
+    return np.concatenate([record[f"density {width}"] for record in group])
+
+
+def _sheet_of_one(name: str, groups: dict[str, list[Record]], setting: str) -> tuple[Sheet, list[str]]:
+    """Return every method of one table, pyAgrum's as the best with each score, and the row of the summary."""
+    best = {width: best_peer(groups, width) for width in WIDTHS}
+    shown = [method for method in (OURS, *AVERAGED) if method in groups]
+    peers_shown = [best_peer(groups, width, score) for score in GRID_SCORES for width in WIDTHS]
+    shown += [method for method in dict.fromkeys(peers_shown) if method is not None]
+    rows = []
+    for method in shown:
+        group = groups[method]
+        cells: list[str] = []
+        for width in WIDTHS:
+            cells += _density_cells(
+                group, width, groups.get(best[width] or "", group), best[width] in (None, method)
+            )
+        edges = f"{np.mean([record['n edges'] for record in group]):.1f}" if "n edges" in group[0] else "-"
+        seconds = [record["seconds"] for record in group]
+        rows.append([method, *cells, edges, f"{np.mean(seconds):.2f}", f"{np.max(seconds):.2f}"])
+    columns = ("density", "minus best pyAgrum", "bins")
+    heading = f"{name}, {len(densities_of(groups[OURS], 0.0))} rows, {setting}"
+    wide = ("no bin under 1/100", *columns[1:])
+    notes = []
+    for method in AVERAGED:
+        if AVERAGED[method] == "auto" and method in groups:
+            weight = np.mean([record[f"weight {WIDTHS[0]}"] for record in groups[method]])
+            notes.append(f"mean weight of lines over columns with continuous parents: {weight:.2f}")
+    one = sheet(heading, ("method", *columns, *wide, "edges", "seconds", "longest"), rows, "\n".join(notes))
+
+    def peer_text(width: float, score: str = "") -> str:
+        method = best_peer(groups, width, score)
+        return "-" if method is None else f"{densities_of(groups[method], width).mean():.2f}"
+
+    ours = [f"{densities_of(groups[OURS], width).mean():.2f}" for width in WIDTHS]
+    continuous = f"{BEST_CONTINUOUS[name]:.2f}" if name in BEST_CONTINUOUS else "-"
+    return one, [peer_text(0.0), peer_text(0.0, "BIC"), ours[0], continuous, peer_text(0.01), ours[1]]
+
+
+def _density_cells(
+    group: list[Record], width: float, reference: list[Record], is_reference: bool
+) -> list[str]:
+    """Return the mean density, its difference from the reference and the number of bins as text."""
+    bins = f"{np.mean([record[f'bins {width}'] for record in group]):.1f}"
+    mean, difference = mean_and_difference(densities_of(group, width), densities_of(reference, width))
+    return [mean, "-" if is_reference else difference, bins]
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="optimal-tables",
+        title="Held-out density of real tables, ours and pyAgrum's best grid",
+        source="Columns scaled to [0, 1]; the peers are in the extra peers.",
+        tasks=tables,
+        measure=one_fold,
+        report=tables_report,
+        options={
+            "tables": Option(tuple(BEST_CONTINUOUS), "Tables.", choices=sorted(TABLES)),
+            "folds": Option(5, "Number of folds.", least=2),
+            "fold_seed": Option(0, "Seed of the folds."),
+            "jitter": Option(
+                False, "Add noise up to a tenth of the smallest gap between distinct values of a column."
+            ),
+            "without_peers": Option(False, "Leave pyAgrum out."),
+            "seconds": Option(10.0, "Deadline of a run."),
+            **RESOLUTION,
+            **LEARNER,
+        },
+    ),
+)

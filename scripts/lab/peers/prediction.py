@@ -1,0 +1,341 @@
+"""Classes and numbers predicted by networks, next to other network classifiers and to scikit-learn's estimators.
+
+Every table is divided into 5 folds (seed 0, the target distributed alike in all of them). Classifiers are compared by
+accuracy and log loss, regressors by root mean squared error and continuous ranked probability score (CRPS, in the units
+of the target); a cell is the mean over the folds. Options are chosen from the training rows alone.
+
+Estimators that predict only a number get the quantiles of their residuals in five-fold cross-validation over the
+training rows. For network classifiers of pyAgrum columns are cut into five quantile bins or by MDLP. They predict a
+number as one of ten quantile bins of the target, which stands for its training rows. pyAgrum needs the extra "peers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor
+from gomea_bn.discretization import MDLP
+from gomea_bn.errors import GomeaBnError
+from lab.published.tables import published_table
+from lab.runner.experiment import Option, Options
+from lab.runner.printing import sheet
+from lab.runner.report import Sheet
+from lab.runner.runs import variant, warm_up
+from lab.runner.tabulated import tabulated
+
+Scores = tuple[float, float]
+Fitted = Callable[[pd.DataFrame, pd.Series, pd.DataFrame], Any]
+
+LEVELS = (np.arange(100) + 0.5) / 100
+"""Probabilities whose quantiles stand for a distribution."""
+_N_FOLDS = 5
+_N_TARGET_BINS = 10
+_LEAST = 1e-15
+_NETWORKS = {"naive Bayes": "NaiveBayes", "TAN": "TAN"}
+
+
+def table_of(name: str, abalone: str | None) -> tuple[pd.DataFrame, pd.Series] | None:
+    """Return the features and the target of a table, or None if the table is not available."""
+    from sklearn import datasets
+
+    if name == "auto-mpg":
+        try:
+            frame, _ = published_table("auto")
+        except GomeaBnError:
+            return None
+        return frame.drop(columns="A"), frame["A"].rename("mpg")
+    if name == "abalone":
+        if abalone is None or not Path(abalone).is_file():
+            return None
+        frame = pd.read_csv(abalone, sep=None, engine="python")
+        return frame.iloc[:, :-1].assign(Sex=frame["Sex"].astype("category")), frame.iloc[:, -1]
+    x, y = getattr(datasets, f"load_{name.replace('-', '_')}")(return_X_y=True, as_frame=True)
+    return x, y
+
+
+CLASSES = ("iris", "wine", "breast-cancer")
+NUMBERS = ("diabetes", "auto-mpg", "abalone")
+
+
+def encoded(train: pd.DataFrame, *others: pd.DataFrame) -> list[NDArray[np.float64]]:
+    """Return frames as numbers, with one column per level of a categorical one, for estimators of scikit-learn."""
+    return [pd.get_dummies(frame).to_numpy(np.float64) for frame in (train, *others)]
+
+
+def class_scores(probabilities: NDArray[np.float64], classes: NDArray[Any], y: pd.Series) -> Scores:
+    """Return accuracy and log loss."""
+    codes = np.searchsorted(classes, y.to_numpy())
+    of_class = probabilities[np.arange(len(y)), codes]
+    accuracy = float((probabilities.argmax(axis=1) == codes).mean())
+    return accuracy, float(-np.log(np.maximum(of_class, _LEAST)).mean())
+
+
+def number_scores(means: NDArray[np.float64], quantiles: NDArray[np.float64], y: pd.Series) -> Scores:
+    """Return root mean squared error and CRPS: twice the mean pinball loss of quantiles (n_rows, n_levels)."""
+    values = y.to_numpy(np.float64)
+    difference = values[:, None] - quantiles
+    pinball = np.maximum(LEVELS * difference, (LEVELS - 1) * difference)
+    return float(np.sqrt(np.mean((values - means) ** 2))), float(2 * pinball.mean())
+
+
+def our_classifier(options: dict[str, Any], seconds: float) -> Fitted:
+    """Return a function that fits our classifier and returns its scores."""
+
+    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+        model = BayesNetClassifier(**_with_learner({"curves": "none", **options}, seconds)).fit(x, y)
+        return model.predict_proba(new), model.classes_
+
+    return scores
+
+
+def our_regressor(options: dict[str, Any], seconds: float) -> Fitted:
+    """Return a function that fits our regressor and returns means and quantiles."""
+
+    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+        model = BayesNetRegressor(**_with_learner({"curves": "auto", **options}, seconds)).fit(x, y)
+        answer = model.predict_interval(new, LEVELS.tolist())
+        return answer["mean"].to_numpy(), answer.iloc[:, 2:].to_numpy()
+
+    return scores
+
+
+def _with_learner(options: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Return the options of an estimator; those that it does not have are the learner's."""
+    of_estimator: dict[str, Any] = {
+        name: options[name] for name in ("structure", "n_networks") if name in options
+    }
+    of_learner = {n: v for n, v in options.items() if n not in of_estimator}
+    return {**of_estimator, "learner": BayesNetLearner(max_seconds=seconds, **of_learner), "random_state": 0}
+
+
+def sklearn_classifier(make: Callable[[], Any]) -> Fitted:
+    """Return a function that fits a classifier of scikit-learn."""
+
+    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+        rows, others = encoded(x, new)
+        model = make().fit(rows, y.to_numpy())
+        return model.predict_proba(others), model.classes_
+
+    return scores
+
+
+def sklearn_regressor(make: Callable[[], Any]) -> Fitted:
+    """Return a function that fits a regressor of scikit-learn, with the quantiles of its residuals."""
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+        rows, others = encoded(x, new)
+        values = y.to_numpy(np.float64)
+        folds = KFold(_N_FOLDS, shuffle=True, random_state=0)
+        residuals = values - cross_val_predict(make(), rows, values, cv=folds)
+        means = make().fit(rows, values).predict(others)
+        return means, means[:, None] + np.quantile(residuals, LEVELS)
+
+    return scores
+
+
+def agrum_probabilities(
+    method: str, cuts: str, x: pd.DataFrame, codes: NDArray[np.int64], new: pd.DataFrame
+) -> NDArray[np.float64]:
+    """Return the probabilities of classes 0, 1, ... under a classifier of pyAgrum, float64 (n_rows, n_classes)."""
+    from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
+    from pyagrum.skbn import BNClassifier
+
+    model = BNClassifier(
+        type_processor=DiscreteTypeProcessor(discretizationThreshold=10_000),
+        learningMethod=method,
+        prior="Smoothing",
+        priorWeight=1,
+    )
+    rows, others = discretized(cuts, x, codes, new)
+    model.fit(rows, codes.astype(str))
+    probabilities = np.maximum(np.nan_to_num(np.asarray(model.predict_proba(others))), _LEAST)
+    order = np.argsort(np.asarray(model.classes_).astype(int))
+    return probabilities[:, order] / probabilities.sum(axis=1, keepdims=True)
+
+
+def discretized(
+    cuts: str, x: pd.DataFrame, codes: NDArray[np.int64], new: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return training rows and new rows as codes, by five quantile bins or by MDLP given the class.
+
+    Columns that are constant in the training rows are left out, such as those in which MDLP finds no cut. A level that
+    no training row has counts as the most frequent one.
+    """
+    numbers = [str(name) for name in x.columns if not isinstance(x[name].dtype, pd.CategoricalDtype)]
+    if cuts == "MDLP":
+        frame = x[numbers].assign(**{"the class": pd.Categorical(codes)})
+        points = MDLP().fit(frame, "the class").cut_points_
+    else:
+        points = {name: np.unique(np.quantile(x[name], [0.2, 0.4, 0.6, 0.8])) for name in numbers}
+    rows, others = {}, {}
+    for position, name in enumerate(x.columns):
+        of_rows, of_others = (
+            np.asarray(
+                np.searchsorted(points.get(name, []), frame[name])
+                if name in numbers
+                else frame[name].cat.codes,
+                np.int64,
+            )
+            for frame in (x, new)
+        )
+        present, counts = np.unique(of_rows, return_counts=True)
+        if len(present) > 1:
+            known = np.isin(of_others, present)
+            rows[f"v{position}"] = of_rows.astype(str)
+            others[f"v{position}"] = np.where(known, of_others, present[counts.argmax()]).astype(str)
+    return pd.DataFrame(rows), pd.DataFrame(others)
+
+
+def agrum_classifier(method: str, cuts: str) -> Fitted:
+    """Return a function that fits a network classifier of pyAgrum."""
+
+    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+        classes, codes = np.unique(y.to_numpy(), return_inverse=True)
+        return agrum_probabilities(method, cuts, x, codes, new), classes
+
+    return scores
+
+
+def agrum_regressor(method: str, cuts: str) -> Fitted:
+    """Return a function that fits a network classifier of pyAgrum to bins of the target."""
+
+    def scores(x: pd.DataFrame, y: pd.Series, new: pd.DataFrame) -> Any:
+        values = y.to_numpy(np.float64)
+        ends = np.unique(np.quantile(values, np.arange(1, _N_TARGET_BINS) / _N_TARGET_BINS))
+        _, codes = np.unique(np.searchsorted(ends, values), return_inverse=True)
+        by_bin = agrum_probabilities(method, cuts, x, codes, new)
+        order = np.argsort(values)
+        weights = (by_bin / np.bincount(codes))[:, codes[order]]
+        cumulated = np.cumsum(weights, axis=1)
+        places = np.array([np.searchsorted(row / row[-1], LEVELS) for row in cumulated])
+        return weights @ values[order], values[order][np.minimum(places, len(values) - 1)]
+
+    return scores
+
+
+def class_peers() -> dict[str, Fitted]:
+    """Return the other classifiers by name; the first ones are networks."""
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return {
+        "naive Bayes, normal": sklearn_classifier(GaussianNB),
+        **{
+            f"{title}, pyAgrum, {cuts}": agrum_classifier(method, cuts)
+            for title, method in _NETWORKS.items()
+            for cuts in ("quantiles", "MDLP")
+        },
+        "logistic regression": sklearn_classifier(
+            lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        ),
+        "random forest": sklearn_classifier(lambda: RandomForestClassifier(300, random_state=0)),
+        "gradient boosting": sklearn_classifier(lambda: GradientBoostingClassifier(random_state=0)),
+    }
+
+
+def number_peers() -> dict[str, Fitted]:
+    """Return the other regressors by name; the first ones are networks."""
+    from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+    from sklearn.linear_model import LinearRegression
+
+    return {
+        **{
+            f"{title}, pyAgrum, {cuts}": agrum_regressor(method, cuts)
+            for title, method in _NETWORKS.items()
+            for cuts in ("quantiles", "MDLP")
+        },
+        "linear regression": sklearn_regressor(LinearRegression),
+        "random forest": sklearn_regressor(lambda: RandomForestRegressor(200, random_state=0)),
+        "gradient boosting": sklearn_regressor(lambda: GradientBoostingRegressor(random_state=0)),
+    }
+
+
+def fold_of(y: pd.Series, seed: int) -> NDArray[np.int64]:
+    """Return the fold of every row, int64 (n_rows,), with the target distributed alike in all of them."""
+    order = np.lexsort((np.random.default_rng(seed).random(len(y)), y.to_numpy()))
+    folds = np.empty(len(y), np.int64)
+    folds[order] = np.arange(len(y)) % _N_FOLDS
+    return folds
+
+
+def measured(
+    method: Fitted, score: Callable[..., Scores], x: pd.DataFrame, y: pd.Series, folds: NDArray[np.int64]
+) -> tuple[float, float, float]:
+    """Return the mean of both scores over the folds, and the mean seconds."""
+    rows = []
+    for fold in range(_N_FOLDS):
+        train, test = folds != fold, folds == fold
+        began = perf_counter()
+        answer = method(x[train], y[train], x[test])
+        rows.append((*score(*answer, y[test]), perf_counter() - began))
+    first, second, seconds = np.mean(rows, axis=0).tolist()
+    return first, second, seconds
+
+
+def compared(options: Options) -> list[Sheet]:
+    """Return the scores of all methods on each table, and the gap between our best one and the random forest."""
+    variants = [variant(text) for text in options.variant]
+    warm_up({})
+    sheets = []
+    for name in options.tables:
+        table = table_of(name, options.abalone)
+        if table is None:
+            needed = "--abalone FILE" if name == "abalone" else "mlxtend, of the extra peers"
+            sheets.append(sheet(f"{name}: skipped, needs {needed}.", ("",), ()))
+            continue
+        is_class = name in CLASSES
+        make, peers = (our_classifier, class_peers()) if is_class else (our_regressor, number_peers())
+        if options.no_peers:
+            peers = {"random forest": peers["random forest"]}
+        ours = {f"ours, {label}": make(chosen, options.seconds) for label, chosen in variants}
+        sheets.append(_compared_on(name, *table, {**ours, **peers}, list(ours), is_class))
+    return sheets
+
+
+def _compared_on(
+    name: str, x: pd.DataFrame, y: pd.Series, methods: dict[str, Fitted], ours: list[str], is_class: bool
+) -> Sheet:
+    folds = fold_of(y, 0)
+    score = class_scores if is_class else number_scores
+    scores = {label: measured(method, score, x, y, folds) for label, method in methods.items()}
+    rows = [
+        [label, f"{first:.3f}", f"{second:.3f}", f"{seconds:.1f}"]
+        for label, (first, second, seconds) in scores.items()
+    ]
+    heading = f"{name}: {len(x)} rows, {x.shape[1]} features, {_N_FOLDS} folds"
+    columns = ["", *(("accuracy", "log loss") if is_class else ("RMSE", "CRPS")), "seconds"]
+    gap = min(scores[label][1] for label in ours) - scores["random forest"][1]
+    note = f"{columns[2]} of our best minus that of the random forest: {gap:+.3f}"
+    return sheet(heading, columns, rows, note)
+
+
+EXPERIMENTS = (
+    tabulated(
+        "prediction",
+        "Classifiers and regressors against scikit-learn's and pyAgrum's",
+        "Means over five folds; options are chosen from the training rows alone.",
+        compared,
+        {
+            "tables": Option((*CLASSES, *NUMBERS), "Tables.", choices=(*CLASSES, *NUMBERS)),
+            "seconds": Option(20.0, "max_seconds of a fit of ours."),
+            "abalone": Option(None, "File with the table abalone, whose last column is Rings.", str),
+            "variant": Option(
+                ("one network", "five networks:n_networks=5"),
+                "NAME[:OPTION=VALUE,...]: one of ours, with options of the estimator or of its learner.",
+            ),
+            "no_peers": Option(False, "Only ours and the random forest."),
+        },
+        split=("tables",),
+    ),
+)

@@ -1,0 +1,419 @@
+"""GOMEA compared with the package `gomea` from PyPI: evaluations and seconds to the same stopping value.
+
+The programs take turns, seed by seed, on one thread. The package `gomea` (1.1.0) is in the extra "peers"; without it
+its columns stay empty.
+
+discrete  Both programs relearn an unfiltered linkage tree by mutual information every generation, start with two
+          solutions and double, and force improvements. `gomea` has no stopping value for NK landscapes: it runs to a
+          limit of evaluations, and its first record of the optimum counts.
+real      Both programs start with ten solutions, double, and stop at 1e-10. "tree" is relearned from the correlations
+          every generation, "static tree" joins variables that share a term (ties at random, the root included),
+          "full" is one covariance matrix. The package's black box knows no interactions, so it has no static tree.
+          Under "full" its grey box does the same evaluations, only slower, and is left out. A run that ends at the
+          limit of seconds counts as unsolved.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.algorithms.rvgomea import RVGOMEA
+from gomea_bn.linkage.models import LinkageTree
+from gomea_bn.problems.benchmarks import MaxCut, NKLandscape, Trap
+from gomea_bn.problems.continuous import RealKernelProblem, rosenbrock, soreb_chain, sphere
+from gomea_bn.runtime.limits import Limits
+from lab.runner.experiment import Option, Options
+from lab.runner.printing import ratio_of_medians, sheet, with_interval
+from lab.runner.report import Sheet
+from lab.runner.tabulated import tabulated
+
+HAS_PACKAGE = find_spec("gomea") is not None
+DISCRETE_SECONDS = 60.0
+"""Limit of a run of a discrete problem."""
+TORUS_SIDE, TORUS_SEED = 20, 1
+# by a linear program over the edges, with odd-cycle inequalities added until its solution was integral
+TORUS_OPTIMUM = 268.0
+REAL_SECONDS = 45.0
+"""Limit of a run of a real-valued problem, if the command line gives none."""
+REAL_TARGET = 1e-10
+FAR, NEAR = (-115.0, -100.0), (0.0, 1.0)
+LINKAGES = {
+    "univariate": ("univariate", "Univariate"),
+    "static tree": ("interaction-tree", "StaticLinkageTree"),
+    "tree": ("tree", "LinkageTree"),
+    "full": ("full", "Full"),
+}
+"""Names of linkage models in both programs: ours, the package's."""
+COLUMNS = (
+    "problem", "solved", "gomea", "gomea grey", "evaluations", "gomea", "ratio", "in full", "gomea grey", "ratio",
+    "seconds", "gomea", "gomea grey", "ratio to the faster",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Cost of one run, up to the stopping value or up to the limit."""
+
+    solved: bool
+    evaluations: float
+    seconds: float
+    full_evaluations: float = float("nan")
+
+
+Runs = tuple[list[Outcome], list[Outcome], list[Outcome]]
+"""Runs of ours, of the package's black box and of its grey box; empty for a program that is left out."""
+
+
+@dataclass(frozen=True)
+class DiscreteCase:
+    """A discrete problem for both programs.
+
+    `black_box` and `grey_box` return the package's fitness objects and take a folder for files of instances. `optimum`
+    is the value that the package maximises. `records` says that the package has no stopping value, so that its records
+    are read.
+    """
+
+    name: str
+    n_runs: int
+    ours: Callable[[], Any]
+    black_box: Callable[[Path], Any]
+    grey_box: Callable[[Path], Any]
+    optimum: float
+    records: bool = False
+
+
+def nk_tables(n_variables: int, k: int, seed: int) -> NDArray[np.float64]:
+    """Return the tables of the package's NK landscape: whole numbers below a million, drawn as C++ does."""
+    twister = np.random.MT19937()
+    twister._legacy_seeding(seed)
+    shape = (n_variables - k + 1, 1 << k)
+    # C++ puts two draws into one fraction, the lower half first
+    halves = twister.random_raw(2 * shape[0] * shape[1]).astype(np.float64).reshape(-1, 2)
+    return np.floor(1e6 * ((halves[:, 0] + halves[:, 1] * 2.0**32) / 2.0**64)).reshape(shape)
+
+
+def torus() -> MaxCut:
+    """Return the sparse MAXCUT instance."""
+    problem = MaxCut.torus(TORUS_SIDE, weights="sign", random_state=TORUS_SEED)
+    problem.target = -TORUS_OPTIMUM
+    return problem
+
+
+def _torus_files(folder: Path) -> tuple[str, str]:
+    """Write the instance and its optimum in the package's format; returns both paths."""
+    problem = torus()
+    data, lines = problem.data, []
+    for g in range(problem.n_variables):
+        for e in range(data.starts[g], data.starts[g + 1]):
+            if data.neighbours[e] > g:
+                lines.append(f"{g + 1} {data.neighbours[e] + 1} {-data.weights[e]:g}")
+    instance, optimum = folder / "instance.txt", folder / "optimum.txt"
+    instance.write_text(f"{problem.n_variables} {len(lines)}\n" + "\n".join(lines) + "\n", encoding="ascii")
+    optimum.write_text(f"{TORUS_OPTIMUM:g}\n", encoding="ascii")
+    return str(instance), str(optimum)
+
+
+def _trap_of_package(n: int, name: str, _folder: Path) -> Any:
+    from gomea import fitness
+
+    return getattr(fitness, name)(n, 5)
+
+
+def _discrete_cases() -> tuple[DiscreteCase, ...]:
+    def package() -> Any:
+        from gomea import fitness
+
+        return fitness
+
+    cases = [
+        DiscreteCase(
+            f"trap-5 l={n}",
+            runs,
+            partial(Trap, n),
+            partial(_trap_of_package, n, "DeceptiveTrapFunctionBBO"),
+            partial(_trap_of_package, n, "DeceptiveTrapFunction"),
+            float(n),
+        )
+        for n, runs in ((100, 30), (400, 10), (800, 10))
+    ]
+    tables = nk_tables(160, 5, 1)
+    landscape = NKLandscape(160, 5, tables=tables)
+    assert landscape.target is not None
+    cases.append(
+        DiscreteCase(
+            "NK-S1 l=160",
+            30,
+            lambda: landscape,
+            lambda folder: package().NKLandscapesBBO(160, 5, 1),
+            lambda folder: package().NKLandscapes(160, 5, 1),
+            -landscape.target,
+            records=True,
+        )
+    )
+    cases.append(
+        DiscreteCase(
+            "MAXCUT torus l=400",
+            10,
+            torus,
+            lambda folder: package().MaxCutBBO(*_torus_files(folder)),
+            lambda folder: package().MaxCut(*_torus_files(folder)),
+            TORUS_OPTIMUM,
+        )
+    )
+    return tuple(cases)
+
+
+DISCRETE_CASES = _discrete_cases()
+
+
+def _ours_discrete(problem: Any, seed: int) -> Outcome:
+    """Return one run of GOMEA."""
+    algorithm = GOMEA(linkage=LinkageTree("mi", filtered=False), local_search=False, base_population=2)
+    began = perf_counter()
+    limits = Limits(max_seconds=DISCRETE_SECONDS, target=problem.target)
+    result = algorithm.run(problem, limits, random_state=seed)
+    seconds = perf_counter() - began
+    return Outcome(result.stopped_by == "target", result.n_eval, seconds, result.n_eval_full)
+
+
+def _package_discrete(case: DiscreteCase, *, grey: bool, seed: int) -> Outcome:
+    """Return one run of the `gomea` package."""
+    from gomea import discrete, linkage
+
+    with tempfile.TemporaryDirectory() as folder:
+        function = (case.grey_box if grey else case.black_box)(Path(folder))
+    limit = 50_000 if grey else 500_000
+    while True:
+        model = linkage.LinkageTree()  # the package keeps no reference to it
+        options: dict[str, Any] = {"max_number_of_seconds": DISCRETE_SECONDS}
+        if case.records:
+            options |= {"max_number_of_evaluations": limit, "output_frequency": "NEW_ELITE"}
+        algorithm = discrete.DiscreteGOMEA(
+            fitness=function, linkage_model=model, random_seed=seed, base_population_size=2, **options
+        )
+        began = perf_counter()
+        output = algorithm.run()
+        seconds = perf_counter() - began
+        if not case.records:
+            final = output.getFinalStatistics()
+            return Outcome(final["best_obj_val"] >= case.optimum, final["evaluations"], seconds)
+        hits = np.flatnonzero(np.array(output["best_obj_val"]) >= case.optimum)
+        if len(hits):
+            return Outcome(True, output["evaluations"][hits[0]], output["time"][hits[0]])
+        if seconds > DISCRETE_SECONDS:
+            return Outcome(False, limit, seconds)
+        limit *= 2
+
+
+def run_discrete_case(case: DiscreteCase, n_runs: int | None = None) -> Runs:
+    """Return the runs of all programs, which take turns."""
+    _ours_discrete(case.ours(), 0)  # compiles
+    runs: Runs = ([], [], [])
+    for seed in range(1, 1 + (n_runs or case.n_runs)):
+        runs[0].append(_ours_discrete(case.ours(), seed))
+        if HAS_PACKAGE:
+            runs[1].append(_package_discrete(case, grey=False, seed=seed))
+            runs[2].append(_package_discrete(case, grey=True, seed=seed))
+    return runs
+
+
+@dataclass(frozen=True)
+class RealCase:
+    """A real-valued problem for both programs.
+
+    `function` names the package's grey box; its black box has "BBO" added. `package_runs` is smaller than `n_runs`
+    where the package mostly runs to the limit.
+    """
+
+    problem: Callable[..., RealKernelProblem]
+    function: str
+    n_variables: int
+    linkage: str
+    initial_range: tuple[float, float]
+    n_runs: int
+    package_runs: int
+
+    @property
+    def name(self) -> str:
+        """Return the problem, its size, the linkage model and the range of first values."""
+        low, high = self.initial_range
+        title = self.problem.__name__.replace("_", " ")
+        return f"{title} l={self.n_variables} {self.linkage} [{low:g}, {high:g}]"
+
+
+REAL_CASES = (
+    RealCase(sphere, "SphereFunction", 80, "tree", FAR, 30, 30),
+    RealCase(rosenbrock, "RosenbrockFunction", 80, "univariate", FAR, 10, 10),
+    RealCase(rosenbrock, "RosenbrockFunction", 80, "static tree", FAR, 10, 10),
+    RealCase(soreb_chain, "SOREBChainStrong", 10, "full", FAR, 30, 30),
+    RealCase(soreb_chain, "SOREBChainStrong", 20, "full", FAR, 10, 10),
+    RealCase(soreb_chain, "SOREBChainStrong", 10, "tree", NEAR, 10, 3),
+    RealCase(soreb_chain, "SOREBChainStrong", 10, "tree", FAR, 10, 1),
+    RealCase(soreb_chain, "SOREBChainStrong", 20, "tree", NEAR, 10, 1),
+)
+
+
+def _ours_real(case: RealCase, problem: RealKernelProblem, seed: int, max_seconds: float) -> Outcome:
+    """Return one run of RVGOMEA."""
+    algorithm = RVGOMEA(linkage=LINKAGES[case.linkage][0])
+    limits = Limits(max_seconds=max_seconds, target=REAL_TARGET)
+    began = perf_counter()
+    result = algorithm.run(problem, limits, random_state=seed)
+    seconds = perf_counter() - began
+    return Outcome(result.stopped_by == "target", result.n_eval, seconds, result.n_eval_full)
+
+
+def _package_real(case: RealCase, *, grey: bool, seed: int, max_seconds: float) -> Outcome:
+    """Return one run of the `gomea` package."""
+    from gomea import fitness, linkage, real_valued
+
+    function: Any = getattr(fitness, case.function + ("" if grey else "BBO"))
+    model = getattr(linkage, LINKAGES[case.linkage][1])()  # the package keeps no reference to it
+    algorithm = real_valued.RealValuedGOMEA(
+        fitness=function(case.n_variables, value_to_reach=REAL_TARGET),
+        linkage_model=model,
+        lower_init_range=case.initial_range[0],
+        upper_init_range=case.initial_range[1],
+        random_seed=seed,
+        max_number_of_seconds=max_seconds,
+    )
+    began = perf_counter()
+    output = algorithm.run()
+    seconds = perf_counter() - began
+    final = output.getFinalStatistics()
+    return Outcome(final["best_obj_val"] <= REAL_TARGET, final["evaluations"], seconds)
+
+
+def run_real_case(case: RealCase, n_runs: int | None = None, max_seconds: float = REAL_SECONDS) -> Runs:
+    """Return the runs of all programs, which take turns."""
+    problem = case.problem(case.n_variables, initial_range=case.initial_range, target=REAL_TARGET)
+    # compiles
+    RVGOMEA(linkage=LINKAGES[case.linkage][0]).run(problem, Limits(max_generations=50), random_state=0)
+    runs: Runs = ([], [], [])
+    for seed in range(1, 1 + (n_runs or case.n_runs)):
+        runs[0].append(_ours_real(case, problem, seed, max_seconds))
+        if not HAS_PACKAGE or seed > (n_runs or case.package_runs):
+            continue
+        if case.linkage != "static tree":
+            runs[1].append(_package_real(case, grey=False, seed=seed, max_seconds=max_seconds))
+        if case.linkage != "full":
+            runs[2].append(_package_real(case, grey=True, seed=seed, max_seconds=max_seconds))
+    return runs
+
+
+def _values(runs: Sequence[Outcome], name: str, *, cut: bool) -> list[float]:
+    """Return a figure of every run; that of an unsolved run is its value at the limit if `cut`, or else infinite."""
+    return [getattr(run, name) if cut or run.solved else np.inf for run in runs]
+
+
+def _median(runs: Sequence[Outcome], name: str, digits: int = 0) -> str:
+    if not runs:
+        return "-"
+    median = float(np.median(_values(runs, name, cut=False)))
+    return "unsolved" if np.isinf(median) else f"{median:,.{digits}f}"
+
+
+def _ratio(ours: Sequence[Outcome], theirs: Sequence[Outcome], name: str, their_name: str) -> str:
+    """Return the ratio of the medians, or its bound if one median is of unsolved runs."""
+    if not theirs:
+        return "-"
+    a, b = _values(ours, name, cut=False), _values(theirs, their_name, cut=False)
+    unsolved = np.isinf(np.median(a)), np.isinf(np.median(b))
+    if all(unsolved):
+        return "-"
+    if any(unsolved):
+        cut = np.median(_values(ours, name, cut=True)) / np.median(_values(theirs, their_name, cut=True))
+        return f"{'>' if unsolved[0] else '<'} {cut:.3f}"
+    with np.errstate(invalid="ignore"):
+        return with_interval(ratio_of_medians(a, b))
+
+
+def _solved(runs: Sequence[Outcome]) -> str:
+    return f"{sum(run.solved for run in runs)}/{len(runs)}" if runs else "-"
+
+
+def row_of(name: str, runs: Runs) -> list[str]:
+    """Return a case's row of the table."""
+    ours, black, grey = runs
+    modes = [mode for mode in (black, grey) if mode]
+    faster = min(modes, key=lambda mode: float(np.median(_values(mode, "seconds", cut=False))), default=[])
+    return [
+        name,
+        *map(_solved, runs),
+        _median(ours, "evaluations"),
+        _median(black, "evaluations"),
+        _ratio(ours, black, "evaluations", "evaluations"),
+        _median(ours, "full_evaluations"),
+        _median(grey, "evaluations"),
+        _ratio(ours, grey, "full_evaluations", "evaluations"),
+        *(_median(mode, "seconds", 3) for mode in runs),
+        _ratio(ours, faster, "seconds", "seconds"),
+    ]
+
+
+def discrete(options: Options) -> Sheet:
+    """Return the table of discrete cases."""
+    chosen = [case for case in DISCRETE_CASES if case.name in options.cases]
+    rows = [row_of(c.name, run_discrete_case(c, options.seeds)) for c in chosen]
+    return sheet("medians; ratios ours / gomea with a 95 % bootstrap interval", COLUMNS, rows)
+
+
+def real(options: Options) -> Sheet:
+    """Return the table of real-valued cases."""
+    chosen = [case for case in REAL_CASES if case.name in options.cases]
+    rows = [row_of(case.name, run_real_case(case, options.seeds, options.seconds)) for case in chosen]
+    heading = (
+        f"medians, limit {options.seconds:g} s a run; ratios ours / gomea with a 95 % bootstrap interval"
+    )
+    return sheet(heading, COLUMNS, rows)
+
+
+_SEEDS = {"seeds": Option(None, "Seeds per case (30, or 10 and fewer where runs are long).", int, least=1)}
+_SOURCE = (
+    'Evaluations and seconds to the same stopping value; without the extra "peers" its columns stay empty.'
+)
+
+EXPERIMENTS = (
+    tabulated(
+        "search-discrete",
+        "GOMEA compared with the package `gomea`",
+        _SOURCE,
+        discrete,
+        {
+            **_SEEDS,
+            "cases": Option(
+                tuple(case.name for case in DISCRETE_CASES),
+                "Problems.",
+                choices=[case.name for case in DISCRETE_CASES],
+            ),
+        },
+        split=("cases",),
+    ),
+    tabulated(
+        "search-real",
+        "RV-GOMEA compared with the package `gomea`",
+        _SOURCE,
+        real,
+        {
+            **_SEEDS,
+            "seconds": Option(REAL_SECONDS, "Limit of a run."),
+            "cases": Option(
+                tuple(case.name for case in REAL_CASES),
+                "Problems.",
+                choices=[case.name for case in REAL_CASES],
+            ),
+        },
+        split=("cases",),
+    ),
+)

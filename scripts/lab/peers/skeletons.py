@@ -1,0 +1,174 @@
+"""The experiment `shapes-skeletons`: F1 of learned skeletons on three laws, ours and those of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from lab.methods.skeleton_peers import peer_skeletons
+from lab.runner.experiment import Experiment, Option, Options, Row, records
+from lab.runner.printing import mean_difference, sheet, with_error
+from lab.runner.report import Report, Sheet, group_by
+from lab.runner.runs import VARIANTS, learner_variants, make_learner, warm_up
+from lab.samples.structural_laws import LAWS
+
+PEERS = "peers"
+
+Task = dict[str, Any]
+Record = dict[str, Any]
+
+
+def f1_of_skeleton(true_edges: Iterable[tuple[str, str]], edges: Iterable[tuple[str, str]]) -> float:
+    """Return the F1 of learned adjacencies: 2 TP / (number of true ones + number of learned ones).
+
+    Directions are ignored, and an edge in both directions counts once. Two graphs without edges have an F1 of 1.
+    """
+    true_pairs = {frozenset(edge) for edge in true_edges}
+    pairs = {frozenset(edge) for edge in edges}
+    total = len(true_pairs) + len(pairs)
+    return 2.0 * len(true_pairs & pairs) / total if total else 1.0
+
+
+def skeletons(options: Options) -> list[Task]:
+    """Return a task per sample and variant, and then one per sample for the peers."""
+    samples = [
+        {"law": law, "rows": n_rows, "graph": graph}
+        for law in options.laws
+        for n_rows in options.rows
+        for graph in range(options.first_seed, options.first_seed + options.graphs)
+    ]
+    tasks: list[Task] = [
+        {**sample, "method": name, "seconds": options.seconds, "options": of_variant}
+        for sample in samples
+        for name, of_variant in learner_variants(options).items()
+    ]
+    if options.without_peers:
+        return tasks
+    return tasks + [{**sample, "method": PEERS, "timeout": options.timeout} for sample in samples]
+
+
+def skeletons_report(options: Options, rows: Sequence[Row]) -> Report:
+    """Return one table per law, a row for every method."""
+    setting = (
+        f"graphs of seeds {options.first_seed} to {options.first_seed + options.graphs - 1}, "
+        f"{options.seconds:g} s a run of ours: " + ", ".join([options.discretizer, *options.option])
+    )
+    return Report(
+        tuple(_sheet_of_law(law, records(group), setting) for (law,), group in group_by(rows, "law").items())
+    )
+
+
+def one_sample(task: Task) -> Record:
+    """Return the results of one variant of ours or of every peer on one sample, by method."""
+    return peers(task) if task["method"] == PEERS else ours(task)
+
+
+def ours(task: Task) -> Record:
+    """Return the F1 of one variant of the learner on one sample, its seconds and its number of edges."""
+    sample = LAWS[task["law"]](task["rows"], task["graph"])
+    warm_up(task["options"])
+    fixed = {
+        "kinds": sample.kinds,
+        "n_jobs": 1,
+        "random_state": task["graph"],
+        "max_seconds": task["seconds"],
+    }
+    learner = make_learner(task["options"], **fixed).fit(sample.frame)
+    edges = learner.network_.edges
+    result = {
+        "f1": f1_of_skeleton(sample.edges, edges),
+        "edges": len(edges),
+        "true edges": len(sample.edges),
+        "seconds": learner.fit_seconds_,
+        "note": "",
+    }
+    return {"methods": {task["method"]: result}}
+
+
+def peers(task: Task) -> Record:
+    """Return the F1 of every peer on one sample; a peer without a result has a note."""
+    sample = LAWS[task["law"]](task["rows"], task["graph"])
+    results = {}
+    for peer in peer_skeletons(sample.frame, task["timeout"]):
+        results[peer.label] = {
+            "f1": None if peer.edges is None else f1_of_skeleton(sample.edges, peer.edges),
+            "edges": None if peer.edges is None else len({frozenset(edge) for edge in peer.edges}),
+            "true edges": len(sample.edges),
+            "seconds": peer.seconds if isfinite(peer.seconds) else None,
+            "note": peer.note,
+        }
+    return {"methods": results}
+
+
+def _sheet_of_law(law: str, records: list[Record], setting: str) -> Sheet:
+    """Return mean F1 and seconds by method and number of rows, and why peers have no result."""
+    cells: dict[tuple[str, int], dict[int, Record]] = {}
+    for record in records:
+        task = record["task"]
+        for method, result in record["methods"].items():
+            cells.setdefault((method, task["rows"]), {})[task["graph"]] = result
+    methods = list(dict.fromkeys(method for method, _ in cells))
+    sizes = list(dict.fromkeys(n_rows for _, n_rows in cells))
+    columns: list[str] = []
+    for n_rows in sizes:
+        columns += [f"F1, {n_rows:,} rows", f"minus {methods[0]}", "edges", "seconds"]
+    rows = []
+    for method in methods:
+        texts: list[str] = [method]
+        for n_rows in sizes:
+            texts += _cell(cells.get((method, n_rows), {}), cells.get((methods[0], n_rows), {}))
+        rows.append(texts)
+    n_true = np.mean([result["true edges"] for result in next(iter(cells.values())).values()])
+    notes = {
+        f"{method}, {n_rows:,} rows: {result['note']}": None
+        for (method, n_rows), by_graph in cells.items()
+        for result in by_graph.values()
+        if result["note"]
+    }
+    heading = f"Skeletons, law {law!r}, {n_true:.1f} true edges, {setting}"
+    return sheet(heading, ("method", *columns), rows, "\n".join(notes))
+
+
+def _cell(results: dict[int, Record], first: dict[int, Record]) -> list[str]:
+    """Return mean F1, its difference from the first method on the same graphs, edges and seconds as text."""
+    ended = {graph: result for graph, result in results.items() if result["f1"] is not None}
+    if not ended:
+        return ["-"] * 4
+    missing = "" if len(ended) == len(results) else f" ({len(ended)} of {len(results)})"
+    f1 = with_error([result["f1"] for result in ended.values()], 2) + missing
+    change = "-"
+    if results is not first:
+        both = [graph for graph in ended if graph in first]
+        interval = mean_difference(
+            [ended[graph]["f1"] for graph in both], [first[graph]["f1"] for graph in both]
+        )
+        change = "{:+.2f} [{:+.2f}, {:+.2f}]".format(*interval)
+    edges = np.mean([result["edges"] for result in ended.values()])
+    seconds = np.mean([result["seconds"] for result in ended.values()])
+    return [f1, change, f"{edges:.1f}", f"{seconds:.2f}"]
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="shapes-skeletons",
+        title="F1 of the undirected edges of random graphs, ours and other libraries'",
+        source="Ten columns; see structural_laws.py for the laws and skeleton_peers.py for the libraries. Differences "
+        "from the first method have 95 % bootstrap intervals over the graphs.",
+        tasks=skeletons,
+        measure=one_sample,
+        report=skeletons_report,
+        options={
+            "laws": Option(tuple(LAWS), "Laws of the rows.", choices=sorted(LAWS)),
+            "rows": Option((500, 2_000, 10_000), "Numbers of rows.", least=1),
+            "graphs": Option(10, "Number of random graphs.", least=1),
+            "timeout": Option(60.0, "Seconds after which a library is stopped."),
+            "seconds": Option(8.0, "Deadline of a run."),
+            "first_seed": Option(0, "Seed of the first graph."),
+            "without_peers": Option(False, "Leave other libraries out."),
+            **VARIANTS,
+        },
+    ),
+)

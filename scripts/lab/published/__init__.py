@@ -1,0 +1,1 @@
+"""The published experiments, one module per kind; `runner` runs and reports them."""

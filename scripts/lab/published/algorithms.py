@@ -1,0 +1,125 @@
+"""The learners that the experiments compare, by the names of Ha et al."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.distributions.smoothing import PseudoCount
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLOORS: dict[str, PseudoCount] = {"floor": 1.0, "floor-auto": "auto"}
+"""Pseudo-counts of the floors by name. A floor is the true graph with the true bins, its tables counted from the same
+rows: the result of a learner without errors. One floor has the published smoothing, the other that of the learner's
+default."""
+
+_PUBLISHED: dict[str, Any] = {"shape": "uniform", "max_bins": 15, "max_indegree": 6}
+
+GOMEA_ALGORITHMS: dict[str, dict[str, Any]] = {
+    "EW": {"discretizer": "equal-width", "pseudo_count": 1.0, **_PUBLISHED},
+    "EF": {"discretizer": "equal-frequency", "pseudo_count": 1.0, **_PUBLISHED},
+    "EF-AIC": {"discretizer": "equal-frequency", "penalty": "aic", "pseudo_count": 8.0, **_PUBLISHED},
+    "BD": {"discretizer": "bayesian", "pseudo_count": 1.0, **_PUBLISHED},
+    "optimal": {"discretizer": "optimal", **_PUBLISHED},
+    "default": {},
+}
+"""Options of `BayesNetLearner` by name. Bins are uniform inside as published, and numbers of bins and parents do not
+depend on the rows, except for the learner's default. EF-AIC is our setting for prediction."""
+
+EVALUATIONS_PER_ORDER = 2_000
+"""Number of evaluations that counts as one random order of LDBN, which evaluates no networks, if evaluations are
+limited."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A learned network, its number of evaluations, the limit that ended it, and its seconds in all and to the best.
+
+    LDBN draws orders of the variables: it has 0 evaluations, and its seconds to the best are None.
+    """
+
+    network: DiscretizedBayesNet
+    n_eval: int
+    stopped_by: str
+    seconds: float
+    time_to_best: float | None
+
+
+def learners() -> tuple[str, ...]:
+    """Return the names of the learners in the order of tables."""
+    names = list(GOMEA_ALGORITHMS)
+    names.insert(names.index("BD") + 1, "LDBN")
+    return tuple(names)
+
+
+def learning_seed(net: int) -> int:
+    """Return the seed of a learner; seeds of networks and samples are smaller."""
+    return 60_000 + net
+
+
+def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, **options: Any) -> Learned:
+    """Return what one algorithm learns from rows on one core.
+
+    Parameters
+    ----------
+    name : str
+        One of `learners`.
+    frame : DataFrame
+    limits : mapping
+        "seconds" and "evaluations", each None for no limit; a task has both.
+    net : int
+        Number of the network or sample; see `learning_seed`.
+    options
+        Further options of `BayesNetLearner`, which take precedence over those of the name. LDBN ignores them.
+    """
+    from gomea_bn.discretization.bayesian.ldbn import LDBN
+    from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.learning.warm_up import compile_kernels
+
+    if name == "LDBN":
+        n_orders = 50
+        if limits["evaluations"] is not None:
+            n_orders = min(n_orders, max(1, int(limits["evaluations"]) // EVALUATIONS_PER_ORDER))
+        coupled = LDBN(max_seconds=limits["seconds"], n_restarts=n_orders, random_state=learning_seed(net))
+        coupled.fit(frame)
+        return Learned(coupled.network_, 0, coupled.stopped_by_, coupled.fit_seconds_, None)
+    compile_kernels()
+    learner = BayesNetLearner(
+        **{"density": "bins", **GOMEA_ALGORITHMS[name], **options},
+        max_seconds=limits["seconds"],
+        max_evaluations=limits["evaluations"],
+        n_jobs=1,
+        random_state=learning_seed(net),
+    ).fit(frame)
+    return Learned(
+        learner.network_, learner.n_eval_, learner.stopped_by_, learner.fit_seconds_, learner.time_to_best_
+    )
+
+
+def compile_search(announce: Callable[[str], object]) -> float:
+    """Compile the kernels of the search and return the seconds; `announce` gets a line to print before."""
+    from gomea_bn.learning.warm_up import compile_kernels
+
+    return compile_kernels(announce)
+
+
+def true_fit(
+    truth: DiscretizedBayesNet, frame: pd.DataFrame, pseudo_count: PseudoCount = 1.0
+) -> DiscretizedBayesNet:
+    """Return the true graph with the true bins, its tables counted from rows and smoothed."""
+    from gomea_bn.data.table import read_table
+
+    kinds = {name: "continuous" if name in truth.cut_points else "discrete" for name in truth.names}
+    table = read_table(frame, kinds=kinds)
+    ranges = {
+        c.name: (float(c.values.min()), float(c.values.max())) for c in table.columns if c.is_continuous
+    }
+    cuts = {
+        name: cuts[(cuts > ranges[name][0]) & (cuts < ranges[name][1])]
+        for name, cuts in truth.cut_points.items()
+    }
+    return DiscretizedBayesNet.from_table(table, truth.edges, cuts, pseudo_count=pseudo_count)

@@ -1,0 +1,72 @@
+"""Predictions of discrete variables from part of their Markov blanket."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gomea_bn.errors import GomeaBnError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+
+def markov_blanket(network: DiscretizedBayesNet, name: str) -> list[str]:
+    """Return the parents, the children and the children's other parents of a variable, in the network's order."""
+    children = [child for child in network.names if name in network.parents(child)]
+    blanket = {*network.parents(name), *children, *(p for child in children for p in network.parents(child))}
+    return [other for other in network.names if other in blanket - {name}]
+
+
+def hit_rate(
+    network: DiscretizedBayesNet,
+    truth: DiscretizedBayesNet,
+    targets: Sequence[str],
+    rows: pd.DataFrame,
+    share: float,
+    generator: np.random.Generator,
+) -> float:
+    """Return the expected share of right predictions, which are draws from the network's distribution of a target.
+
+    Parameters
+    ----------
+    network : DiscretizedBayesNet
+        Learned network.
+    truth : DiscretizedBayesNet
+        Network whose Markov blanket of a target is observed.
+    targets : sequence of str
+        Discrete variables.
+    rows : DataFrame
+        Rows with all variables.
+    share : float
+        Share of the blanket that is observed, rounded up; the same variables for all rows.
+    generator : numpy Generator
+        Draws the observed variables.
+    """
+    try:
+        gum: Any = import_module("pyagrum")
+    except ImportError:
+        raise GomeaBnError('Predictions need pyAgrum: pip install "gomea-bn[experiments]".') from None
+    codes = network.discretize(rows)
+    model = network.to_pyagrum()
+    total = 0.0
+    for target in targets:
+        blanket = markov_blanket(truth, target)
+        n_seen = math.ceil(share * len(blanket) - 1e-9)
+        seen = [blanket[i] for i in sorted(generator.permutation(len(blanket))[:n_seen].tolist())]
+        engine = gum.LazyPropagation(model)
+        engine.addTarget(target)
+        posteriors: dict[tuple[int, ...], Any] = {}
+        for observed, actual in zip(codes[seen].itertuples(index=False), codes[target], strict=True):
+            evidence = tuple(int(code) for code in observed)
+            if evidence not in posteriors:
+                engine.setEvidence(dict(zip(seen, evidence, strict=True)))
+                posteriors[evidence] = engine.posterior(target).toarray()
+            total += float(posteriors[evidence][int(actual)])
+    return total / (len(targets) * len(rows))

@@ -1,0 +1,288 @@
+"""Parts of the search engine removed or replaced, and pyAgrum's learners, on published networks with BDeu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.errors import GomeaBnError
+from lab.published.algorithms import compile_search, learning_seed
+from lab.published.judge import Edge, network_score
+from lab.published.tables import published_network
+from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
+from lab.runner.report import (
+    Figure,
+    Panel,
+    Report,
+    Sheet,
+    by_net,
+    figures_of,
+    group_by,
+    nested,
+    rank_tests,
+    summary_sheet,
+    values_of,
+)
+from lab.runner.statistics import Finding, is_even, is_lower, number, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NETWORKS = ("asia", "insurance", "alarm", "hepar2")
+EQUIVALENT_SAMPLE_SIZE = 10.0
+BUDGET = 1_000_000
+"""Number of evaluations of a run of BN-GOMEA."""
+PEERS = {"pyAgrum-hill-climbing": "useGreedyHillClimbing", "pyAgrum-tabu": "useLocalSearchWithTabuList"}
+LINKAGE = {
+    "tree": GOMEA(refine="none"),
+    "tree-mi": GOMEA("tree-mi", refine="none"),
+    "tree-corrected": GOMEA("tree-corrected", refine="none"),
+    "univariate": GOMEA("univariate", refine="none"),
+    "no-local-search": GOMEA(local_search=False, refine="none"),
+    "no-forced-improvement": GOMEA(forced_improvement=False, refine="none"),
+}
+"""The default (tree, similarity NMI, filtered), and settings with one change of it each."""
+SCHEMES = {
+    "ims": GOMEA(refine="none"),
+    "ims-sub2": GOMEA(subgenerations=2, refine="none"),
+    "ims-sub8": GOMEA(subgenerations=8, refine="none"),
+    "ims-first16": GOMEA(base_population=16, refine="none"),
+    "ims-growth4": GOMEA(growth=4, refine="none"),
+    "single-32": GOMEA(base_population=32, max_population_size=32, refine="none"),
+    "single-128": GOMEA(base_population=128, max_population_size=128, refine="none"),
+    "single-512": GOMEA(base_population=512, max_population_size=512, refine="none"),
+}
+"""The default (first population 2, growth 2, 4 subgenerations), settings with one change of it each, and single
+populations."""
+SETTINGS = {**LINKAGE, **SCHEMES}
+NOTE = (
+    f"BDeu with an equivalent sample size of {EQUIVALENT_SAMPLE_SIZE:g}; one plain scorer judges every graph. Values "
+    "are its score minus that of the generating network on the same rows in nats; higher is better. Columns with a "
+    "single value are left out for all algorithms. pyAgrum's learners end by themselves within a second, "
+    "without restarts."
+)
+
+
+EASY = "both reach the same network on every sample"
+GAINS = "it gains within the same number of evaluations here too"
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """Return one task per network, number of rows, sample and algorithm."""
+    return plan.tasks("network", "rows", "algorithm")
+
+
+def measure(task: Task) -> Measured:
+    """Return the score of one algorithm's network minus that of the generating network, and its evaluations."""
+    from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.learning.parameters import Scoring
+    from gomea_bn.learning.warm_up import compile_kernels
+    from gomea_bn.metrics.distances import shd
+
+    truth = published_network(task["network"])
+    sample = truth.sample(task["rows"], random_state=10_000 + task["net"])
+    frame = sample[[name for name in truth.names if sample[name].nunique() > 1]]
+    names = list(map(str, frame.columns))
+    true_edges = [(parent, child) for parent, child in truth.edges if parent in names and child in names]
+    counts: dict[str, Any] = {}
+    if task["algorithm"] in PEERS:
+        began = perf_counter()
+        edges = by_pyagrum(frame, PEERS[task["algorithm"]])
+        seconds = {"search": perf_counter() - began}
+    else:
+        compile_kernels()
+        learner = BayesNetLearner(
+            scoring_method=Scoring("bdeu", equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE),
+            algorithm=SETTINGS[task["algorithm"]],
+            max_seconds=task["seconds"],
+            max_evaluations=task["evaluations"],
+            n_jobs=1,
+            random_state=learning_seed(task["net"]),
+            density="bins",
+        ).fit(frame)
+        edges = learner.network_.edges
+        counts = {
+            "n_eval": learner.n_eval_,
+            "n_eval_at_best": learner.history_[-1].n_eval,
+            "stopped_by": learner.stopped_by_,
+        }
+        seconds = {"search": learner.fit_seconds_, "to_best": learner.time_to_best_}
+    reference = network_score(frame, true_edges, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+    values = {
+        "gain": network_score(frame, edges, "bdeu", EQUIVALENT_SAMPLE_SIZE) - reference,
+        "shd": shd(true_edges, edges, names=names),
+        "left_out": len(truth.names) - len(names),
+    }
+    return Measured({**values, **counts}, seconds)
+
+
+def by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
+    """Return the edges that one of pyAgrum's searches (`PEERS`) reaches under BDeu."""
+    learner = pyagrum_learner(frame, "bdeu", EQUIVALENT_SAMPLE_SIZE)
+    getattr(learner, search)()
+    return [(learner.nameFromId(a), learner.nameFromId(b)) for a, b in learner.learnDAG().arcs()]
+
+
+def pyagrum_learner(frame: pd.DataFrame, score: str, ess: float) -> Any:
+    """Return pyAgrum's learner of categorical columns for one thread, with the levels that no row has.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Categorical columns.
+    score : {"bdeu", "bic"}
+    ess : float
+        Equivalent sample size of BDeu. It is set by the score BD with the BDeu prior, since pyAgrum's own BDeu adds
+        the weight of the prior to a fixed equivalent sample size of 1.
+    """
+    try:
+        gum: Any = import_module("pyagrum")
+    except ImportError:
+        raise GomeaBnError('This algorithm needs pyAgrum: pip install "gomea-bn[experiments]".') from None
+    gum.setNumberOfThreads(1)
+    template = gum.BayesNet()
+    for name in frame.columns:
+        template.add(gum.LabelizedVariable(name, name, [str(level) for level in frame[name].cat.categories]))
+    learner = gum.BNLearner(frame, template)
+    learner.setNumberOfThreads(1)
+    if score == "bdeu":
+        learner.useScoreBD()
+        learner.useBDeuPrior(ess)
+    else:
+        learner.useScoreBIC()
+        learner.useNoPrior()
+    return learner
+
+
+def report(_plan: Plan, rows: Sequence[Row], *, findings: Callable[..., list[Finding]]) -> Report:
+    """Return scores, evaluations and seconds by network, rows and algorithm."""
+    sheets: list[Sheet] = []
+    panels, claims = [], []
+    for (name,), group in group_by(rows, "network").items():
+        cells = group_by(group, "rows", "algorithm")
+        gains = {key: values_of(cell, "gain") for key, cell in cells.items()}
+        effort = {
+            key: _medians([row["measured"].get("n_eval_at_best") for row in cell])
+            for key, cell in cells.items()
+        }
+        distance = {key: _medians(values_of(cell, "shd")) for key, cell in cells.items()}
+        seconds = {key: _medians([row["seconds"]["search"] for row in cell]) for key, cell in cells.items()}
+        more_columns = {
+            "evaluations to best": effort.__getitem__,
+            "SHD": distance.__getitem__,
+            "s": seconds.__getitem__,
+        }
+        sheets.append(
+            summary_sheet(f"Score over the generating network's, {name}", KEYS, gains, more_columns)
+        )
+        by_size = nested(gains)
+        sheets.append(rank_tests(f"Score, pairs of algorithms, {name}", "rows", by_size))
+        y_label = "score over the generating network's"
+        panels.append(Panel(name, "rows", y_label, figures_of(gains), log_x=True))
+        for size in by_size:
+            of_size = {a: by_net(cell, "gain") for (n, a), cell in cells.items() if n == size}
+            claims += findings(name, size, of_size, len(group_by(rows, "network", "rows")))
+    figure = Figure("scores", "Scores: medians and quartiles over samples", tuple(panels), 2)
+    return Report(tuple(sheets), (figure,), tuple(claims), (NOTE,))
+
+
+KEYS = ("rows", "algorithm")
+
+
+def _medians(values: Sequence[float | None]) -> str:
+    """Return the median of values as text; "-" if they are not counted."""
+    counted = [value for value in values if value is not None]
+    return number(summarise(counted).median) if counted else "-"
+
+
+def linkage_findings(
+    network: str, rows: int, gains: dict[str, dict[int, float]], n_tests: int
+) -> list[Finding]:
+    """Return the findings on GOMEA against pyAgrum, and on local search, which gains except on INSURANCE."""
+    findings = []
+    medians = {name: summarise(list(values.values())).median for name, values in gains.items()}
+    setting = f"{network}, {rows} rows, medians"
+    for peer in PEERS:
+        if peer in medians and "tree" in medians:
+            worse = is_lower(gains["tree"], gains[peer], n_tests)
+            quantity, theirs = f"BDeu, GOMEA against {peer}", f"{number(medians[peer])} (not of the paper)"
+            holds = None if worse is None else not worse
+            even = gains["tree"] == gains[peer]
+            findings.append(
+                Finding(quantity, setting, theirs, number(medians["tree"]), holds, same=False, even=even)
+            )
+    if "no-local-search" in medians and "tree" in medians:
+        gain = medians["tree"] - medians["no-local-search"]
+        paper = "no gain" if network == "insurance" else "gain"
+        worse = is_lower(gains["no-local-search"], gains["tree"], n_tests)
+        equal = gains["tree"] == gains["no-local-search"]
+        holds = False if equal else worse
+        if network == "insurance":
+            holds = is_even(gains["no-local-search"], gains["tree"], n_tests)
+        reason = EASY if equal else GAINS if worse else ""
+        findings.append(
+            Finding("BDeu, gain of local search", setting, paper, number(gain), holds, reason=reason)
+        )
+    return findings
+
+
+def scheme_findings(
+    network: str, rows: int, gains: dict[str, dict[int, float]], n_tests: int
+) -> list[Finding]:
+    """Return the finding that the multi-start scheme is not below the best single population."""
+    medians = {name: summarise(list(values.values())).median for name, values in gains.items()}
+    single = {name: value for name, value in medians.items() if name.startswith("single")}
+    if "ims" not in medians or not single:
+        return []
+    best = max(single, key=single.__getitem__)
+    ours = f"ims {number(medians['ims'])}, {best} {number(single[best])}"
+    quantity = "BDeu, multi-start scheme against the best single population"
+    worse = is_lower(gains["ims"], gains[best], n_tests)
+    holds = True if medians["ims"] >= medians[best] else None if worse is None else not worse
+    return [Finding(quantity, f"{network}, {rows} rows, medians", "not below", ours, holds)]
+
+
+def report_linkage(plan: Plan, rows: Sequence[Row]) -> Report:
+    """Return the report of the parts of the engine."""
+    return report(plan, rows, findings=linkage_findings)
+
+
+def report_schemes(plan: Plan, rows: Sequence[Row]) -> Report:
+    """Return the report of the multi-start schemes."""
+    return report(plan, rows, findings=scheme_findings)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="linkage",
+        title="Parts of the search engine, and pyAgrum's learners",
+        source="Orphanou, Thierens & Bosman, Learning Bayesian network structures with GOMEA (GECCO 2018): 20 runs of "
+        "a million evaluations.",
+        plan=Plan(10, (1_000,), (*LINKAGE, *PEERS), NETWORKS, None, BUDGET),
+        full=Plan(20, (500, 1_000, 5_000), (*LINKAGE, *PEERS), NETWORKS, None, BUDGET),
+        known_algorithms=(*LINKAGE, *PEERS),
+        known_variants=NETWORKS,
+        tasks=tasks,
+        measure=measure,
+        report=report_linkage,
+        least_size=10,
+        prepare=compile_search,
+    ),
+    Experiment(
+        name="ims",
+        title="The interleaved multi-start scheme, and single populations",
+        source="Dushatskiy et al., Parameterless gene-pool optimal mixing evolutionary algorithms (2021).",
+        plan=Plan(6, (1_000,), tuple(SCHEMES), ("asia", "insurance", "alarm"), 4.0),
+        full=Plan(20, (500, 1_000, 5_000), tuple(SCHEMES), NETWORKS, 60.0),
+        known_algorithms=tuple(SCHEMES),
+        known_variants=NETWORKS,
+        tasks=tasks,
+        measure=measure,
+        report=report_schemes,
+        least_size=10,
+        prepare=compile_search,
+    ),
+)

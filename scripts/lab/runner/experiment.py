@@ -1,0 +1,354 @@
+"""An experiment: a frozen plan, its independent tasks, the measurement of a task, and the report of the rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from lab.runner.report import Report
+
+Task: TypeAlias = dict[str, Any]
+"""Everything that one run depends on, as names with numbers and texts that JSON can hold."""
+
+Row: TypeAlias = dict[str, Any]
+"""Outcome of a task: "key", "task", this package's "version", and either "measured" and "seconds" or a traceback as
+"error"; "warnings" holds the texts of warnings, each once."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The size of an experiment; every field is part of its description.
+
+    Parameters
+    ----------
+    nets : int
+        Number of repetitions: random networks, samples, or orders of folds.
+    sizes : tuple of int
+        Sizes of the problem: numbers of rows, or of variables.
+    algorithms : tuple of str
+        Names of the compared algorithms.
+    variants : tuple of str
+        Names of laws or kinds of networks, of tables or of problems.
+    seconds : float or None
+        Limit of one search in seconds; None for no clock.
+    evaluations : int or None
+        Limit of one search in evaluations. Results then depend on the task alone, whereas a clock lets them vary.
+    seed : int
+        Number from which the seeds of all tasks are counted.
+    """
+
+    nets: int
+    sizes: tuple[int, ...]
+    algorithms: tuple[str, ...]
+    variants: tuple[str, ...] = ()
+    seconds: float | None = 10.0
+    evaluations: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("nets", self.nets, 1)
+        if not self.sizes:
+            raise GomeaBnError("sizes must have at least one number.")
+        for size in self.sizes:
+            check_integer("sizes", size, 1)
+        if not self.algorithms:
+            raise GomeaBnError("algorithms must have at least one name.")
+        if self.seconds is None and self.evaluations is None:
+            raise GomeaBnError("A search needs a limit: set seconds or evaluations.")
+        check_number("seconds", self.seconds, 0, above=True, optional=True)
+        check_integer("evaluations", self.evaluations, 1, optional=True)
+        check_integer("seed", self.seed, 0)
+        for name in ("sizes", "algorithms", "variants"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise GomeaBnError(f"{name} must be distinct, got {list(values)!r}.")
+
+    @classmethod
+    def of(cls, description: Mapping[str, Any]) -> Plan:
+        """Return the plan of a description; the lists of JSON become tuples again.
+
+        Raises
+        ------
+        GomeaBnError
+            If it lacks a field, as one of another version may.
+        """
+        names = [field.name for field in fields(cls)]
+        if absent := [name for name in names if name not in description]:
+            raise GomeaBnError(f"The description lacks {', '.join(absent)}; run the experiment again.")
+        values: dict[str, Any] = {name: description[name] for name in names}
+        tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**{**values, **tuples})
+
+    @property
+    def limits(self) -> dict[str, float | int | None]:
+        """The two limits, as a task carries them."""
+        return {"seconds": self.seconds, "evaluations": self.evaluations}
+
+    def tasks(self, variant: str, size: str, algorithm: str) -> list[Task]:
+        """Return one task per variant, size, repetition and algorithm.
+
+        Parameters
+        ----------
+        variant, size, algorithm : str
+            Names in a task of its variant, its size and its algorithm.
+        """
+        return [
+            {variant: of_variant, size: of_size, "net": self.seed + net, algorithm: name, **self.limits}
+            for of_variant in self.variants
+            for of_size in self.sizes
+            for net in range(self.nets)
+            for name in self.algorithms
+        ]
+
+
+_WHOLE = ("option", "variant")
+"""Options whose values may have commas."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of an experiment.
+
+    Parameters
+    ----------
+    default : object
+        Value without the option; a tuple takes several values.
+    help : str
+        Line of `--help`.
+    kind : type, optional
+        Type of a value; by default that of the default. Flags are bool.
+    choices : collection of str, optional
+        Values that are allowed.
+    least : int, optional
+        Smallest number that is allowed.
+    """
+
+    default: Any
+    help: str = ""
+    kind: type | None = None
+    choices: Collection[str] = ()
+    least: int | None = None
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the option takes several values."""
+        return isinstance(self.default, tuple)
+
+    def read(self, name: str, texts: Sequence[str]) -> Any:
+        """Return the value that a command line gives; lists are separated by commas or by spaces.
+
+        Raises
+        ------
+        GomeaBnError
+            If a text is no value of the option.
+        """
+        kind = self.kind or (type(self.default[0]) if self.is_list and self.default else type(self.default))
+        if kind is bool:
+            if texts:
+                raise GomeaBnError(f"--{name} takes no value, got {' '.join(texts)!r}.")
+            return True
+        if not texts or (len(texts) > 1 and not self.is_list):
+            raise GomeaBnError(f"--{name} takes one value, got {' '.join(texts)!r}.")
+        parts = [
+            part
+            for text in texts
+            for part in (text.split(",") if self.is_list and name not in _WHOLE else [text])
+        ]
+        words = {int: "integers", float: "numbers"}.get(kind, "names")
+        try:
+            values = [
+                kind(float(part)) if kind is int and "e" in part else kind(part.strip()) for part in parts
+            ]
+        except ValueError:
+            several = f"{words} separated by commas" if self.is_list else words.removesuffix("s")
+            raise GomeaBnError(f"--{name} must be {several}, got {' '.join(texts)!r}.") from None
+        return tuple(value for value in values if value != "") if self.is_list else values[0]
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise `GomeaBnError` for a value that is not allowed."""
+        for each in value if self.is_list else (value,):
+            if self.choices and each is not None:
+                check_choice(name, each, tuple(self.choices))
+            if self.least is not None and each is not None:
+                check_integer(name, each, self.least)
+
+
+class Options(SimpleNamespace):
+    """Values of the options of an experiment that has options of its own, as attributes."""
+
+
+PLAN_OPTIONS: Mapping[str, Option] = {
+    "nets": Option(1, "Number of repetitions: networks, samples, foldings."),
+    "sizes": Option((1,), "Sizes of what the experiment varies, such as rows."),
+    "algorithms": Option(("",), "Algorithms to compare."),
+    "variants": Option(("",), "Laws or kinds of networks, tables, problems."),
+    "seconds": Option(None, "Time limit of one search.", float),
+    "evaluations": Option(
+        None, "Limit of one search instead of --seconds; two runs then give equal rows.", int
+    ),
+    "seed": Option(0, "First seed; all others follow from it."),
+}
+"""Options of the experiments whose settings are a `Plan`."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Results of a task.
+
+    Attributes
+    ----------
+    values : dict
+        Results, which depend on the task alone: finite numbers, texts, lists and dictionaries.
+    seconds : dict of str to float
+        Wall times, which differ between runs.
+    """
+
+    values: dict[str, Any]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment: a published one, a comparison with other libraries, or a measurement of scaling.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    title, source : str
+        Measured quantity, and its publication or a description.
+    tasks : callable
+        Function of a plan that returns its tasks in the order of the rows.
+    measure : callable
+        Function of a task that returns its results, as `Measured` or as a dictionary; importable by name, since other
+        processes run it.
+    report : callable
+        Function of a plan and the measured rows that returns tables, figures and claims.
+    plan, full : Plan or None
+        The default for two cores, and the size of the publication; None for an experiment with options of its own.
+    options : mapping of str to Option
+        Options of the command line; by default those of a plan.
+    known_algorithms, known_variants : tuple of str
+        Names that a plan may have.
+    prepare : callable, optional
+        Function that compiles the kernels of the tasks before workers start; it gets a function that prints a line.
+    least_size : int
+        Smallest size with which every task can be run.
+    revision : int
+        Number that is raised whenever `measure` changes, so that rows of another revision are not used.
+    in_turn : bool
+        Whether tasks run one at a time in the process of the command, as they do where seconds or memory are measured.
+    """
+
+    name: str
+    title: str
+    source: str
+    tasks: Callable[[Any], list[Task]]
+    measure: Callable[[Task], Measured | dict[str, Any]]
+    report: Callable[[Any, Sequence[Row]], Report]
+    plan: Plan | None = None
+    full: Plan | None = None
+    options: Mapping[str, Option] = field(default_factory=lambda: PLAN_OPTIONS)
+    known_algorithms: tuple[str, ...] = ()
+    known_variants: tuple[str, ...] = ()
+    prepare: Callable[[Callable[[str], object]], float] | None = None
+    least_size: int = 1
+    revision: int = 1
+    in_turn: bool = False
+
+    def expand(self, plan: Plan | Options) -> list[Task]:
+        """Return the tasks of a plan, each with the revision of the experiment."""
+        return [{**task, "revision": self.revision} for task in self.tasks(plan)]
+
+    def planned(self, *, full: bool = False, **changes: Any) -> Plan | Options:
+        """Return the default or the full plan with the changes that are not None.
+
+        Raises
+        ------
+        GomeaBnError
+            For an unknown option, algorithm or variant, or a size below the least one.
+        """
+        values = {name: value for name, value in changes.items() if value is not None}
+        for name in values:
+            if name not in self.options:
+                raise GomeaBnError(
+                    f"{self.name} has no option --{name}; it has {', '.join(f'--{each}' for each in self.options)}."
+                )
+        if self.plan is None or self.full is None:
+            if full and "full" not in self.options:
+                raise GomeaBnError(f"{self.name} has no publication whose sizes --full could take.")
+            options = {name: option.default for name, option in self.options.items()}
+            for name, value in (options | values).items():
+                self.options[name].check(name, value)
+            return Options(**(options | values | ({"full": True} if full else {})))
+        if "evaluations" in values and "seconds" not in values:
+            values["seconds"] = None
+        plan = Plan(**{**vars(self.full if full else self.plan), **values})
+        for option, choices in (("algorithms", self.known_algorithms), ("variants", self.known_variants)):
+            if getattr(plan, option) and not choices:
+                raise GomeaBnError(f"{self.name} has no {option}; leave them out.")
+            for name in getattr(plan, option):
+                check_choice(f"{option} of {self.name}", name, choices)
+        if min(plan.sizes) < self.least_size:
+            raise GomeaBnError(
+                f"sizes of {self.name} must be at least {self.least_size}, got {min(plan.sizes)}."
+            )
+        if self.known_variants and not plan.variants:
+            raise GomeaBnError(f"variants of {self.name} must have at least one name.")
+        return plan
+
+    def described(self, description: Mapping[str, Any]) -> Plan | Options:
+        """Return the plan of a description, which may lack an option that later versions have.
+
+        Raises
+        ------
+        GomeaBnError
+            If it lacks a field of a `Plan`.
+        """
+        if self.plan is not None:
+            return Plan.of(description)
+        lists = {name for name, option in self.options.items() if option.is_list}
+        return Options(
+            **{
+                name: tuple(value) if name in lists else value
+                for name, option in self.options.items()
+                for value in (description.get(name, option.default),)
+            }
+        )
+
+    def describe(self, plan: Plan | Options) -> dict[str, Any]:
+        """Return the name, revision and plan, which decide the tasks, as JSON holds them."""
+        return plain({"experiment": self.name, "revision": self.revision, **vars(plan)})  # type: ignore[no-any-return]
+
+
+def records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the measured values of rows, each with its task as "task"."""
+    return [{"task": row["task"], **row["measured"]} for row in rows]
+
+
+def task_key(task: Mapping[str, Any]) -> str:
+    """Return 20 hexadecimal digits that depend on the task's content alone."""
+    text = json.dumps(task, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON gives it back: tuples as lists, NumPy's numbers as Python's.
+
+    Raises
+    ------
+    ValueError
+        For values that JSON cannot hold, such as infinity and nan.
+    """
+    return json.loads(json.dumps(value, allow_nan=False, default=_python_number))
+
+
+def _python_number(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise ValueError(f"JSON cannot hold {value!r}.")

@@ -1,0 +1,1 @@
+"""Tables and laws of rows that experiments share."""

@@ -1,0 +1,81 @@
+"""Real tables that come with mlxtend and scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from lab.published.tables import LETTERS, published_table
+
+
+@dataclass(frozen=True)
+class RealTable:
+    """A table, whose columns have letters for names.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Discrete columns are categorical, so that every part of the rows has the levels of all rows.
+    kinds : dict of str to str
+        "discrete" or "continuous" by column.
+    target : str or None
+        Discrete column that classification is about, if the table has one.
+    """
+
+    frame: pd.DataFrame
+    kinds: dict[str, str]
+    target: str | None
+
+    @property
+    def continuous(self) -> list[str]:
+        """Names of the continuous columns."""
+        return [name for name, kind in self.kinds.items() if kind == "continuous"]
+
+
+def _published(name: str, target: str | None = None) -> RealTable:
+    return RealTable(*published_table(name), target)
+
+
+def _breast_cancer(first: int) -> RealTable:
+    """Return 569 tumours: ten measurements, and whether the tumour is benign.
+
+    The means of the measurements are in the columns from 0 on, their errors from 10 on, the worst values from 20 on.
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    x, y = load_breast_cancer(return_X_y=True)
+    return _lettered(np.column_stack((x[:, first : first + 10], y)), "K", "K")
+
+
+def _diabetes() -> RealTable:
+    """Return 442 patients: ten measurements, of which the sex is discrete, and the disease a year later."""
+    from sklearn.datasets import load_diabetes
+
+    x, y = load_diabetes(return_X_y=True, scaled=False)
+    return _lettered(np.column_stack((x, y)), "B", None)
+
+
+def _lettered(values: np.ndarray, discrete: str, target: str | None) -> RealTable:
+    """Return a table of an array with one discrete column."""
+    names = LETTERS[: values.shape[1]]
+    frame = pd.DataFrame(values, columns=list(names))
+    frame = frame.assign(**{discrete: pd.Categorical(frame[discrete].astype(int))})
+    kinds = {name: "discrete" if name == discrete else "continuous" for name in names}
+    return RealTable(frame, kinds, target)
+
+
+TABLES: dict[str, Callable[[], RealTable]] = {
+    "auto": partial(_published, "auto"),
+    "wine": partial(_published, "wine", "A"),
+    "housing": partial(_published, "housing"),
+    "iris": partial(_published, "iris", "E"),
+    "breast cancer": partial(_breast_cancer, 0),
+    "breast cancer errors": partial(_breast_cancer, 10),
+    "breast cancer worst": partial(_breast_cancer, 20),
+    "diabetes": _diabetes,
+}
+"""Functions that return the tables, by name; "auto" is Auto-MPG."""

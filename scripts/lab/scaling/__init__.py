@@ -1,0 +1,1 @@
+"""Measurements of time and memory by the size of tables."""

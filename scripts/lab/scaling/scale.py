@@ -1,0 +1,247 @@
+"""Many variables: our learner and pyAgrum's tabu search, and seconds and memory without screening.
+
+`scale-screening` prints for every search the seconds to its best network and in all, and the score above the generating
+network. Peers get the same seconds: hill climbing of pyAgrum and pybnesian and tabu search end with their best network,
+others end without one. `scale-learn` and `scale-screening` need the extra "peers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.learning import EdgeSearch, Scoring
+from gomea_bn.learning.warm_up import compile_kernels
+from gomea_bn.metrics.distances import accuracy, sensitivity
+from gomea_bn.simulation.random_networks import random_network
+from lab.methods.peers import run_peer
+from lab.published.judge import network_score
+from lab.published.tables import published_network
+from lab.runner.experiment import Option, Options
+from lab.runner.printing import sheet
+from lab.runner.report import Sheet
+from lab.runner.runs import peak_megabytes
+from lab.runner.tabulated import tabulated
+
+N_HELD_OUT = 20_000
+# the law draws the number of edges: with this factor on the upper limit, 1 network in 100 has the number asked for
+EDGE_ROOM = 1.3
+EQUIVALENT_SAMPLE_SIZE = 10.0
+
+
+def network_of(n_variables: int, n_edges: int, seed: int) -> tuple[DiscretizedBayesNet, int]:
+    """Return the first network from `seed` on with exactly `n_edges` edges and at most 3 parents, and its seed."""
+    fraction = EDGE_ROOM * n_edges / (n_variables * (n_variables - 1) / 2)
+    while True:
+        network = random_network(n_variables, max_indegree=3, max_edge_fraction=fraction, random_state=seed)
+        if len(network.edges) == n_edges:
+            return network, seed
+        seed += 1
+
+
+def quantile_bins(table: Table, n_bins: int) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Return equal-frequency cuts of the continuous columns, and the table as categories."""
+    cuts, columns = {}, {}
+    for column in table.columns:
+        codes = column.values
+        if column.is_continuous:
+            cuts[column.name] = np.unique(np.quantile(column.values, np.arange(1, n_bins) / n_bins))
+            codes = np.searchsorted(cuts[column.name], column.values, side="left")
+        columns[column.name] = pd.Categorical(codes.astype(str))
+    return cuts, pd.DataFrame(columns)
+
+
+def row_of(
+    label: str,
+    network: DiscretizedBayesNet,
+    truth: DiscretizedBayesNet,
+    held_out: pd.DataFrame,
+    seconds: float,
+) -> tuple[str, ...]:
+    """Return a network's row of the printed table."""
+    true = {frozenset(edge) for edge in truth.edges}
+    right = sum(frozenset(edge) in true for edge in network.edges)
+    return (
+        label,
+        f"{seconds:.1f}",
+        f"{network.log_density(held_out).mean():.3f}",
+        str(len(network.edges)),
+        str(right),
+        f"{accuracy(truth, network):.4f}",
+        f"{sensitivity(truth, network):.3f}",
+    )
+
+
+def learn(options: Options) -> list[Sheet]:
+    """Return seconds, held-out log density and edges of ours and of the peer, network by network."""
+    seed = options.seed
+    sheets = []
+    for _ in range(options.nets):
+        truth, seed = network_of(options.variables, options.edges, seed)
+        frame = truth.sample(options.rows, random_state=10_000 + seed)
+        held_out = truth.sample(N_HELD_OUT, random_state=20_000 + seed)
+        table = read_table(frame)
+        rows = [row_of("generating network", truth, truth, held_out, 0.0)]
+        true_fit = DiscretizedBayesNet.from_table(table, truth.edges, truth.cut_points)
+        rows.append(row_of("true graph and cuts, our tables", true_fit, truth, held_out, 0.0))
+        cuts, discrete = quantile_bins(table, 5)
+        for score in () if options.without_peer else ("bic", "bdeu"):
+            run = run_peer("pyAgrum tabu", discrete, score, 1.0, timeout=options.peer_seconds)
+            if run.edges is None:
+                rows.append((f"pyAgrum tabu, {score}: {run.note}", f"{run.seconds:.1f}", *["-"] * 5))
+                continue
+            binned = DiscretizedBayesNet.from_table(table, run.edges, cuts)
+            rows.append(row_of(f"pyAgrum tabu, {score}, quantile-5", binned, truth, held_out, run.seconds))
+        traces = []
+        for candidates in read_candidates(options.candidates):
+            learner = BayesNetLearner(
+                options.discretizer,
+                density="bins",
+                edge_search=EdgeSearch(max_candidates=candidates),
+                max_seconds=options.seconds,
+                patience=None,
+                n_jobs=options.jobs,
+                random_state=seed,
+            )
+            began = perf_counter()
+            learner.fit(frame)
+            label = f"ours, {options.discretizer}, {learner.n_candidate_pairs_} pairs"
+            rows.append(row_of(label, learner.network_, truth, held_out, perf_counter() - began))
+            trace = [entry for entry in learner.history_ if entry.objective < 0]
+            shown = [trace[k] for k in np.linspace(0, len(trace) - 1, 8).astype(int).tolist()]
+            scores = (f"{-entry.objective:.0f} at {entry.seconds:.0f} s" for entry in shown)
+            traces.append(f"{label}: {', '.join(scores)}")
+        columns = ("", "seconds", "log density/row", "edges", "right", "accuracy", "sensitivity")
+        size = f"{options.variables} variables, {options.edges} edges, {options.rows:,} rows"
+        heading = f"Network of seed {seed}: {size}, {options.jobs} threads"
+        traces.append(f"Peak memory of this process: {peak_megabytes():.0f} MB")
+        sheets.append(sheet(heading, columns, rows, "\n".join(traces)))
+        seed += 1
+    return sheets
+
+
+def read_candidates(texts: Sequence[str]) -> list[int | str | None]:
+    """Return the values of `max_candidates` that an option lists."""
+    return [None if text == "all" else text if text == "auto" else int(text) for text in texts]
+
+
+def screening(options: Options) -> Sheet:
+    """Return the scores that searches with fewer and more candidate pairs reach, and peers in equal seconds.
+
+    Scores are minus that of the generating network, in nats, and count all rows. Columns that are constant in the
+    sample are left out.
+    """
+    columns = ("network", "sample", "columns", "score", "", "nats", "s to best", "s in all", "")
+    size = f"{options.sample_rows:,} rows, BDeu {EQUIVALENT_SAMPLE_SIZE:g}"
+    rows: list[tuple[object, ...]] = []
+    for name in options.networks:
+        truth = published_network(name)
+        for net in range(options.nets):
+            sample = truth.sample(options.sample_rows, random_state=10_000 + net)
+            frame = sample[[column for column in truth.names if sample[column].nunique() > 1]]
+            true_edges = [edge for edge in truth.edges if set(edge) <= set(frame.columns)]
+            for score in options.score:
+                reference = network_score(frame, true_edges, score, EQUIVALENT_SAMPLE_SIZE)
+                results = [peer_result(label, frame, score, options.seconds) for label in options.peers]
+                results += [
+                    our_result(frame, score, candidates, net, options)
+                    for candidates in read_candidates(options.candidates)
+                ]
+                for result in results:
+                    nats = f"{result.score - reference:,.1f}" if np.isfinite(result.score) else "-"
+                    rows.append((name, net, frame.shape[1], score, result.label, nats, *result.texts))
+    return sheet(f"{size}, {options.seconds:g} s, {options.jobs} threads", columns, rows)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """One search of the table of `screening`: label, score in nats, and seconds to the best network, in all, note."""
+
+    label: str
+    score: float
+    texts: tuple[str, str, str]
+
+
+def peer_result(label: str, frame: pd.DataFrame, score: str, seconds: float) -> SearchResult:
+    """Return the score of a peer's network after at most some seconds; nan where there is no network."""
+    run = run_peer(label, frame, score, EQUIVALENT_SAMPLE_SIZE, timeout=seconds, returns_best=True)
+    if run.edges is None:
+        return SearchResult(label, np.nan, ("-", "-", run.note))
+    reached = network_score(frame, run.edges, score, EQUIVALENT_SAMPLE_SIZE)
+    notes = [run.note, "ended by the limit" if run.seconds >= seconds else ""]
+    return SearchResult(label, reached, ("-", f"{run.seconds:.1f}", "; ".join(filter(None, notes))))
+
+
+def our_result(
+    frame: pd.DataFrame, score: str, candidates: int | str | None, seed: int, options: Options
+) -> SearchResult:
+    """Return the score of our network under the limits of the options."""
+    began = perf_counter()
+    learner = BayesNetLearner(
+        density="bins",
+        scoring_method=Scoring(score, equivalent_sample_size=EQUIVALENT_SAMPLE_SIZE),
+        edge_search=EdgeSearch(max_candidates=candidates),
+        max_seconds=options.seconds,
+        n_jobs=options.jobs,
+        random_state=seed,
+    ).fit(frame)
+    in_all = perf_counter() - began
+    # the learner counts from the beginning of its search, after the preparation of the table
+    to_best = in_all - learner.fit_seconds_ + learner.time_to_best_
+    reached = network_score(frame, learner.network_.edges, score, EQUIVALENT_SAMPLE_SIZE)
+    seconds = (f"{to_best:.1f}", f"{in_all:.1f}")
+    return SearchResult(f"ours, {learner.n_candidate_pairs_} pairs", reached, (*seconds, ""))
+
+
+_NETS = {"nets": Option(1, "Number of networks, or of samples of each network.", least=1)}
+_SEARCH = {
+    "seconds": Option(590.0, "Limit of our search."),
+    "jobs": Option(2, "Number of threads of our search."),
+    "candidates": Option(
+        ("auto",), "max_candidates of the learner: auto, all, or numbers; none for no search."
+    ),
+}
+
+EXPERIMENTS = (
+    tabulated(
+        "scale-learn",
+        "Many columns: held-out density and edges, ours and pyAgrum's tabu search",
+        "Random networks with a given number of edges.",
+        learn,
+        {
+            **_NETS,
+            **_SEARCH,
+            "seed": Option(0, "Seed from which networks are tried."),
+            "variables": Option(100, "Number of variables.", least=2),
+            "edges": Option(150, "Number of edges.", least=1),
+            "rows": Option(5_000, "Number of rows.", least=1),
+            "peer_seconds": Option(3600.0, "Limit of the peer."),
+            "discretizer": Option("equal-frequency", "Discretizer of the learner."),
+            "without_peer": Option(False, "Leave the peer out."),
+        },
+        prepare=compile_kernels,
+    ),
+    tabulated(
+        "scale-screening",
+        "Scores of searches with fewer and more candidate pairs, and of peers in equal seconds",
+        "Published networks of many columns.",
+        screening,
+        {
+            **_NETS,
+            **_SEARCH,
+            "networks": Option(("hailfinder", "hepar2", "win95pts", "andes"), "Published networks."),
+            "sample_rows": Option(1_000, "Number of rows.", least=1),
+            "score": Option(("bdeu",), "Scores.", choices=("bdeu", "bic")),
+            "peers": Option(("pyAgrum tabu",), "Peers by their labels in peers.py."),
+        },
+        split=("networks",),
+        prepare=compile_kernels,
+    ),
+)
