@@ -70,6 +70,7 @@ distributions: $(VENV)/.installed-dev
 # installs and tests by every Python of the list that this machine has
 test-matrix:
 	$(PYTHON) tools/test_matrix.py
+	$(PYTHON) tools/test_matrix.py --next-numba --pythons 3.13 --out out/next-numba
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["declared_names", "lazy_names"]
+
+
+def declared_names(source: str) -> dict[str, str]:
+    """Return the module of every public name of a package, from the imports of its file that only type checkers see.
+
+    Parameters
+    ----------
+    source : str
+        Path of the file, whose block ``if TYPE_CHECKING:`` has the lines ``from MODULE import NAME as NAME``.
+    """
+    return {
+        name.asname: line.module
+        for block in ast.parse(Path(source).read_bytes()).body
+        if isinstance(block, ast.If)
+        for line in block.body
+        if isinstance(line, ast.ImportFrom) and line.module
+        for name in line.names
+        if name.asname
+    }
 
 
 def lazy_names(

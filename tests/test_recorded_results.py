@@ -36,7 +36,7 @@ RECORDED = {
     "refine, bayesian": "9799461efe701b71",
     "refine, rv-gomea": "1b049b0b229291c1",
     "network files": "453f73e79b8eebf9",
-    "front files": "d4a500c2401d5863",
+    "front files": "54e0ce777eee8591",
 }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # texts outside docs/ that are pages of the site
 PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+STUDIES = "scripts/lab/studies/"
 # modules whose public names users need, apart from helpers of the package
 _PROBLEM_NAMES = {
     "gomea_bn.problems.base": (
@@ -121,6 +122,8 @@ def generated_pages() -> Iterator[tuple[str, str]]:
     yield "reference/command_line.md", command_page()
     for target, source in PAGES.items():
         yield target, (ROOT / source).read_text(encoding="utf-8")
+    for study in sorted((ROOT / STUDIES).glob("*.md")):
+        yield f"studies/{study.name}", study.read_text(encoding="utf-8")
 
 
 def site_links(text: str, page: str) -> str:
@@ -141,7 +144,8 @@ def site_links(text: str, page: str) -> str:
         text = text.replace("](docs/", "](")
         for target, source in PAGES.items():
             text = text.replace(f"]({source}", f"]({target}")
-    # the tables of experiments are pages too, and their figures lie next to them
+    # the tables of experiments are pages too, and their figures lie next to them; so are the studies
+    text = text.replace(f"](../{STUDIES}", f"]({back}studies/").replace("](../../../docs/", f"]({back}")
     return text.replace("](../results/", f"]({back}results/")
 
 

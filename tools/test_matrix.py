@@ -2,9 +2,11 @@
 
     python tools/test_matrix.py                      # Python 3.11 to 3.14, those that are present
     python tools/test_matrix.py --pythons 3.11 --lowest
+    python tools/test_matrix.py --next-numba --pythons 3.13
     python tools/test_matrix.py -- tests             # other tests, here all of them
 
-`--lowest` installs the lowest versions of the dependencies that `pyproject.toml` allows. A Python that is absent is
+`--lowest` installs the lowest versions of the dependencies that `pyproject.toml` allows, and `--next-numba` the newest
+numba of all, release candidates included, beyond the upper bound that `pyproject.toml` sets. A Python that is absent is
 named and skipped. The exit code is 1 if an installation or a test failed.
 """
 
@@ -56,16 +58,20 @@ def interpreter(version: str) -> str | None:
     return None
 
 
-def tested(python: str, folder: Path, tests: list[str], *, is_lowest: bool) -> bool:
+def tested(python: str, folder: Path, tests: list[str], *, is_lowest: bool, is_next_numba: bool) -> bool:
     """Make an environment in a folder, install the package and run the tests; return whether all of it succeeded."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements: list[str] = project["dependencies"]
     shutil.rmtree(folder, ignore_errors=True)
     own = folder / "bin" / "python"
     pip = [str(own), "-m", "pip", "install", "--quiet", "--no-compile"]
+    if is_lowest:
+        requirements = lowest(requirements)
+    newest = [[*pip, "--pre", "--upgrade", "numba"]] if is_next_numba else []
     steps = [
         [python, "-m", "venv", str(folder)],
-        [*pip, *(lowest(requirements) if is_lowest else requirements), *_TOOLS],
+        [*pip, *requirements, *_TOOLS],
+        *newest,
         [*pip, "--no-deps", str(ROOT)],
         # -P: the current folder is no place of modules, so that the installed package is tested
         [str(own), "-P", "-m", "pytest", "-p", "no:cacheprovider", *tests],
@@ -83,6 +89,9 @@ def main() -> None:
         "--lowest", action="store_true", help="install the lowest versions of the dependencies"
     )
     parser.add_argument(
+        "--next-numba", action="store_true", help="then install the newest numba, release candidates included"
+    )
+    parser.add_argument(
         "--out", type=Path, default=ROOT / "out" / "matrix", help="folder of the environments"
     )
     parser.add_argument("tests", nargs="*", default=list(TESTS), help="tests to run")
@@ -93,7 +102,13 @@ def main() -> None:
         if python is None:
             outcomes[version] = "absent"
         else:
-            passed = tested(python, options.out / version, options.tests, is_lowest=options.lowest)
+            passed = tested(
+                python,
+                options.out / version,
+                options.tests,
+                is_lowest=options.lowest,
+                is_next_numba=options.next_numba,
+            )
             outcomes[version] = "passed" if passed else "FAILED"
     for version, outcome in outcomes.items():
         print(f"Python {version}: {outcome}")

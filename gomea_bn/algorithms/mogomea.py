@@ -21,7 +21,7 @@ from gomea_bn.operators.kernels.front_mixing import (
     EVALUATED,
     LATEST_ADDITION,
     Clusters,
-    FrontSearch,
+    FrontState,
     FrontWork,
     initialise_front,
     vary_front,
@@ -407,7 +407,7 @@ class FrontRun(DiscreteRun):
             finds = self._finds[block - blocks.start]
             clear(finds)
             finds.widths[:] = archive.widths
-            search = FrontSearch(
+            search = FrontState(
                 archive=archive,
                 finds=finds,
                 clusters=variation.clusters,

@@ -51,7 +51,7 @@ __all__ = [
     "LATEST_ADDITION",
     "WEIGHTED",
     "Clusters",
-    "FrontSearch",
+    "FrontState",
     "FrontWork",
     "initialise_front",
     "vary_front",
@@ -78,7 +78,7 @@ class Clusters(NamedTuple):
     subset_starts: NDArray[np.int64]  # (k + 1,)
 
 
-class FrontSearch(NamedTuple):
+class FrontState(NamedTuple):
     """The state of a search that a block of solutions reads and adds to."""
 
     archive: Archive  # only read while a generation runs, unless `immediate`
@@ -101,7 +101,7 @@ class FrontWork(NamedTuple):
 
 
 @kernel
-def _offer(search: FrontSearch, solution: Solution, work: FrontWork, exchange: bool) -> int:
+def _offer(search: FrontState, solution: Solution, work: FrontWork, exchange: bool) -> int:
     """Offer an evaluated solution to the block's finds (or the archive); returns the outcome."""
     for j in range(work.candidate.shape[0]):
         work.candidate[j] = canonical(solution.objectives[j])
@@ -167,7 +167,7 @@ def _step(
     problem: Any,
     solution: Solution,
     tallies: NDArray[np.int64],
-    search: FrontSearch,
+    search: FrontState,
     work: FrontWork,
     generator: np.random.Generator,
     objective: int,
@@ -205,7 +205,7 @@ def _subsets_of(clusters: Clusters, cluster: int, work: MixingWork, generator: n
 
 
 @kernel
-def _draw_weights(search: FrontSearch, work: FrontWork, generator: np.random.Generator) -> None:
+def _draw_weights(search: FrontState, work: FrontWork, generator: np.random.Generator) -> None:
     """Draw weights uniformly from the simplex and multiply them by the objectives' factors."""
     total = 0.0
     for j in range(work.weights.shape[0]):
@@ -220,7 +220,7 @@ def _mix(
     problem: Any,
     population: PopulationData,
     i: int,
-    search: FrontSearch,
+    search: FrontState,
     rules: MixingRules,
     generator: np.random.Generator,
     work: FrontWork,
@@ -272,7 +272,7 @@ def _force(
     problem: Any,
     population: PopulationData,
     i: int,
-    search: FrontSearch,
+    search: FrontState,
     generator: np.random.Generator,
     work: FrontWork,
 ) -> None:
@@ -314,7 +314,7 @@ def _climb(
     problem: Any,
     population: PopulationData,
     i: int,
-    search: FrontSearch,
+    search: FrontState,
     rules: MixingRules,
     generator: np.random.Generator,
     work: FrontWork,
@@ -347,7 +347,7 @@ def _climb(
 def initialise_front(
     problem: Any,
     population: PopulationData,
-    search: FrontSearch,
+    search: FrontState,
     rules: MixingRules,
     generator: np.random.Generator,
     work: FrontWork,
@@ -371,7 +371,7 @@ def initialise_front(
 def vary_front(
     problem: Any,
     population: PopulationData,
-    search: FrontSearch,
+    search: FrontState,
     rules: MixingRules,
     generator: np.random.Generator,
     work: FrontWork,

@@ -43,7 +43,8 @@ def test_every_command_of_the_page_runs(folder):
     ).splitlines()
     commands = [shlex.split(line)[1:] for line in lines]
     assert {words[0] for words in commands} == {
-        "learn", "query", "predict", "impute", "discretize", "fit", "certify", "show",
+        "learn", "confidence", "query", "predict", "impute", "discretize", "fit", "certify", "show",
+        "most-probable", "explain", "test-graph", "cross-validate",
     }  # fmt: skip
     for words in commands:
         result = invoke(*words)

@@ -21,7 +21,7 @@ from gomea_bn.learning.run_folder import run_record, write_run_folder
 
 FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
 N_LONG = int(os.environ.get("GOMEA_BN_FUZZ_CASES", "3000"))
-_FORMATS = ("json", "bif", "xdsl", "net", "xmlbif", "uai")
+_FORMATS = ("json", "bif", "xdsl", "net", "uai")
 # every exit code that the commands document but that of an interrupt
 _CODES = (0, 1, 2, 3)
 

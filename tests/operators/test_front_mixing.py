@@ -22,7 +22,7 @@ from gomea_bn.operators.kernels.front_mixing import (
     ALL,
     EVALUATED,
     Clusters,
-    FrontSearch,
+    FrontState,
     FrontWork,
     initialise_front,
     vary_front,
@@ -184,7 +184,7 @@ class Bench:
         finds_of_blocks = []
         for bounds, generator in zip(self.blocks, self.generators, strict=True):
             finds = new_archive(200, self.problem.n_variables, self.problem.n_objectives)
-            search = FrontSearch(
+            search = FrontState(
                 archive=self.archive.data,
                 finds=finds,
                 clusters=clusters,

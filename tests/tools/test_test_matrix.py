@@ -21,7 +21,7 @@ def test_a_python_is_found_by_its_version():
 
 
 def test_an_installation_that_fails_ends_the_steps(tmp_path):
-    assert not test_matrix.tested("/bin/false", tmp_path / "venv", [], is_lowest=False)
+    assert not test_matrix.tested("/bin/false", tmp_path / "venv", [], is_lowest=False, is_next_numba=False)
 
 
 def test_the_installed_package_is_tested(tmp_path, monkeypatch):
@@ -32,9 +32,26 @@ def test_the_installed_package_is_tested(tmp_path, monkeypatch):
         return subprocess.CompletedProcess(step, 0)
 
     monkeypatch.setattr(test_matrix.subprocess, "run", noted)
-    assert test_matrix.tested("python", tmp_path / "venv", ["tests/a.py"], is_lowest=False)
+    assert test_matrix.tested(
+        "python", tmp_path / "venv", ["tests/a.py"], is_lowest=False, is_next_numba=False
+    )
     # without -P the modules of the checkout would come first
     assert steps[-1][1:4] == ["-P", "-m", "pytest"]
+
+
+def test_the_next_numba_replaces_the_one_that_the_project_allows(tmp_path, monkeypatch):
+    steps = []
+
+    def noted(step, **_options):
+        steps.append(step)
+        return subprocess.CompletedProcess(step, 0)
+
+    monkeypatch.setattr(test_matrix.subprocess, "run", noted)
+    assert test_matrix.tested("python", tmp_path / "venv", [], is_lowest=False, is_next_numba=True)
+    allowed, newest, package = steps[1:4]
+    assert any(word.startswith("numba>=") and ",<" in word for word in allowed)
+    assert newest[-3:] == ["--pre", "--upgrade", "numba"]
+    assert "--no-deps" in package  # else the bound of the project would bring the former numba back
 
 
 def test_the_tests_that_run_by_default_exist():

@@ -1,10 +1,10 @@
 """Small tables of parent sets, and slow searches over orders of the variables."""
 
 import numpy as np
+from option_examples import table_options
 from oracles import make_problem
 
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.kernels.insertion import (
     OrderWork,
@@ -20,7 +20,7 @@ DEPTHS = (0, 1, 1_000)
 
 def problem_of(frame, **options):
     """Return the problem of a discrete table under BDeu(1)."""
-    learning = LearningOptions(scoring_method="bdeu", equivalent_sample_size=1.0, **options)
+    learning = table_options(scoring_method="bdeu", equivalent_sample_size=1.0, **options)
     return learning_problem(read_table(frame), learning)
 
 

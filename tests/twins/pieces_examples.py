@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 
 import pandas as pd
 
@@ -10,6 +11,7 @@ from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
+from gomea_bn.learning.many_rows import opened_improvement
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 
@@ -35,3 +37,15 @@ def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> f
 def median_cuts(frame: pd.DataFrame) -> dict[str, list[float]]:
     """One cut at the median of every column of numbers."""
     return {name: [float(frame[name].median())] for name in map(str, frame.select_dtypes("number"))}
+
+
+def network_of_sample(learner, fit):
+    """Return the network from which an improvement over all rows began."""
+    rows = fit.table_
+    return replace(learner, density="bins", sample_rows=rows.n_rows).fit(rows).network_
+
+
+def score_over_all_rows(learner, source, network) -> float:
+    """Return the score of a network by counts over all rows of a table in pieces."""
+    with opened_improvement(learner, source, None, perf_counter()) as rows:
+        return rows.score_of(network)
