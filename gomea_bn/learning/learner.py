@@ -28,6 +28,7 @@ from gomea_bn.learning.options import (
     mean_density,
     row_densities,
     rows_of_search,
+    rows_to_search,
     seed_of,
     with_live_table,
 )
@@ -271,7 +272,7 @@ class BayesNetLearner(NetworkParameters):
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if LearningOptions.of(self).asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
-        if table.n_rows > self.sample_rows:
+        if table.n_rows > rows_to_search(self, table):
             self._fit_many_rows(table, checkpoint, limits, began)
             return self
         section, seed = learner_section(self, checkpoint, table, seed_of(self.random_state))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.sources import source_frame
@@ -38,6 +39,7 @@ __all__ = [
     "preparation_seconds",
     "row_densities",
     "rows_of_search",
+    "rows_to_search",
     "sampled_table",
     "section_of_data",
     "seed_of",
@@ -59,6 +61,15 @@ _SHARE_OF_PREPARATION = 0.5
 _SHARE_OF_TABLES = 0.3
 
 
+def rows_to_search(learner: LearnerParameters, table: Table) -> int:
+    """Return the number of rows beyond which a sample is searched: fewer than `sample_rows` if the seconds are few."""
+    n_continuous = sum(column.is_continuous for column in table.columns)
+    if learner.max_seconds is None or not n_continuous or table.n_rows <= MANY_ROWS < learner.sample_rows:
+        return learner.sample_rows
+    affordable = max(int(_VALUES_PER_SECOND * learner.max_seconds / n_continuous), _FEWEST_ROWS)
+    return min(learner.sample_rows, affordable)
+
+
 def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     """Return the rows of a table that a learner searches: all of at most `sample_rows` rows, otherwise a sample.
 
@@ -71,22 +82,19 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     table : Table
     seed : int
     """
-    size = learner.sample_rows
+    size = rows_to_search(learner, table)
     if table.n_rows <= size:
         return table
-    n_continuous = sum(column.is_continuous for column in table.columns)
-    if learner.max_seconds is not None and n_continuous:
-        affordable = max(int(_VALUES_PER_SECOND * learner.max_seconds / n_continuous), _FEWEST_ROWS)
-        if affordable < size:
-            size = affordable
-            warnings.warn(
-                GomeaBnWarning(
-                    f"The time limit is short for {counted(n_continuous, 'continuous column')}: a sample of {size:,} "
-                    f"of {table.n_rows:,} rows is searched.",
-                    [Setting("max_seconds")],
-                ),
-                stacklevel=4,
-            )
+    if size < learner.sample_rows:
+        n_continuous = sum(column.is_continuous for column in table.columns)
+        warnings.warn(
+            GomeaBnWarning(
+                f"The time limit is short for {counted(n_continuous, 'continuous column')}: a sample of {size:,} "
+                f"of {table.n_rows:,} rows is searched.",
+                [Setting("max_seconds")],
+            ),
+            stacklevel=4,
+        )
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:
