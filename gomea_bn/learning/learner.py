@@ -111,7 +111,7 @@ class BayesNetLearner(NetworkParameters):
         curves of continuous parents where they predict better, see `gomea_bn.average_families`; `Averaged` can leave
         the lines out. "bins": the tables over the shown bins alone, counted from the rows.
     sample_rows : int
-        Number of rows, at least 1,000, beyond which a sample of so many rows is searched; see Notes.
+        Number of rows, at least 1,000, beyond which a sample of that size is searched; see Notes.
     scheduler : str, optional
         Address of a Dask scheduler whose workers count the rows of a table in pieces.
     max_seconds : float or None

@@ -375,7 +375,7 @@ class LearnerParameters(Parameters):
         panel=BINS,
     )
     sample_rows: int = option(
-        100_000, Integer(1000), "Number of rows beyond which a sample of so many rows is searched."
+        100_000, Integer(1000), "Number of rows beyond which a sample of that size is searched."
     )
     max_seconds: float | None = option(
         60.0,

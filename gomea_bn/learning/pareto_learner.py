@@ -107,7 +107,7 @@ class ParetoBayesNetLearner(FrontParameters):
     algorithm : MOGOMEA, optional
         Settings of the search.
     sample_rows : int
-        Number of rows, at least 1,000, beyond which a sample of so many rows is searched. The objectives are then those
+        Number of rows, at least 1,000, beyond which a sample of that size is searched. The objectives are then those
         of the sample, and the tables of the networks count all rows, or the filled rows of the sample.
     max_seconds, max_evaluations, max_generations, n_jobs, random_state, callback, verbose
         As of `BayesNetLearner`.
