@@ -12,8 +12,8 @@ from math import inf, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
@@ -126,7 +126,9 @@ class IntervalScore:
         try:
             return self.table[counts]
         except IndexError:
-            return gammaln(counts + 1.0) if self.bayesian else xlogy(counts, counts)
+            return (
+                scipy.special.gammaln(counts + 1.0) if self.bayesian else scipy.special.xlogy(counts, counts)
+            )
 
     def of_counts(self, counts: NDArray[np.int64], n_configurations: float) -> float:
         """Return the score in nats of a table of counts, int64 (n_observed, r), without widths and costs of cuts."""
