@@ -117,6 +117,11 @@ class Table:
             columns.append(replace(column, values=values))
         return replace(self, columns=tuple(columns), n_rows=len(rows), dropped_rows=())
 
+    def in_order(self, names: Sequence[str]) -> Table:
+        """Return the table with its columns in the order of some names, each of which must be that of a column."""
+        columns = {column.name: column for column in self.columns}
+        return replace(self, columns=tuple(columns[name] for name in names))
+
     def between(self, first: int, last: int) -> Table:
         """Return the rows from one position to another, whose values share the memory of these columns."""
         columns = tuple(replace(column, values=column.values[first:last]) for column in self.columns)

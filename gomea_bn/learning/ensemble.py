@@ -20,6 +20,7 @@ from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     check_options,
+    columns_of_search,
     learner_section,
     limits_of,
     mean_density,
@@ -183,12 +184,14 @@ class BayesNetEnsemble(Parameters):
         section, seed = learner_section(self, checkpoint, table, seed, learner=of_learner)
         # of more rows members draw samples
         is_sampled = table.n_rows > options["sample_rows"]
-        rows = table if is_sampled else rows_of_search(table, options["shape"])
+        ordered = columns_of_search(table, options["shape"])
+        rows = ordered if is_sampled else rows_of_search(ordered, options["shape"])
         networks, seconds, stopped_by = self._learned(options, rows, seed, section, table_digest(table))
         section.close()
         self.networks_ = networks
         if options["density"] == "averaged":
-            self._average(table, seed, options["line"])
+            self._average(ordered, seed, options["line"])
+        self.networks_ = [network.in_order(table.names) for network in self.networks_]
         self.n_networks_ = len(networks)
         self.table_ = table
         self.fit_seconds_ = seconds

@@ -23,6 +23,7 @@ from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.many_rows import opened_improvement, print_line
 from gomea_bn.learning.options import (
     check_options,
+    columns_of_search,
     learner_section,
     limits_of,
     mean_density,
@@ -276,9 +277,11 @@ class BayesNetLearner(NetworkParameters):
             self._fit_many_rows(table, checkpoint, limits, began)
             return self
         section, seed = learner_section(self, checkpoint, table, seed_of(self.random_state))
-        began, found = self._search(table, limits, seed, section, began)
+        ordered = columns_of_search(table, self.shape)
+        began, found = self._search(ordered, table, limits, seed, section, began)
         if plain_options(self)["density"] == "averaged":
-            self._average(found.conditionals)
+            self._average(ordered, found.conditionals)
+        self.network_ = self.network_.in_order(table.names)
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
         warn_of_many_probabilities(self.network_, table.n_rows)
         return self
@@ -294,6 +297,7 @@ class BayesNetLearner(NetworkParameters):
     def _search(
         self,
         table: Table,
+        given: Table,
         limits: Limits,
         seed: int,
         section: Section,
@@ -303,6 +307,7 @@ class BayesNetLearner(NetworkParameters):
     ) -> tuple[float, Found]:
         """Search for the network of a table, and keep it with tables counted from these rows.
 
+        The columns of the table stand in the order of the search, and those of the given one in that of the user.
         Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler, and what was
         found.
         """
@@ -313,7 +318,7 @@ class BayesNetLearner(NetworkParameters):
         # the compiler is not on the clock
         began += compile_kernels(**size_of_table(table))
         rows = rows_of_search(table, options.shape)
-        digest = in_background(table_digest, table)
+        digest = in_background(table_digest, given)
         with with_live_table(self.verbose, self.callback) as callback:
             n_threads = thread_count(self.n_jobs)
             settings = SearchSettings(
@@ -327,7 +332,7 @@ class BayesNetLearner(NetworkParameters):
                 self, table, found, seed=seed, data_digest=digest.result()
             )
             self.history_: list[HistoryEntry] = found.result.history
-            self._keep_search(table, found.problem.n_edge_genes, found.result, seed, began)
+            self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)
         return began, found
 
     def _fit_many_rows(self, source: Any, checkpoint: CheckpointOption, limits: Limits, began: float) -> None:
@@ -337,12 +342,18 @@ class BayesNetLearner(NetworkParameters):
         with opened_improvement(self, source, checkpoint, began) as rows:
             with rows.about_sample():
                 began, found = self._search(
-                    rows.sample, rows.limits_of_search(limits), rows.seed, rows.part, began, of_sample=True
+                    rows.sample,
+                    rows.given_sample,
+                    rows.limits_of_search(limits),
+                    rows.seed,
+                    rows.part,
+                    began,
+                    of_sample=True,
                 )
             network, self.score_, record = rows.run(
                 self.network_, found.problem.pairs, self.stopped_by_, began
             )
-        self.network_ = network
+        self.network_ = network.in_order(rows.given_sample.names)
         if record["stopped_by"] in ("interrupt", "max_seconds"):
             self.statistics_["improvement_cut_short"] = 1
         if rows.sample.n_rows < min(rows.n_rows, self.sample_rows):
@@ -354,7 +365,7 @@ class BayesNetLearner(NetworkParameters):
             self.stopped_by_ = "interrupt"
         warn_of_many_probabilities(network, record["n_rows"])
 
-    def _average(self, conditionals: Conditionals | None) -> None:
+    def _average(self, table: Table, conditionals: Conditionals | None) -> None:
         """Learn the conditionals of the network; Ctrl-C leaves it with its tables alone, with a warning.
 
         Given conditionals fill missing cells first.
@@ -362,7 +373,7 @@ class BayesNetLearner(NetworkParameters):
         network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
         try:
             self.network_ = average_families(
-                network, self.table_, line=plain_options(self)["line"], random_state=self.seed_
+                network, table, line=plain_options(self)["line"], random_state=self.seed_
             )
         except KeyboardInterrupt:
             warnings.warn(interrupted_averaging("network_"), stacklevel=3)

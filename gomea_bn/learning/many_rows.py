@@ -28,7 +28,13 @@ from gomea_bn.learning.improvement import LEAST_GAIN_OF_CUTS, Climb, SearchRules
 from gomea_bn.learning.known_scores import CodedRows, KnownScores, coding_key
 from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.learning.learning_problem import column_shapes, scored_variables, scoring_of
-from gomea_bn.learning.options import learner_section, sampled_table, section_of_data, seed_of
+from gomea_bn.learning.options import (
+    columns_of_search,
+    learner_section,
+    sampled_table,
+    section_of_data,
+    seed_of,
+)
 from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet
@@ -484,8 +490,10 @@ class Improvement:
 
     Attributes
     ----------
-    sample : Table
+    given_sample : Table
         Rows to search, with the extreme values of continuous columns and all levels of discrete ones.
+    sample : Table
+        The same rows with the columns in the order of the search.
     n_rows : int
         Number of all rows.
     seed : int
@@ -687,9 +695,10 @@ class Improvement:
         """Draw the sample, and keep its options and its score; pieces are read once for it."""
         if self.in_memory is not None:
             self.n_rows = self.in_memory.n_rows
-            self.sample = sampled_table(self.learner, self.in_memory, self.seed)
+            self.given_sample = sampled_table(self.learner, self.in_memory, self.seed)
         else:
-            self.sample = self._sample_of_pieces()
+            self.given_sample = self._sample_of_pieces()
+        self.sample = columns_of_search(self.given_sample, self.learner.shape)
         self.tell(f"Searching on a sample of {self.sample.n_rows:,} rows.")
         self.options = LearningOptions.of(self.learner, self.n_rows)
         self.method, self.rule = scoring_of(self.sample, self.options)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
+from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
-from gomea_bn.data.row_order import in_row_order
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_options",
+    "columns_of_search",
     "learner_section",
     "limits_after_preparation",
     "limits_of",
@@ -110,13 +111,25 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     return replace(sample, reading=replace(sample.reading, na_values=()))
 
 
+def columns_of_search(table: Table, shape: str) -> Table:
+    """Return a table with its columns in the order in which a learner with the option `shape` searches them.
+
+    It is `in_column_order`, since ties and random draws depend on order, and a user chose none.
+    """
+    return table if _keeps_order(table, shape) else in_column_order(table)
+
+
 def rows_of_search(table: Table, shape: str) -> Table:
     """Return the rows of a table in the order in which a learner with the option `shape` searches and draws them.
 
     It is `in_row_order`, since sums over shapes and curves, draws for missing values and draws of rows depend on order.
     """
-    # published settings draw rows by their position in the table; their scores are sums of counts
-    return table if shape == "uniform" and not table.n_missing else in_row_order(table)
+    return table if _keeps_order(table, shape) else in_row_order(table)
+
+
+def _keeps_order(table: Table, shape: str) -> bool:
+    """Return whether results are recorded that depend on the order of a table: those of published settings."""
+    return shape == "uniform" and not table.n_missing
 
 
 def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:

@@ -31,6 +31,7 @@ from gomea_bn.learning.fronts.search_space import (
     front_problem,
 )
 from gomea_bn.learning.options import (
+    columns_of_search,
     learner_section,
     rows_of_search,
     sampled_table,
@@ -213,7 +214,7 @@ class ParetoBayesNetLearner(FrontParameters):
         began += compile_front_kernels(**size_of_table(table))
         sample = sampled_table(self, table, seed)
         options = options_of_front(self, sample)
-        rows = rows_of_search(sample, options.shape)
+        rows = rows_of_search(columns_of_search(sample, options.shape), options.shape)
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
             searched = FrontSearch(
@@ -251,7 +252,7 @@ class ParetoBayesNetLearner(FrontParameters):
     ) -> None:
         """Set the fitted attributes."""
         problem, single, result = searched.problem, searched.single, searched.result
-        self.expert_ = searched.expert
+        self.expert_ = None if searched.expert is None else searched.expert.in_order(table.names)
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = searched.n_eval_single
         self._keep_search(table, problem.n_edge_genes, result, seed, began)
@@ -269,6 +270,6 @@ class ParetoBayesNetLearner(FrontParameters):
             result.F,
             FrontNetworks.of(self, searched, digest),
             table=table,
-            expert=searched.expert,
+            expert=self.expert_,
             record=front_record(self, searched, objectives, digest),
         )

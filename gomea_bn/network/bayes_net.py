@@ -15,7 +15,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network import checks
 from gomea_bn.network.conditionals.checks import around_cuts
 from gomea_bn.network.conditionals.conditionals import Conditionals, families_of, row_values
-from gomea_bn.network.conditionals.family import Columns, Family
+from gomea_bn.network.conditionals.family import Columns, Family, TableSet
 from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.exports import Exports
@@ -24,6 +24,7 @@ from gomea_bn.network.questions import Questions
 from gomea_bn.network.row_densities import mean_log_density
 from gomea_bn.network.tables import bin_texts
 from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -333,6 +334,36 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
     def changed(self, **parts: Any) -> Self:
         """Return a network with other values of some keywords of the constructor, and the names and edges of this."""
         return _rebuild(type(self), self._names, self.edges, {**self._content(), **parts})
+
+    def in_order(self, names: Sequence[str]) -> Self:
+        """Return the network with its variables in another order; the axes of every table follow its parents.
+
+        Parameters
+        ----------
+        names : sequence of str
+            All names of the network, each once.
+
+        Raises
+        ------
+        GomeaBnError
+            If a name is missing, unknown or given twice.
+        """
+        if tuple(names) == self._names:
+            return self
+        if sorted(names) != sorted(self._names):
+            raise GomeaBnError(
+                f"names must have every variable of the network once: {listed(self._names)}; got {listed(names)}."
+            )
+        content = self._content()
+        ordered = TableSet(self._cuts, {name: self.parents(name) for name in names}, self._tables).in_order(
+            names
+        )
+        content |= {"cut_points": ordered.cut_points, "tables": ordered.tables}
+        if self._conditionals is not None:
+            content["conditionals"] = self._conditionals.in_order(names)
+        for part in ("support", "levels", "shapes", "value_kinds"):
+            content[part] = {name: content[part][name] for name in names if name in content[part]}
+        return _rebuild(type(self), tuple(names), self.edges, content)
 
     def with_metadata(self, **entries: Any) -> Self:
         """Return the network with further entries in its metadata, which replace those of the same name.

@@ -302,7 +302,7 @@ def test_latent_is_made_by_its_name_and_cloned():
     assert copied.set_params(n_classes=2).n_classes == 2
 
 
-def test_row_order_and_units_do_not_matter(frame):
+def test_content_order_and_units_do_not_matter(frame):
     first = LatentDiscretizer().fit(frame)
     shuffled = LatentDiscretizer().fit(frame.sample(frac=1, random_state=3))
     assert {n: c.tolist() for n, c in shuffled.cut_points_.items()} == {

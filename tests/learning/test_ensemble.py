@@ -20,7 +20,7 @@ from gomea_bn import (
     GomeaBnError,
     read_table,
 )
-from gomea_bn.data.row_order import in_row_order
+from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.learning import ensemble

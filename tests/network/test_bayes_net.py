@@ -319,6 +319,24 @@ def test_equality_goes_by_content(network):
     assert all(network != other for other in others)
 
 
+def test_variables_in_another_order_are_the_same_network():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({name: rng.integers(0, n, 60) for name, n in zip("abcd", (2, 3, 4, 2), strict=True)})
+    edges = [("a", "d"), ("b", "d"), ("c", "d"), ("a", "b")]
+    network = DiscretizedBayesNet.from_table(frame.astype(str), edges, {})
+    other = network.in_order("cdba")
+    assert other.names == tuple("cdba")
+    assert sorted(other.edges) == sorted(edges)
+    assert other.parents("d") == ("c", "b", "a")
+    np.testing.assert_array_equal(other.tables["d"], network.tables["d"].transpose(2, 1, 0, 3))
+    np.testing.assert_allclose(
+        other.log_density(frame.astype(str)), network.log_density(frame.astype(str)), rtol=1e-12
+    )
+    assert other.in_order("abcd") == network
+    with pytest.raises(GomeaBnError, match="every variable of the network once"):
+        network.in_order("abc")
+
+
 def test_bin_labels_take_the_digits_they_need():
     network = build(cut_points={"height": [1.00000001, 1.00000002]})
     assert network.bin_labels("height") == (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
-from gomea_bn.data.row_order import in_row_order
+from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_gain, mixture_weight

@@ -38,8 +38,10 @@ __all__ = ["FrontNetworks", "front_record"]
 class FrontNetworks(PooledNetworks):
     """Networks of the rows of a front, whose families are counted on demand; unlike a closure it can be pickled."""
 
-    # without missing values
+    # without missing values, its columns in the order of the search
     table: Table
+    # of the variables in the order of the networks
+    names: tuple[str, ...]
     # edges, cut points and shapes by row
     structures: list[tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]], dict[str, Shape]]]
     pseudo_count: PseudoCount
@@ -54,6 +56,7 @@ class FrontNetworks(PooledNetworks):
         single = searched.single
         # counts of complete rows do not depend on their order
         rows = single.rows if single is not None and learner.table_.n_missing else learner.table_
+        rows = rows.in_order([variable.name for variable in problem.scorer.variables])
         structures = [
             (named_edges(problem, rows, x), learned_cut_points(problem, x), learned_shapes(problem, x))
             for x in result.X
@@ -64,7 +67,7 @@ class FrontNetworks(PooledNetworks):
             "data_sha256": digest,
             "shape": learner.shape,
         }
-        return cls(rows, structures, learner.pseudo_count, origin)
+        return cls(rows, learner.table_.names, structures, learner.pseudo_count, origin)
 
     @cached_property
     def _head(self) -> dict[str, Any]:
@@ -103,7 +106,7 @@ class FrontNetworks(PooledNetworks):
         position_of = {name: position for position, name in enumerate(self.table.names)}
         texts = {name: of_column.tobytes() for name, of_column in cuts.items()}
         variables = []
-        for name in self.table.names:
+        for name in self.names:
             members = (*sorted(parents[name], key=position_of.__getitem__), name)
             key = (members, *(texts.get(member) for member in members), name in shapes)
             if key not in self.families:
@@ -116,7 +119,9 @@ class FrontNetworks(PooledNetworks):
     ) -> StoredVariable:
         """Return the last of some variables, whose parents are the others."""
         name = members[-1]
-        entry = {**self._columns[name][1], "parents": list(members[:-1])}
+        last = len(members) - 1
+        axes = sorted(range(last), key=lambda axis: self.names.index(members[axis]))
+        entry = {**self._columns[name][1], "parents": [members[axis] for axis in axes]}
         if name in cuts:
             entry["cut_points"] = cuts[name].tolist()
         if shape is not None:
@@ -130,8 +135,8 @@ class FrontNetworks(PooledNetworks):
             else:
                 codes.append(column.values)
                 cards.append(len(column.levels))
-        last = len(members) - 1
         table = smoothed_table(codes, range(last), last, cards, self._head["pseudo_count"], name)
+        table = table.transpose([*axes, last])
         table.flags.writeable = False
         return StoredVariable(entry, table)
 

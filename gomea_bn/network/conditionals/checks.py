@@ -89,7 +89,8 @@ def check_line(network: NetworkLike, name: str, line: object, scales: Mapping[st
         raise GomeaBnError(f"lines must not have an entry for '{name}', which is discrete.")
     continuous = tuple(parent for parent in parents if parent in cuts)
     discrete = tuple(parent for parent in parents if parent in levels)
-    if line.parents != continuous or line.groups != discrete:
+    # a line is the same in every order of its parents
+    if sorted(line.parents) != sorted(continuous) or sorted(line.groups) != sorted(discrete):
         raise GomeaBnError(
             f"The line of '{name}' must have the continuous parents {continuous} and the discrete parents {discrete}, "
             f"got {line.parents} and {line.groups}."

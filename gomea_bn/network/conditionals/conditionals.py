@@ -180,6 +180,10 @@ class Conditionals(Immutable):
             lines={name: line for name, line in self._lines.items() if name not in values},
         )
 
+    def in_order(self, names: Sequence[str]) -> Conditionals:
+        """Return the conditionals of the same network with its variables in another order."""
+        return self.changed(copies=[copy.in_order(names) for copy in self._copies])
+
     def changed(self, **parts: Any) -> Conditionals:
         """Return conditionals with other values of some parameters of the constructor."""
         names = (

@@ -46,6 +46,17 @@ class TableSet:
     parents: dict[str, tuple[str, ...]]
     tables: dict[str, NDArray[np.float64]]
 
+    def in_order(self, names: Sequence[str]) -> TableSet:
+        """Return the tables of the same columns in another order, which the axes of every table follow."""
+        parents, tables = {}, {}
+        for name in names:
+            of_name = sorted(self.parents[name], key=names.index)
+            axes = [self.parents[name].index(parent) for parent in of_name]
+            parents[name] = tuple(of_name)
+            tables[name] = self.tables[name].transpose([*axes, len(axes)])
+        cuts = {name: self.cut_points[name] for name in names if name in self.cut_points}
+        return TableSet(cuts, parents, tables)
+
 
 class Columns:
     """Values of columns, whose bins and positions on scales are computed once.

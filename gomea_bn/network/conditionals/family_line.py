@@ -171,9 +171,9 @@ class FamilyLine:
     weight : float
         Share of the line in the density of the family, above 0 and below 1; the bins have the rest.
     parents : tuple of str
-        Continuous parents, in column order.
+        Continuous parents, in the order of the coefficients.
     groups : tuple of str
-        Discrete parents, in column order.
+        Discrete parents, in the order of the groups.
     coefficients : ndarray of shape (n_groups, n_terms + 1), float64
         Intercept and coefficients of the terms; groups are numbered with the last discrete parent fastest.
     scales, freedom : ndarray of shape (n_groups,), float64

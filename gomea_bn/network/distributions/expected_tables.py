@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.row_order import row_order
+from gomea_bn.data.content_order import row_order
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.inference.engine import Evidence, engine_for
 from gomea_bn.network.tables import family_counts

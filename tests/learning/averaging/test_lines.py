@@ -16,7 +16,7 @@ from gomea_bn import (
     average_families,
     read_table,
 )
-from gomea_bn.data.row_order import in_row_order
+from gomea_bn.data.content_order import in_row_order
 from gomea_bn.learning.averaging import families as averaging
 from gomea_bn.network.sampling import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes

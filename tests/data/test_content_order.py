@@ -1,5 +1,6 @@
 """The order of rows by their values alone."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gomea_bn import read_table
-from gomea_bn.data.row_order import in_row_order, row_order
+from gomea_bn.data.content_order import column_order, in_column_order, in_row_order, row_order
 
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, float("nan")])
 ROWS = st.lists(st.tuples(NUMBERS, st.integers(-1, 2), NUMBERS), min_size=1, max_size=12)
@@ -67,3 +68,41 @@ def test_units_do_not_change_the_order():
     values = np.random.default_rng(0).normal(size=50).round(1)
     others = np.arange(50.0)[::-1] % 7
     assert row_order([values, others]).tolist() == row_order([1e-3 * values + 20, others**3]).tolist()
+
+
+@given(ROWS, st.permutations(range(3)), st.randoms(use_true_random=False))
+def test_columns_in_order_are_the_same_from_every_permutation(rows, places, random):
+    columns = columns_of(rows)
+    permuted = columns_of(random.sample(rows, len(rows)))
+    permuted = [permuted[place] for place in places]
+    tables = [ranks_in_order(columns), ranks_in_order(permuted)]
+    assert sorted(zip(*tables[0], strict=True)) == sorted(zip(*tables[1], strict=True))
+
+
+def ranks_in_order(columns):
+    ordered = [columns[v] for v in column_order(columns)]
+    return [np.unique(values, return_inverse=True)[1].tolist() for values in ordered]
+
+
+def test_columns_without_ties_are_told_apart_by_the_others():
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=40), rng.normal(size=40)
+    columns = [first, second, first + second, first * second]
+    order = column_order(columns)
+    for places in itertools.permutations(range(4)):
+        permuted = [np.exp(columns[place]) for place in places]
+        assert [places[v] for v in column_order(permuted)] == order
+
+
+def test_discrete_columns_follow_continuous_ones_and_equal_columns_stay_in_their_order():
+    codes, values = np.array([0, 1, 1], np.int32), np.array([0.0, 1.0, 1.0])
+    assert column_order([codes, values, values, codes]) == [1, 2, 0, 3]
+
+
+def test_a_table_keeps_its_ordered_columns():
+    given_table = table()
+    orders = [given_table, given_table.in_order(["y", "x"])]
+    ordered = [in_column_order(of_order) for of_order in orders]
+    assert ordered[0].names == ordered[1].names
+    assert in_column_order(orders[1]) is ordered[1]
+    assert in_column_order(ordered[1]) is ordered[1]

@@ -1,0 +1,131 @@
+"""Orders of rows and columns that their values alone decide, so that results do not depend on the order of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import MANY_ROWS
+from gomea_bn.data.table import Table
+
+__all__ = ["column_order", "in_column_order", "in_row_order", "row_order"]
+
+# shifts and factors of Steele, Lea & Flood, "Fast splittable pseudorandom number generators", 2014
+_SHIFTS = (30, 27)
+_FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_LAST_SHIFT = 31
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+# a table keeps its ordered rows and columns, since cuts and shapes are kept with these
+_ordered: WeakKeyDictionary[Table, Table] = WeakKeyDictionary()
+_with_ordered_columns: WeakKeyDictionary[Table, Table] = WeakKeyDictionary()
+
+
+def row_order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the positions of rows in an order that does not depend on where the rows stand, int64 (n_rows,).
+
+    Rows are ordered by a hash of the ranks of their values, so that units of columns do not matter. Only as many
+    columns count as tell all rows apart, those of real numbers first. Equal rows stay in their order, since they are
+    interchangeable. So do different rows of the same hash, of which n rows have a pair with probability n**2 / 2**65.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n_rows,), float64 or integers
+        Values; all NaN are equal.
+    """
+    n_rows = len(columns[0])
+    hashes = np.zeros(n_rows, np.uint64)
+    n_possible = 1
+    for values in sorted(columns, key=lambda column: column.dtype.kind != "f"):
+        ranks, n_distinct = _ranks(values)
+        hashes *= _STEP
+        hashes += ranks
+        _mix(hashes)
+        n_possible *= n_distinct
+        if n_possible >= n_rows:
+            order = np.argsort(hashes, kind="stable")
+            ascending = hashes[order]
+            if bool((ascending[1:] != ascending[:-1]).all()):
+                return order
+    return np.argsort(hashes, kind="stable")
+
+
+def in_row_order(table: Table) -> Table:
+    """Return the rows of a table in their `row_order`; the table itself if they stand in it."""
+    if table not in _ordered:
+        order = row_order([column.values for column in table.columns])
+        if (np.diff(order) > 0).all():
+            return table
+        _ordered[table] = replace(table.take(order), dropped_rows=table.dropped_rows)
+    return _ordered[table]
+
+
+def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
+    """Return the positions of columns in an order that depends neither on their places nor on the order of the rows.
+
+    A column is described by its type, by how often it has each of its values in increasing order, and by a sum over the
+    rows of a hash of its rank there and of a sum over the ranks of all columns. So units do not matter, and columns
+    without ties, which have the same ranks, are told apart by the other columns. Equal columns stay in their order.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n_rows,), float64 or integers
+        Values; all NaN are equal.
+    """
+    ranks, marks = [], []
+    for values in columns:
+        of_column, _ = _ranks(values)
+        # the code of a missing value is the largest number
+        _, counts = np.unique(of_column, return_counts=True)
+        of_counts = np.arange(len(counts), dtype=np.uint64) * _STEP + counts.astype(np.uint64)
+        mark = np.array([_mix(of_counts).sum() + np.uint64(values.dtype.kind == "f")])
+        ranks.append(of_column)
+        marks.append(_mix(mark)[0])
+    rows = np.zeros(len(columns[0]), np.uint64)
+    for of_column, mark in zip(ranks, marks, strict=True):
+        rows += _mix(of_column * _STEP + mark)
+    described = []
+    for values, of_column, mark in zip(columns, ranks, marks, strict=True):
+        kind = values.dtype.kind != "f"
+        described.append((kind, int(mark), int(_mix((of_column + mark) * _STEP + rows).sum())))
+    return sorted(range(len(columns)), key=described.__getitem__)
+
+
+def in_column_order(table: Table) -> Table:
+    """Return a table with its columns in their `column_order`; the table itself if they stand in it.
+
+    Of more than 50,000 rows, rows at equal distances decide.
+    """
+    if table not in _with_ordered_columns:
+        step = -(-table.n_rows // MANY_ROWS)
+        order = column_order([column.values[::step] for column in table.columns])
+        if order == sorted(order):
+            return table
+        _with_ordered_columns[table] = table.in_order([table.names[v] for v in order])
+    return _with_ordered_columns[table]
+
+
+def _mix(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of every hash in its place, and return the array."""
+    hashes += _STEP
+    for shift, factor in zip(_SHIFTS, _FACTORS, strict=True):
+        hashes ^= hashes >> np.uint64(shift)
+        hashes *= factor
+    hashes ^= hashes >> np.uint64(_LAST_SHIFT)
+    return hashes
+
+
+def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
+    """Return the position of every value among the distinct ones, uint64 (n_rows,), and their number.
+
+    Codes of levels stand for themselves, and their largest number is the number that is possible.
+    """
+    if values.dtype.kind != "f":
+        return values.astype(np.int64).view(np.uint64), int(values.max(initial=-1)) + 2
+    distinct, ranks = np.unique(values, return_inverse=True)
+    return ranks.astype(np.uint64), len(distinct)
