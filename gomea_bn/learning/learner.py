@@ -281,7 +281,7 @@ class BayesNetLearner(NetworkParameters):
         began, found = self._search(ordered, table, limits, seed, section, began)
         if plain_options(self)["density"] == "averaged":
             self._average(ordered, found.conditionals)
-        self.network_ = self.network_.in_order(table.names)
+        self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
         warn_of_many_probabilities(self.network_, table.n_rows)
         return self
@@ -328,9 +328,8 @@ class BayesNetLearner(NetworkParameters):
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
             section.close()
-            self.network_, self.score_ = final_network(
-                self, table, found, seed=seed, data_digest=digest.result()
-            )
+            network, self.score_ = final_network(self, table, found, seed=seed, data_digest=digest.result())
+            self.network_ = network
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)
         return began, found

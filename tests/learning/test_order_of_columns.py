@@ -61,8 +61,8 @@ def networks_of(learned, has_gaps):
 
 @pytest.mark.parametrize("learned", [of_learner, of_many_rows, of_pieces, of_ensemble, of_front])
 @pytest.mark.parametrize("has_gaps", [False, True])
-@settings(max_examples=3, deadline=None)
-@given(order=st.permutations(COLUMNS))
+@settings(max_examples=2, deadline=None)
+@given(order=st.permutations(COLUMNS).filter(lambda order: order != list(COLUMNS)))
 def test_networks_of_permuted_columns_are_equal(learned, has_gaps, order):
     networks = learned(rows(has_gaps, N_ROWS[learned])[order])
     assert all(network.names == tuple(order) for network in networks)
