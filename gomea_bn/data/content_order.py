@@ -80,8 +80,8 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
     ranks, marks = [], []
     for values in columns:
         of_column, _ = _ranks(values)
-        # the code of a missing value is the largest number
-        _, counts = np.unique(of_column, return_counts=True)
+        # the code of a missing value is the largest number, and becomes 0
+        counts = np.bincount((of_column + np.uint64(1)).view(np.int64))
         of_counts = np.arange(len(counts), dtype=np.uint64) * _STEP + counts.astype(np.uint64)
         mark = np.array([_mix(of_counts).sum() + np.uint64(values.dtype.kind == "f")])
         ranks.append(of_column)
