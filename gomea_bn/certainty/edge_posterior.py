@@ -33,7 +33,7 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.kernels.score_rules import DIRICHLET
+from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 

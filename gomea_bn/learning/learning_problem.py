@@ -22,7 +22,6 @@ from gomea_bn.errors import (
     nearest,
 )
 from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
@@ -33,10 +32,11 @@ from gomea_bn.problems.cuts.policies import (
 )
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.kernels.curves import CurveData
-from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, ScoreRule
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
+from gomea_bn.problems.parents.order_starts import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.parents.screening import (
     UNSCREENED_VARIABLES,
     candidate_pairs,

@@ -43,14 +43,17 @@ from gomea_bn.problems.cuts.grid_cuts import GridColumn
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.score_rules import DIRICHLET, ScoreRule
-from gomea_bn.problems.rows.boundaries import (
+from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
+from gomea_bn.problems.rows.cells import (
+    CodedPiece,
+    Coding,
+    coded_piece,
     estimated_distinct,
     first_boundaries,
     repeats_values,
+    scaled_log_density,
     zoomed_boundaries,
 )
-from gomea_bn.problems.rows.cells import CodedPiece, Coding, coded_piece, scaled_log_density
 from gomea_bn.problems.rows.counter import Coded, CountPlan, FamilyCounter, LocalCounter, OfPiece, View
 from gomea_bn.problems.rows.on_dask import DaskCounter
 from gomea_bn.problems.rows.survey import sample_of, sampled_rows

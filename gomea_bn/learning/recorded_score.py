@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gomea_bn.errors import is_real
-from gomea_bn.problems.kernels.score_rules import BDEU, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scoring.scores import ScoringMethod
 
 __all__ = ["SCORE_FIELDS", "recorded_method", "recorded_options", "score_record"]

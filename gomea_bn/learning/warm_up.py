@@ -26,7 +26,7 @@ from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs
+from gomea_bn.problems.parents.order_starts import pairs_of_climbs
 from gomea_bn.problems.parents.screening import candidate_pairs
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
-from gomea_bn.problems.kernels.available_cases import MISSING
-from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.problems.kernels.score import LEAST_GAIN, MISSING
 
 __all__ = [
     "ScoreOfParents",

@@ -13,7 +13,7 @@ from gomea_bn.problems.cuts.interval_counts import NO_STOP
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProgramme, IntervalScore
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.intervals import Cells
-from gomea_bn.problems.kernels.score_rules import ScoreRule
+from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scoring.scores import family_score
 
 __all__ = ["GridColumn", "GridCuts", "candidate_boundaries"]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import midpoint
-from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.intervals import Cells, IntervalTables, fill_cells
+from gomea_bn.problems.kernels.score import MISSING
 
 __all__ = [
     "NO_STOP",

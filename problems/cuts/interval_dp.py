@@ -35,7 +35,7 @@ from gomea_bn.problems.kernels.intervals import (
     best_intervals,
     interval_gains,
 )
-from gomea_bn.problems.kernels.score_rules import DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score import DIRICHLET, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scoring.scores import ScoringMethod, log_factorials
 
 if TYPE_CHECKING:

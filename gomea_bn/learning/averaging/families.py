@@ -20,7 +20,6 @@ from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, mos
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.recorded_score import recorded_method
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.checks import around_cuts
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals
@@ -33,13 +32,12 @@ from gomea_bn.network.recorded_columns import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import bin_widths, smoothed_table, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals, log_sum_exp
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.log_sums import log_sum_exp
+from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,7 @@ from gomea_bn.learning.search.learned import learned_cut_points, learned_edges
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.distributions.expected_tables import completed_codes
-from gomea_bn.problems.kernels.available_cases import MISSING
-from gomea_bn.problems.kernels.score_rules import ScoreRule
+from gomea_bn.problems.kernels.score import MISSING, ScoreRule
 from gomea_bn.problems.scoring.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method

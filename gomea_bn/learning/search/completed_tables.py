@@ -26,11 +26,11 @@ from gomea_bn.learning.search.learned import learned_cut_points, learned_edges, 
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
 from gomea_bn.learning.search.staged_search import searched
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.problems.kernels.score_rules import DIRICHLET
+from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Limits, Result
 
