@@ -17,7 +17,7 @@ from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.recorded_score import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer

@@ -23,7 +23,7 @@ from gomea_bn.data.table import Table, table_of
 from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded_columns import fixed_columns
+from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.parameters import Parameters
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint

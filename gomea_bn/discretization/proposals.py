@@ -12,7 +12,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
 from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded_columns import fixed_columns
+from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.texts import listed
 
 __all__ = [

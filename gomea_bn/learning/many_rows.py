@@ -33,14 +33,13 @@ from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.counting import network_of_counts
-from gomea_bn.network.distributions.expected_tables import completes_pieces
+from gomea_bn.network.expected_tables import completes_pieces
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
-from gomea_bn.problems.cuts.grid_cuts import GridColumn
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.network import checks
-from gomea_bn.network.distributions.expected_tables import N_STEPS, CompletedRows, CompletesRows
-from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.expected_tables import N_STEPS, CompletedRows, CompletesRows
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import family_counts, table_of_counts, table_of_expectation
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -19,16 +19,16 @@ from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.protocol import NetworkLike
     from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["counted_network", "network_of_counts", "parts_without_tables"]
 
-Net = TypeVar("Net", bound="DiscretizedBayesNet")
+Net = TypeVar("Net", bound="NetworkLike")
 
 
 def counted_network(
-    kind: type[Net],
+    kind: Callable[..., Net],
     table: Table,
     edges: Iterable[tuple[str, str]],
     cut_points: Mapping[str, ArrayLike],
@@ -67,7 +67,7 @@ def counted_network(
 
 
 def network_of_counts(
-    kind: type[Net],
+    kind: Callable[..., Net],
     names: Sequence[str],
     edges: Sequence[tuple[str, str]],
     counts: Sequence[NDArray[np.float64]],

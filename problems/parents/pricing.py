@@ -4,7 +4,8 @@ The search is column generation with GOMEA as the master problem, as it is for c
 those of a good network are scored, and a local search moves one variable at a time to another position in an order of
 the variables, where every variable has the best set of its library without later variables. This neighbourhood is that
 of MINOBS (Lee and van Beek 2017). Graphs of many variables are first improved by moves of whole chains of variables:
-one variable gets its best set, and all that this displaces get their best remaining ones.
+one variable gets its best set, and all that this displaces get their best remaining ones. Where variables determine
+each other in both directions, no move of a single one turns a chain of edges round: all of them have to move at once.
 """
 
 from __future__ import annotations

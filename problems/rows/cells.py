@@ -15,8 +15,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.pieces import Piece
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts.grid_cuts import GridColumn
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.kernels.rows import cells_of_values, sum_log_heights
 from gomea_bn.problems.kernels.score import MISSING

@@ -28,7 +28,7 @@ from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups
 from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.shown_tables import table_over_rows
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import bin_widths, smoothed_table, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn

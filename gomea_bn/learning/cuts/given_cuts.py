@@ -25,8 +25,8 @@ from gomea_bn.learning.many_rows import (
 )
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import network_of_counts, parts_without_tables
-from gomea_bn.network.distributions.expected_tables import completes_pieces
-from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.expected_tables import completes_pieces
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import check_table_size
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.rows.cells import MOST_BOUNDARIES, Coding

@@ -30,10 +30,9 @@ from gomea_bn.learning.learning_options import automatic_bins
 from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.distributions.smoothing import PseudoCount
-from gomea_bn.network.edges.recorded import EDGE_PROBABILITIES
-from gomea_bn.network.recorded_words import STABILITY_WORDS
+from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.network.rows import table_for
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn

@@ -12,7 +12,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.learning.fronts.options import OwnObjective
+from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.learning.fronts.search_space import completed_expert, front_problem
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.options import limits_after_preparation

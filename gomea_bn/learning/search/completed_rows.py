@@ -14,7 +14,7 @@ from gomea_bn.learning.search.budget import Budget
 from gomea_bn.learning.search.learned import learned_cut_points, learned_edges
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.distributions.expected_tables import completed_codes
+from gomea_bn.network.expected_tables import completed_codes
 from gomea_bn.problems.kernels.score import MISSING, ScoreRule
 from gomea_bn.problems.scoring.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.row_order import row_order
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.inference.engine import Evidence, engine_for
+from gomea_bn.network.inference.cell_engine import engine_for
+from gomea_bn.network.inference.engine import Evidence
 from gomea_bn.network.tables import family_counts
 from gomea_bn.problems.rows.cells import BLOCK_ROWS, CodedPiece
 from gomea_bn.problems.rows.counter import CountPlan, OfPiece, View
