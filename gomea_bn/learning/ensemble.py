@@ -17,9 +17,9 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_in
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    LearningOptions,
     check_options,
     learner_section,
     limits_of,

@@ -19,10 +19,9 @@ from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
-from gomea_bn.learning.many_rows import opened_improvement, print_line
 from gomea_bn.learning.options import (
+    LearningOptions,
     check_options,
     learner_section,
     limits_of,
@@ -34,9 +33,9 @@ from gomea_bn.learning.options import (
     with_live_table,
 )
 from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
-from gomea_bn.learning.recorded_score import score_record
+from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.learning.search.search import Found, search
-from gomea_bn.learning.search.settings import SearchSettings
+from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared
@@ -339,6 +338,8 @@ class BayesNetLearner(NetworkParameters):
 
     def _fit_many_rows(self, source: Any, checkpoint: CheckpointOption, limits: Limits, began: float) -> None:
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
+        from gomea_bn.learning.many_rows import opened_improvement
+
         # the compiler is not on the clock
         began += compile_many_rows()
         with opened_improvement(self, source, checkpoint, began) as rows:
@@ -481,13 +482,14 @@ class BayesNetLearner(NetworkParameters):
         return self.network_
 
 
-def compile_many_rows(announce: Callable[[str], object] = print_line) -> float:
+def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:
     """Compile or load the kernels of a table of many rows by learning from a few, and return the seconds this took.
 
     Parameters
     ----------
-    announce : callable
+    announce : callable, optional
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
+        By default the line is printed.
     """
     if _has_compiled:
         return 0.0
@@ -496,7 +498,9 @@ def compile_many_rows(announce: Callable[[str], object] = print_line) -> float:
     x = np.random.default_rng(0).normal(size=1_500)
     frame = pd.DataFrame({"x": x, "y": x[::-1], "k": np.where(x > 0, "a", "b")})
     learner = BayesNetLearner(max_evaluations=200, sample_rows=1_000, random_state=1)
-    with announced_kernels(announce), warnings.catch_warnings():
+    from gomea_bn.learning.many_rows import print_line
+
+    with announced_kernels(announce or print_line), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # frames of pieces may be read-only, and those of a table are not
         sources: tuple[Any, ...] = ([frame], frame)

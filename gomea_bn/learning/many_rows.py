@@ -26,9 +26,15 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
 from gomea_bn.learning.improvement import LEAST_GAIN_OF_CUTS, Climb, SearchRules
 from gomea_bn.learning.known_scores import CodedRows, KnownScores, coding_key
-from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.learning.learning_problem import column_shapes, scored_variables, scoring_of
-from gomea_bn.learning.options import learner_section, sampled_table, section_of_data, seed_of
+from gomea_bn.learning.options import (
+    OPTIMAL,
+    LearningOptions,
+    learner_section,
+    sampled_table,
+    section_of_data,
+    seed_of,
+)
 from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet

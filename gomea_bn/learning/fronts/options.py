@@ -11,8 +11,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, OwnObjective
-from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
-from gomea_bn.learning.options import check_options, limits_of
+from gomea_bn.learning.options import OPTIMAL, LearningOptions, check_options, limits_of
 from gomea_bn.learning.parameters import FrontParameters, OptimalCuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared, declarations

@@ -22,7 +22,7 @@ from gomea_bn.learning.fronts.search import SearchedFront
 from gomea_bn.learning.fronts.search_space import named_edges
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
-from gomea_bn.learning.search.learned import learned_cut_points, learned_shapes
+from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
 from gomea_bn.network.checks import check_metadata, check_pseudo_count
 from gomea_bn.network.formats import json_format
 from gomea_bn.network.smoothing import PseudoCount

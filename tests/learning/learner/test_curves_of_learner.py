@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.recorded import counted_parents
 
 
