@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from gomea_bn.lazy import declared_names, lazy_names
+from gomea_bn.lazy import declared_names, lazy_names, offer
 
 __version__ = "0.2.0"
 
@@ -58,6 +58,17 @@ if TYPE_CHECKING:
 _HOMES = declared_names(__file__)
 _public_name, __dir__ = lazy_names(__name__, {**_HOMES, "__version__": __name__})
 __all__ = list(_HOMES)
+
+# what methods of networks, tables and learners call of higher packages
+offer(
+    {
+        "edge_probabilities": "gomea_bn.certainty.edge_posterior",
+        "network_html": "gomea_bn.plots.html",
+        "node_boxes": "gomea_bn.plots.network_layout",
+        "plot_network": "gomea_bn.plots.network",
+        "table_html": "gomea_bn.plots.html",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are first used."""
+"""Names that are imported on first use: public ones, and functions of higher packages that lower ones call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["declared_names", "lazy_names"]
+__all__ = ["declared_names", "lazy_names", "offer", "offered"]
+
+# modules of higher packages by the names of their functions that methods of lower ones call
+_OFFERED: dict[str, str] = {}
 
 
 def declared_names(source: str) -> dict[str, str]:
@@ -52,3 +55,22 @@ def lazy_names(
         return sorted(homes)
 
     return get_attribute, list_names
+
+
+def offer(homes: Mapping[str, str]) -> None:
+    """Make functions of higher packages known to methods of lower ones, which call them by `offered`.
+
+    `gomea_bn` itself does so, which stands above all of its packages and is imported before them.
+
+    Parameters
+    ----------
+    homes : mapping of str to str
+        The module of every function.
+    """
+    _OFFERED.update(homes)
+
+
+def offered(name: str) -> Callable[..., Any]:
+    """Return a function of a higher package, imported now."""
+    function: Callable[..., Any] = getattr(import_module(_OFFERED[name]), name)
+    return function

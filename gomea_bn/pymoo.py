@@ -12,10 +12,10 @@ from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from gomea_bn.algorithms.evaluation import evaluate_genotypes, evaluate_solutions
 from gomea_bn.algorithms.gomea import GOMEA as DiscreteSettings
 from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.multi_start import MultiStartRun, opened_run
+from gomea_bn.algorithms.optimisation import evaluate_genotypes, evaluate_solutions
 from gomea_bn.algorithms.rvgomea import RVGOMEA as RealSettings
 from gomea_bn.algorithms.rvgomea import RealRun
 from gomea_bn.errors import GomeaBnError

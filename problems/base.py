@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numba.core import types
@@ -17,7 +17,6 @@ from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.refiner import Refiner
 from gomea_bn.runtime.fingerprint import fingerprint
 from gomea_bn.runtime.jit import kernel, note_source
 from gomea_bn.runtime.kernel_compiler import CalledKernelCompiler
@@ -33,6 +32,7 @@ __all__ = [
     "ProblemDefaults",
     "Refiner",
     "Solution",
+    "ValuesInUse",
     "WithDefaults",
     "check_cardinalities",
     "check_registered",
@@ -47,6 +47,41 @@ __all__ = [
     "undo",
     "with_defaults",
 ]
+
+ValuesInUse: TypeAlias = Callable[[int], NDArray[np.int64]]
+"""Function of a gene that returns its values in the solutions of a search, which a library must keep."""
+
+
+class Refiner(Protocol):
+    """An object that improves solutions; classes that do so derive from it."""
+
+    def improved(
+        self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
+    ) -> NDArray[np.int16]:
+        """Return a genotype that is at least as good.
+
+        Parameters
+        ----------
+        genotype : ndarray of shape (n_genes,), int16
+            Without cycles, as evaluation leaves it; not changed.
+        generator : numpy.random.Generator
+        in_use : callable
+            Values that the rest of the search needs; those of the genotype itself are added.
+        """
+        raise NotImplementedError
+
+    def affordable(self, n_eval: int) -> bool:
+        """Return whether the work done so far is in proportion to `n_eval` evaluations of the search."""
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        """Return what later work depends on, as plain values and arrays, for checkpoints."""
+        raise NotImplementedError
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in what `state` had returned."""
+        raise NotImplementedError
+
 
 # largest cardinality of a gene: genotypes are int16
 MOST_VALUES = int(np.iinfo(np.int16).max)

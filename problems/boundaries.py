@@ -21,7 +21,7 @@ from gomea_bn.problems.kernels.boundaries import (
     decode,
     shortfall,
 )
-from gomea_bn.problems.kernels.score_rules import ScoreRule
+from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families, new_scratch
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
-from gomea_bn.problems.base import data_digest
+from gomea_bn.problems.base import ValuesInUse, data_digest
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
@@ -22,9 +22,8 @@ from gomea_bn.problems.kernels.front import (
     FrontRules,
     UserObjectives,
 )
-from gomea_bn.problems.kernels.score_rules import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
+from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.refiner import ValuesInUse
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth, new_scratch
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import scoring_method

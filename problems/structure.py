@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import DiscreteDefaults, data_digest
+from gomea_bn.problems.base import DiscreteDefaults, ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
@@ -20,7 +20,6 @@ from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.refiner import ValuesInUse
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime.run_state import fill
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gomea_bn.algorithms.discrete_run import DiscreteRun, DiscreteSearch, Population
-from gomea_bn.algorithms.elite_run import EliteRun
-from gomea_bn.algorithms.multi_start import check_scheme
+from gomea_bn.algorithms.multi_start import EliteRun, check_scheme
 from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import Learner, linkage_model
 from gomea_bn.operators.kernels.mixing import MixingWork, PopulationData, initialise_range, vary_range

@@ -10,8 +10,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.elite_run import EliteRun
-from gomea_bn.algorithms.multi_start import check_scheme, opened_run
+from gomea_bn.algorithms.multi_start import EliteRun, check_scheme, opened_run
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.linkage.models import Linkage, check_members
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model

@@ -8,9 +8,10 @@ from gomea_bn.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gomea_bn.certainty.certificate import Certificate, certify
-    from gomea_bn.certainty.edge_posterior import EdgeProbabilities, edge_probabilities
+    from gomea_bn.certainty.edge_posterior import edge_probabilities
     from gomea_bn.certainty.graph_tests import GraphTest, test_graph
     from gomea_bn.certainty.near_optimal import NearOptimalGraph, near_optimal_graphs
+    from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
 __all__ = [
     "Certificate",
@@ -27,7 +28,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Certificate": "gomea_bn.certainty.certificate",
-        "EdgeProbabilities": "gomea_bn.certainty.edge_posterior",
+        "EdgeProbabilities": "gomea_bn.network.edge_probabilities",
         "GraphTest": "gomea_bn.certainty.graph_tests",
         "NearOptimalGraph": "gomea_bn.certainty.near_optimal",
         "certify": "gomea_bn.certainty.certificate",

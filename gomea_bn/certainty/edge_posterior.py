@@ -17,7 +17,6 @@ from gomea_bn.certainty.chains.sampled_posterior import (
     chain_difference,
     sampled_posterior,
 )
-from gomea_bn.certainty.edge_result import LARGEST_DIFFERENCE, EdgeProbabilities
 from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilities
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.table import Table, column_digests
@@ -31,9 +30,10 @@ from gomea_bn.errors import (
 )
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.edge_probabilities import LARGEST_DIFFERENCE, EdgeProbabilities
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.kernels.score_rules import DIRICHLET
+from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from gomea_bn.certainty.parent_sets import ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
-from gomea_bn.learning.recorded_score import recorded_options
+from gomea_bn.learning.reported_scores import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gomea_bn.certainty.edge_posterior import EdgeProbabilities
     from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
-    from gomea_bn.learning.learning_options import LearningOptions
+    from gomea_bn.learning.options import LearningOptions
     from gomea_bn.learning.repeats import Stability
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.registry import FORMATS, format_of, network_from_file
+from gomea_bn.network.formats.registry import FORMATS, format_of
 from gomea_bn.runtime.files.folder_exchange import finish_exchange
 from gomea_bn.runtime.files.json_files import read_json
 from gomea_bn.texts import listed
@@ -91,7 +91,11 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
         )
     if os.path.isdir(text):
         return of_run_folder(Path(text))
-    return _completed(text, rows) if _is_of_expert(text) else network_from_file(text)
+    if _is_of_expert(text):
+        return _completed(text, rows)
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+    return DiscretizedBayesNet.from_file(text)
 
 
 def _is_of_expert(path: str) -> bool:

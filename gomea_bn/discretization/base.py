@@ -20,12 +20,12 @@ from gomea_bn.data.files.loading import Loaded, load
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.data.sources import complete_table, source_frame
 from gomea_bn.data.table import Table, table_of
-from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded_columns import fixed_columns
+from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.parameters import Parameters
-from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import listed
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DISCRETIZERS",
-    "Cuts",
     "DiscretizationTask",
     "Discretizer",
     "NoNeighbourWarning",
@@ -51,9 +50,6 @@ T = TypeVar("T")
 class NoNeighbourWarning(GomeaBnWarning):
     """Issued when a discretizer that follows a graph gets one without edges, so that every column gets one bin."""
 
-
-Cuts = dict[int, NDArray[np.float64]]
-"""Inner cuts by position of the column in the table; of a column whose levels are grouped, cuts of its codes."""
 
 DISCRETIZERS = {
     "bayesian": ("gomea_bn.discretization.bayesian.bayesian", "BayesianDiscretizer"),

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 

@@ -12,7 +12,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
 from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded_columns import fixed_columns
+from gomea_bn.network.recorded import fixed_columns
+from gomea_bn.problems.cuts.policies import without_narrow_bins, without_sparse_bins
 from gomea_bn.texts import listed
 
 __all__ = [
@@ -23,8 +24,6 @@ __all__ = [
     "propose",
     "proposer",
     "proposers",
-    "with_full_bins",
-    "with_wide_bins",
 ]
 
 PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
@@ -142,60 +141,9 @@ def propose(
     cuts = dict(timed.cut_points_)
     for column in table.columns:
         if column.is_continuous and column.name not in fixed:
-            wide = with_wide_bins(cuts[column.name], network.support[column.name], min_width)
-            cuts[column.name] = with_full_bins(wide, column.values, min_bin_count)
+            wide = without_narrow_bins(cuts[column.name], network.support[column.name], min_width)
+            cuts[column.name] = without_sparse_bins(wide, column.values, min_bin_count)
     return Proposal(cuts, timed.stopped_by_)
-
-
-def with_wide_bins(
-    cuts: NDArray[np.float64], support: tuple[float, float], min_width: float
-) -> NDArray[np.float64]:
-    """Return the cuts without those that leave a bin narrower than a fraction of the range.
-
-    From the left, cuts too near to the one before are dropped; then those too near to the maximum.
-
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_bins - 1,), float64
-    support : tuple of float
-        Minimum and maximum of the column.
-    min_width : float
-    """
-    low, high = support
-    least = min_width * (high - low)
-    wide: list[float] = []
-    for cut in cuts.tolist():
-        if cut - (wide[-1] if wide else low) >= least and low < cut:
-            wide.append(cut)
-    while wide and (high - wide[-1] < least or wide[-1] >= high):
-        wide.pop()
-    return np.array(wide)
-
-
-def with_full_bins(
-    cuts: NDArray[np.float64], values: NDArray[np.float64], min_bin_count: int
-) -> NDArray[np.float64]:
-    """Return the cuts without those that leave a bin of fewer rows.
-
-    From the left, cuts with too few rows between them and the one before are dropped; then those with too few rows
-    above.
-
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_bins - 1,), float64
-    values : ndarray of shape (n_rows,), float64
-    min_bin_count : int
-    """
-    if min_bin_count <= 1 or not len(cuts):
-        return cuts
-    below = np.searchsorted(np.sort(values), cuts, side="right").tolist()
-    full: list[int] = []
-    for k, rows in enumerate(below):
-        if rows - (below[full[-1]] if full else 0) >= min_bin_count:
-            full.append(k)
-    while full and len(values) - below[full[-1]] < min_bin_count:
-        full.pop()
-    return cuts[full]
 
 
 def _needs_classes(option: str) -> GomeaBnError:

@@ -15,7 +15,7 @@ from gomea_bn.expert.bins import column_range, default_cuts, shared_support
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_pseudo_count
-from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import listed
 

@@ -17,10 +17,9 @@ from gomea_bn.expert.completion import completed, unknown_column
 from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.distributions.smoothing import PseudoCount
-from gomea_bn.network.formats.dot_reader import read_dot_graph
-from gomea_bn.network.formats.registry import network_from_file
-from gomea_bn.network.immutable import Immutable
+from gomea_bn.network.formats.dot import read_dot_graph
+from gomea_bn.network.parts import Immutable
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
 from gomea_bn.texts import counted
@@ -183,7 +182,7 @@ class ExpertNetwork(Immutable):
         support: Mapping[str, tuple[float, float]] | None = None,
     ) -> Self:
         """Return the expert's network of a file with tables; see `from_bif`."""
-        network = network_from_file(path, kind)
+        network = DiscretizedBayesNet.from_file(path, kind)
         with prefixed_errors(named_source(path)):
             expert = cls(network.names, network.edges, cut_points=cut_points, network=network)
             if not support:

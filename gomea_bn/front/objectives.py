@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ __all__ = [
     "EXPERT_DISTANCE",
     "MISFIT",
     "Objective",
+    "OwnObjective",
     "check_objectives",
     "check_original_index",
     "check_point",
@@ -214,3 +215,35 @@ def single_position(record: Mapping[str, Any], original_index: Sequence[int]) ->
     return (
         list(original_index).index(int(number)) if is_integer(number) and number in original_index else None
     )
+
+
+@dataclass(frozen=True)
+class OwnObjective:
+    """User-defined objective, to be minimised.
+
+    Parameters
+    ----------
+    name : str
+        Name in the front; it must differ from the names of the standard objectives.
+    function : callable
+        ``function(edges, cut_points) -> float``, with edges as (parent, child) names, and inner cuts by continuous
+        column. Edges of variables with a single bin are left out unless they are required. It is called for every
+        evaluated network, and the search waits for it.
+    label : str
+        Description for tables and pictures; by default the name.
+    unit : str
+        Unit of the values; by default "units".
+    better : str
+        Meaning of small values, for example "cheaper".
+    """
+
+    name: str
+    function: Callable[[list[tuple[str, str]], dict[str, NDArray[np.float64]]], float]
+    label: str = ""
+    unit: str = ""
+    better: str = "better"
+
+    @property
+    def shown(self) -> Objective:
+        """Description of the objective for a front."""
+        return Objective(self.name, self.label or self.name, self.unit or "units", self.better)

@@ -14,11 +14,12 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
+from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    LearningOptions,
     check_options,
     columns_of_search,
     learner_section,
@@ -29,17 +30,17 @@ from gomea_bn.learning.options import (
     seed_of,
 )
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
-from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges.frequency import edge_frequency
 from gomea_bn.parameters import Parameters, check_declared
+from gomea_bn.problems.cuts.shape_fit import share_point_masses, table_shapes
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.certainty.edge_posterior import EdgeProbabilities
+    from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
 __all__ = ["BayesNetEnsemble"]
 
@@ -343,8 +344,6 @@ class BayesNetEnsemble(Parameters):
         **options
             Options of `gomea_bn.certainty.edge_probabilities`, by default as of `BayesNetLearner.edge_probabilities`.
         """
-        from gomea_bn.certainty.edge_posterior import edge_probabilities
-
         networks = self._fitted()
         learner = self.learner or BayesNetLearner()
         defaults = {
@@ -352,9 +351,10 @@ class BayesNetEnsemble(Parameters):
             "equivalent_sample_size": plain_options(learner)["equivalent_sample_size"],
             "n_jobs": learner.n_jobs if self.n_jobs is None else self.n_jobs,
         }
-        return edge_probabilities(
+        probabilities: EdgeProbabilities = offered("edge_probabilities")(
             network or networks[0], self.table_, **{**defaults, "bins": networks, **options}
         )
+        return probabilities
 
     def _options(self) -> dict[str, Any]:
         """Return the parameters of the learner with those of the ensemble; cuts are lists, which can be read again."""

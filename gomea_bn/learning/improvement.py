@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.learning.known_scores import BestCuts, KnownScores, joined_key, view_key
 from gomea_bn.network.graph import reachable
-from gomea_bn.problems.cuts.grid_cuts import GridColumn, candidate_boundaries
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
-from gomea_bn.problems.kernels.score_rules import DIRICHLET, ScoreRule
+from gomea_bn.problems.cuts.interval_counts import GridColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore, candidate_boundaries
+from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.rows.counter import CountPlan, View, count_in_passes
 from gomea_bn.problems.rows.terms import available_score, cuts_around

@@ -16,12 +16,12 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
+from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
-from gomea_bn.learning.many_rows import opened_improvement, print_line
 from gomea_bn.learning.options import (
+    LearningOptions,
     check_options,
     columns_of_search,
     learner_section,
@@ -34,9 +34,9 @@ from gomea_bn.learning.options import (
     with_live_table,
 )
 from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
-from gomea_bn.learning.search.final_network import final_network, warn_of_many_probabilities
+from gomea_bn.learning.reported_scores import score_record
 from gomea_bn.learning.search.search import Found, search
-from gomea_bn.learning.search.settings import SearchSettings
+from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared
@@ -46,12 +46,18 @@ from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import HistoryEntry, Limits
 from gomea_bn.runtime.threads import in_background, thread_count
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
-    from gomea_bn.certainty.edge_posterior import EdgeProbabilities
     from gomea_bn.network.conditionals.conditionals import Conditionals
+    from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
-__all__ = ["BayesNetLearner", "compile_many_rows"]
+__all__ = [
+    "BayesNetLearner",
+    "compile_many_rows",
+    "final_network",
+    "warn_of_many_probabilities",
+]
 
 _has_compiled: list[bool] = []
 
@@ -336,6 +342,8 @@ class BayesNetLearner(NetworkParameters):
 
     def _fit_many_rows(self, source: Any, checkpoint: CheckpointOption, limits: Limits, began: float) -> None:
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
+        from gomea_bn.learning.many_rows import opened_improvement
+
         # the compiler is not on the clock
         began += compile_many_rows()
         with opened_improvement(self, source, checkpoint, began) as rows:
@@ -393,14 +401,15 @@ class BayesNetLearner(NetworkParameters):
         GomeaBnError
             As `gomea_bn.certainty.edge_probabilities`.
         """
-        from gomea_bn.certainty.edge_posterior import edge_probabilities
-
         defaults = {
             "knowledge": self.knowledge,
             "equivalent_sample_size": plain_options(self)["equivalent_sample_size"],
             "n_jobs": self.n_jobs,
         }
-        return edge_probabilities(self._fitted(), self.table_, **{**defaults, **options})
+        probabilities: EdgeProbabilities = offered("edge_probabilities")(
+            self._fitted(), self.table_, **{**defaults, **options}
+        )
+        return probabilities
 
     def score(
         self,
@@ -483,13 +492,14 @@ class BayesNetLearner(NetworkParameters):
         return self.network_
 
 
-def compile_many_rows(announce: Callable[[str], object] = print_line) -> float:
+def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:
     """Compile or load the kernels of a table of many rows by learning from a few, and return the seconds this took.
 
     Parameters
     ----------
-    announce : callable
+    announce : callable, optional
         Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
+        By default the line is printed.
     """
     if _has_compiled:
         return 0.0
@@ -498,10 +508,88 @@ def compile_many_rows(announce: Callable[[str], object] = print_line) -> float:
     x = np.random.default_rng(0).normal(size=1_500)
     frame = pd.DataFrame({"x": x, "y": x[::-1], "k": np.where(x > 0, "a", "b")})
     learner = BayesNetLearner(max_evaluations=200, sample_rows=1_000, random_state=1)
-    with announced_kernels(announce), warnings.catch_warnings():
+    from gomea_bn.learning.many_rows import print_line
+
+    with announced_kernels(announce or print_line), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # frames of pieces may be read-only, and those of a table are not
         sources: tuple[Any, ...] = ([frame], frame)
         for source in sources:
             learner.fit(source)
     return perf_counter() - began
+
+
+def final_network(
+    learner: BayesNetLearner, table: Table, found: Found, *, seed: int, data_digest: str
+) -> tuple[DiscretizedBayesNet, float]:
+    """Return the network of a search with tables counted from the rows, and its score in nats.
+
+    Parameters
+    ----------
+    learner : BayesNetLearner
+        The options.
+    table : Table
+        The rows.
+    found : Found
+        Graph, cuts and counts of the search.
+    seed : int
+        Seed of the search.
+    data_digest : str
+        SHA-256 of the rows.
+
+    Raises
+    ------
+    RuntimeError
+        If the network breaks a rule about edges, which is a mistake of the search.
+    """
+    problem, learned, result = found.problem, found.network, found.result
+    cuts = learned.cuts
+    cardinality = [len(c.levels) if c.levels else len(cuts[c.name]) + 1 for c in table.columns]
+    broken = problem.edge_rules.violations(table.names, learned.edges, cardinality)
+    if broken:
+        raise RuntimeError(
+            f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
+        )
+    method, rule = problem.scorer.method, problem.scorer.rule
+    # the search charged for void edges, which the network lacks
+    score = -float(result.F[0]) + learned.n_void * rule.edge_cost
+    network = DiscretizedBayesNet.from_table(
+        table,
+        [(table.names[parent], table.names[child]) for parent, child in learned.edges],
+        cuts,
+        pseudo_count=learner.pseudo_count,
+        shapes=learned.shapes,
+        metadata={
+            "scoring_method": method.name,
+            "score": score,
+            "seed": seed,
+            "n_eval": result.n_eval,
+            "n_rows": table.n_rows,
+            "fixed_cut_points": sorted(learner.cut_points or ()),
+            "data_sha256": data_digest,
+            "shape": learner.shape,
+            **learned.record,
+            **score_record(method, rule, plain_options(learner)["penalty"]),
+        },
+    )
+    return network, score
+
+
+def warn_of_many_probabilities(network: DiscretizedBayesNet, n_rows: int) -> None:
+    """Warn the caller of `fit` if a network has more free probabilities than rows, and name its largest table.
+
+    Tables that are computed from conditionals need no rows for each of their probabilities.
+    """
+    if network.conditionals is not None or network.n_parameters <= n_rows:
+        return
+    tables = network.tables
+    name = max(network.names, key=lambda name: tables[name].size)
+    warnings.warn(
+        GomeaBnWarning(
+            f"The network has {network.n_parameters:,} free probabilities, more than the "
+            f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
+            f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
+            ["allow fewer parents or smaller tables"],
+        ),
+        stacklevel=3,
+    )

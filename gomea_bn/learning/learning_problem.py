@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import extremes
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.errors import (
     GomeaBnError,
     Option,
     Setting,
     nearest,
 )
-from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
-from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.learning.options import OPTIMAL, LearningOptions
 from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import (
@@ -30,13 +28,15 @@ from gomea_bn.problems.cuts.policies import (
     Policy,
     fixed_policy,
     policy_library,
+    without_narrow_bins,
+    without_sparse_bins,
 )
 from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.kernels.curves import CurveData
-from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, ScoreRule
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
 from gomea_bn.problems.parents.screening import (
     UNSCREENED_VARIABLES,
     candidate_pairs,
@@ -56,6 +56,7 @@ __all__ = [
     "learning_problem",
     "library_growth",
     "merged_library",
+    "planned_bytes",
     "ranks_pairs",
     "scored_variables",
     "scoring_of",
@@ -178,6 +179,8 @@ def _pairs_of_discrete(
     These are screened pairs, and those that local searches over all pairs join. Tables that are too large for these
     searches get pairs of parents that matter only together, and as long as there is time those around a graph.
     """
+    from gomea_bn.problems.parents.order_starts import pairs_of_climbs, widened_pairs
+
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
     if ranks_pairs(table):
 
@@ -423,10 +426,10 @@ def _within_limits(
     if options.shape == "marginal":
         # shaped bins may be narrow
         return merged_library(
-            (), [with_full_bins(p.cut_points, values, options.min_bin_count) for p in policies]
+            (), [without_sparse_bins(p.cut_points, values, options.min_bin_count) for p in policies]
         )
-    wide = [with_wide_bins(policy.cut_points, support, options.min_width) for policy in policies]
-    return merged_library((), [with_full_bins(cuts, values, options.min_bin_count) for cuts in wide])
+    wide = [without_narrow_bins(policy.cut_points, support, options.min_width) for policy in policies]
+    return merged_library((), [without_sparse_bins(cuts, values, options.min_bin_count) for cuts in wide])
 
 
 def _check_kinds(table: Table, method: ScoringMethod) -> None:
@@ -457,3 +460,38 @@ def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
                 [Option("cut_points"), f": column {name!r} is discrete ({columns[name].reason})."],
                 ["leave its cut points out", *remedy],
             )
+
+
+# a column sorted for pricing: order, values, cuts and ranks, of 8 bytes each
+_BYTES_OF_SORTED = 32
+_BYTES_OF_CACHE = 1 << 26
+# what families with as many configurations as rows need: slots and keys of 8 bytes, with at least a half of them free
+_BYTES_OF_SLOTS = 2 * 8 * 2
+
+
+def planned_bytes(table: Table, options: LearningOptions, n_threads: int, sample_rows: int) -> int:
+    """Return about how many bytes the search for one network may take at most, the table and its ordered rows included.
+
+    These are the codes of all policies, columns sorted for pricing, the cache of scores, and the work space of every
+    thread. A search that is short takes less, since libraries fill up while it runs.
+
+    Parameters
+    ----------
+    table : Table
+    options : LearningOptions
+    n_threads : int
+        Number of threads of the search.
+    sample_rows : int
+        Largest number of rows that are searched.
+    """
+    n_rows = min(table.n_rows, sample_rows)
+    fixed = options.cut_points or {}
+    n_free = sum(column.is_continuous and column.name not in fixed for column in table.columns)
+    of_table = sum(column.values.nbytes for column in table.columns)
+    if options.discretizer == OPTIMAL:
+        n_policies, of_sorted = library_capacity(max(n_free, 1), n_rows), _BYTES_OF_SORTED
+    else:
+        n_policies, of_sorted = options.max_bins, 0
+    of_codes = n_rows * (n_free * n_policies + len(table.columns) - n_free)
+    of_thread = n_rows * (_BYTES_OF_SLOTS + 4 * options.max_bins)
+    return 2 * of_table + of_codes + n_free * n_rows * of_sorted + n_threads * of_thread + _BYTES_OF_CACHE

@@ -26,9 +26,10 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
 from gomea_bn.learning.improvement import LEAST_GAIN_OF_CUTS, Climb, SearchRules
 from gomea_bn.learning.known_scores import CodedRows, KnownScores, coding_key
-from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.learning.learning_problem import column_shapes, scored_variables, scoring_of
 from gomea_bn.learning.options import (
+    OPTIMAL,
+    LearningOptions,
     columns_of_search,
     learner_section,
     sampled_table,
@@ -39,24 +40,26 @@ from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.counting import network_of_counts
-from gomea_bn.network.distributions.expected_tables import completes_pieces
+from gomea_bn.network.expected_tables import completes_pieces
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
-from gomea_bn.problems.cuts.grid_cuts import GridColumn
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.score_rules import DIRICHLET, ScoreRule
-from gomea_bn.problems.rows.boundaries import (
+from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
+from gomea_bn.problems.rows.cells import (
+    CodedPiece,
+    Coding,
+    coded_piece,
     estimated_distinct,
     first_boundaries,
     repeats_values,
+    scaled_log_density,
     zoomed_boundaries,
 )
-from gomea_bn.problems.rows.cells import CodedPiece, Coding, coded_piece, scaled_log_density
 from gomea_bn.problems.rows.counter import Coded, CountPlan, FamilyCounter, LocalCounter, OfPiece, View
 from gomea_bn.problems.rows.on_dask import DaskCounter
 from gomea_bn.problems.rows.survey import sample_of, sampled_rows

@@ -1,11 +1,11 @@
-"""What the learners share: checks of their parameters, seeds, limits, densities of rows."""
+"""What the learners share: options of the search space, checks, seeds, limits, densities of rows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,22 +15,32 @@ from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.sources import source_frame
-from gomea_bn.data.table import column_digests
+from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
-from gomea_bn.learning.parameters import LearnerParameters, plain_options
-from gomea_bn.learning.search.budget import Budget
+from gomea_bn.learning.parameters import (
+    LearnerParameters,
+    NetworkParameters,
+    declared_options,
+    plain_options,
+)
 from gomea_bn.network.checks import check_pseudo_count
-from gomea_bn.parameters import Parameters
+from gomea_bn.parameters import Parameters, check_declared
+from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
+from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
-from gomea_bn.runtime.limits import Callback, Limits
+from gomea_bn.runtime.limits import Budget, Callback, Limits
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.data.table import Table
+    from gomea_bn.discretization.base import Discretizer
 
 __all__ = [
+    "OPTIMAL",
+    "LearningOptions",
+    "automatic_bins",
+    "automatic_indegree",
     "check_options",
     "columns_of_search",
     "learner_section",
@@ -47,6 +57,110 @@ __all__ = [
     "why_unrepeatable",
     "with_live_table",
 ]
+
+_DECLARED = declared_options(NetworkParameters)
+_DEFAULTS = {name: declaration.default for name, declaration in _DECLARED.items()}
+OPTIMAL = "optimal"
+"""The discretizer that prices cuts during the search."""
+_DEFAULT_FAMILY = "equal-frequency"
+# number of rows for which "auto" is resolved where there is no table
+_USUAL_ROWS = 10_000
+
+
+def automatic_bins(n_rows: int) -> int:
+    """Return the largest number of bins that "auto" allows: 1.5 times the cube root of the rows, from 10 to 60."""
+    return int(np.clip(round(1.5 * n_rows ** (1 / 3)), 10, 60))
+
+
+def automatic_indegree(n_rows: int) -> int:
+    """Return the largest number of parents that "auto" allows: log2 of the rows minus 2, from 3 to 12.
+
+    With more parents most of their configurations have fewer than 4 rows, even if all parents have two values.
+    """
+    return int(np.clip(np.log2(n_rows) - 2, 3, 12))
+
+
+@dataclass(frozen=True)
+class LearningOptions:
+    """Options that decide the score and the search space; the fields are parameters of `BayesNetLearner`.
+
+    The defaults are those that are declared for learners. Numbers of bins and parents are resolved: see
+    `automatic_bins` and `automatic_indegree`.
+    """
+
+    discretizer: str | Discretizer = _DEFAULTS["discretizer"]
+    scoring_method: str | None = _DEFAULTS["scoring_method"]
+    cut_points: Mapping[str, Iterable[float]] | None = None
+    max_bins: int = automatic_bins(_USUAL_ROWS)
+    max_indegree: int | None = automatic_indegree(_USUAL_ROWS)
+    knowledge: ExpertKnowledge | None = None
+    penalty: str | float = _DEFAULTS["penalty"]
+    prior: str = _DEFAULTS["prior"]
+    equivalent_sample_size: float = _DEFAULTS["equivalent_sample_size"]
+    random_repair: bool = _DEFAULTS["random_repair"]
+    initial_indegree: float = _DEFAULTS["initial_indegree"]
+    cut_cost: float = _DEFAULTS["cut_cost"]
+    edge_cost: float = _DEFAULTS["edge_cost"]
+    min_width: float = _DEFAULTS["min_width"]
+    min_bin_count: int = _DEFAULTS["min_bin_count"]
+    max_candidates: int | str | None = _DEFAULTS["max_candidates"]
+    shape: str = _DEFAULTS["shape"]
+    curves: str = _DEFAULTS["curves"]
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.discretizer, str) and self.discretizer in (OPTIMAL, *POLICY_FAMILIES)):
+            from gomea_bn.discretization.proposals import check_proposer
+
+            check_proposer(self.discretizer, "discretizer", (OPTIMAL, *POLICY_FAMILIES))
+        if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
+            raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
+        if self.cut_points is not None and not isinstance(self.cut_points, Mapping):
+            raise GomeaBnError(f"cut_points must map column names to cuts, got {self.cut_points!r}.")
+        check_declared(_DECLARED.values(), {name: getattr(self, name) for name in self.__dataclass_fields__})
+
+    @classmethod
+    def of(cls, learner: LearnerParameters, n_rows: int = _USUAL_ROWS, **changes: Any) -> LearningOptions:
+        """Return the options that a learner has as parameters, with some of them changed.
+
+        Parameters
+        ----------
+        learner : LearnerParameters
+        n_rows : int
+            Number of rows for which "auto" is resolved.
+        **changes
+            Other values of options.
+        """
+        parameters = plain_options(learner)
+        common = {name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters}
+        automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
+        for name, number in automatic.items():
+            if isinstance(common[name], str) and common[name] == "auto":
+                common[name] = number
+        return cls(**{**common, **changes})
+
+    @property
+    def family(self) -> str:
+        """Family of cuts in the initial libraries: equal width, or equal frequency for all other discretizers."""
+        is_family = isinstance(self.discretizer, str) and self.discretizer in POLICY_FAMILIES
+        return str(self.discretizer) if is_family else _DEFAULT_FAMILY
+
+    def scoring_of(self, table: Table) -> str:
+        """Return the name of the scoring method; the default depends on the discretizer and the table."""
+        if self.scoring_method is not None:
+            return self.scoring_method
+        prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)
+        return "density-bd" if prices else "density-bic"
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether columns may be sums of curves of their parents, which needs the marginal likelihood as score."""
+        return self.curves == "auto" and self.discretizer == OPTIMAL
+
+    @property
+    def asks_discretizer(self) -> bool:
+        """Whether a discretizer proposes cuts during the search."""
+        return self.discretizer not in (self.family, OPTIMAL)
+
 
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")

@@ -14,10 +14,9 @@ from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.front.front import Front
-from gomea_bn.front.objectives import check_objectives
+from gomea_bn.front.objectives import OwnObjective, check_objectives
 from gomea_bn.learning.fronts.options import (
     STANDARD_OBJECTIVES,
-    OwnObjective,
     expert_of,
     limits_of_front,
     objectives_of,

@@ -8,13 +8,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from gomea_bn.algorithms.gomea import GOMEA, GomeaRun
-from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
 from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
@@ -24,9 +23,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
-from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
-from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs
 from gomea_bn.problems.parents.screening import candidate_pairs
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -36,6 +33,9 @@ from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import thread_count
+
+if TYPE_CHECKING:
+    from gomea_bn.problems.front_problem import FrontProblem
 
 __all__ = ["WIDE_TABLE", "TableSize", "compile_front_kernels", "compile_kernels", "size_of_table"]
 
@@ -220,6 +220,8 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 
 
 def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) -> None:
+    from gomea_bn.problems.parents.order_starts import pairs_of_climbs
+
     # screening scores families in one call, as reports on the learned network do
     candidate_pairs(problem.scorer, problem.edge_rules, 1)
     pairs_of_climbs(problem.scorer, problem.edge_rules, 1, np.random.default_rng(0))
@@ -229,6 +231,9 @@ def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) ->
 
 
 def _search_front_once(n_threads: int, is_wide: bool) -> None:
+    from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
+    from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
+
     values = np.random.default_rng(0).random(16)
     policies = policy_library(values, "equal-frequency", 3)
     variables = [*_variables(), ScoredVariable("x", values, 0, policies)]

@@ -8,7 +8,8 @@ from gomea_bn.lazy import lazy_names
 
 if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.protocol import NetworkLike, WithEdges
+    from gomea_bn.network.parts import WithEdges
+    from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
     "DiscretizedBayesNet",
@@ -21,6 +22,6 @@ __getattr__, __dir__ = lazy_names(
     {
         "DiscretizedBayesNet": "gomea_bn.network.bayes_net",
         "NetworkLike": "gomea_bn.network.protocol",
-        "WithEdges": "gomea_bn.network.protocol",
+        "WithEdges": "gomea_bn.network.parts",
     },
 )

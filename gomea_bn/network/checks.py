@@ -14,8 +14,8 @@ from gomea_bn.data.columns import LEAST_RANGE, Level
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, is_real, nearest
-from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.value_kinds import ValueKind, check_value_kinds
 from gomea_bn.problems.cuts.shape import Shape
 

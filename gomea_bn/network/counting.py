@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
+from gomea_bn.data.row_order import row_order
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import checks
-from gomea_bn.network.distributions.expected_tables import N_STEPS, CompletedRows, CompletesRows
-from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import family_counts, table_of_counts, table_of_expectation
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -19,16 +20,109 @@ from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.protocol import NetworkLike
     from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["counted_network", "network_of_counts", "parts_without_tables"]
+__all__ = [
+    "N_DRAWS",
+    "N_STEPS",
+    "CompletedRows",
+    "CompletesRows",
+    "completed_codes",
+    "counted_network",
+    "network_of_counts",
+    "parts_without_tables",
+]
 
-Net = TypeVar("Net", bound="DiscretizedBayesNet")
+Net = TypeVar("Net", bound="NetworkLike")
+
+
+N_STEPS = 5
+"""Number of steps."""
+
+
+N_DRAWS = 10
+"""Number of completions of every incomplete row and step."""
+
+
+# any fixed number: the same rows must give the same tables
+SEED = 20240219
+
+
+class CompletesRows(Protocol):
+    """A step: draws every incomplete row some times from a network given its observed values, and counts the rows.
+
+    Repeated, with tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
+    """
+
+    def __call__(self, network: NetworkLike, step: int, /) -> Sequence[NDArray[np.float64]]:
+        """Return the expected counts by variable, float64 (card(parent_1), ..., card(child)).
+
+        Rows that are impossible under the network do not count.
+        """
+
+
+class CompletedRows:
+    """Steps over rows in memory.
+
+    Parameters
+    ----------
+    codes : sequence of ndarray of shape (n_rows,), int32
+        Bins or levels by variable; -1 where missing.
+    parents : sequence of tuple of int
+        Positions of every variable's parents.
+    cards : sequence of int
+        Number of bins or levels by variable.
+    """
+
+    def __init__(
+        self, codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
+    ) -> None:
+        self._parents, self._cards = parents, cards
+        observed = np.column_stack(codes)
+        is_complete = (observed >= 0).all(axis=1)
+        incomplete = observed[~is_complete]
+        self._complete = observed[is_complete]
+        # draws of a row must not depend on where it stands
+        self._incomplete = incomplete[row_order(list(incomplete.T))]
+        self._weights = np.concatenate(
+            (np.ones(len(self._complete)), np.full(len(incomplete) * N_DRAWS, 1 / N_DRAWS))
+        )
+        self._generator = np.random.default_rng(SEED)
+
+    def __call__(self, network: NetworkLike, _step: int) -> list[NDArray[np.float64]]:
+        """Return the expected counts; see `CompletesRows`."""
+        drawn = completed_codes(network, self._incomplete, N_DRAWS, self._generator)
+        completed = np.concatenate((self._complete, drawn.reshape(-1, len(self._cards))))
+        is_possible = completed[:, 0] >= 0
+        columns, weights = list(np.ascontiguousarray(completed[is_possible].T)), self._weights[is_possible]
+        return [
+            family_counts(columns, self._parents[v], v, self._cards, name, weights)
+            for v, name in enumerate(network.names)
+        ]
+
+
+def completed_codes(
+    network: NetworkLike, codes: NDArray[np.int32], n_draws: int, generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return draws of all variables given the observed codes, int32 (n_rows, n_draws, n_variables).
+
+    `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network. They
+    are exact where exact inference has room, otherwise by weighted sampling.
+    """
+    from gomea_bn.network.inference.cell_engine import engine_for
+    from gomea_bn.network.inference.engine import Evidence
+
+    evidence = Evidence(codes, {})
+    try:
+        return engine_for(network).draws(evidence, n_draws, generator)
+    except GomeaBnError:
+        # the graph has too many paths for exact inference
+        return engine_for(network, "sampling", random_state=generator).draws(evidence, n_draws, generator)
 
 
 def counted_network(
-    kind: type[Net],
+    kind: Callable[..., Net],
     table: Table,
     edges: Iterable[tuple[str, str]],
     cut_points: Mapping[str, ArrayLike],
@@ -67,7 +161,7 @@ def counted_network(
 
 
 def network_of_counts(
-    kind: type[Net],
+    kind: Callable[..., Net],
     names: Sequence[str],
     edges: Sequence[tuple[str, str]],
     counts: Sequence[NDArray[np.float64]],

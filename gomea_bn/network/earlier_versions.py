@@ -14,7 +14,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.checks import check_edges
 
 if TYPE_CHECKING:
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["averaged_member", "warn_of_curve_edges", "with_axes"]
 
@@ -73,7 +73,7 @@ def with_axes(
     return result
 
 
-def averaged_member(network: DiscretizedBayesNet, name: str) -> Any:
+def averaged_member(network: NetworkLike, name: str) -> Any:
     """Return a member that averaged networks had, with a warning; raises AttributeError for any other name."""
     known = network.conditionals
     members = ("copies", "lines", "scales", "units", "n_rows")

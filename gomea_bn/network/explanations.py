@@ -14,9 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.answers import reduced, refuse_both
-from gomea_bn.network.inference.bin_distributions import BinDistributions
-from gomea_bn.network.inference.engine import Engine, Evidence, engine_for, refuse_impossible
+from gomea_bn.network.inference.cell_engine import engine_for
+from gomea_bn.network.inference.engine import Engine, Evidence, refuse_impossible
 from gomea_bn.network.inference.evidence import Reader, is_unknown, refuse_stated
 from gomea_bn.texts import counted, shown_name
 

@@ -1,4 +1,4 @@
-"""Tables of data in the column order and with the levels of a network."""
+"""Data as a network has them: tables in its column order and with its levels, and its values as columns."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
+from gomea_bn.data.dates import from_numbers, source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["table_for"]
+__all__ = ["column_name", "column_values", "level_column", "table_for"]
 
 
 def _has_variables(table: Table, network: NetworkLike) -> bool:
@@ -90,3 +91,84 @@ def table_for(
             )
         columns.append(Column(name, values, None, "as in the network", is_integer=kind.is_integer))
     return Table(tuple(columns), len(frame), ())
+
+
+def column_name(network: NetworkLike, name: str, values: str = "own") -> str:
+    """Return the name of the column that a variable comes from: the unit of dates is left out of it."""
+    source = source_name(name)
+    return name if values == "numbers" or source in network.names else source
+
+
+def column_values(
+    network: NetworkLike,
+    name: str,
+    numbers: NDArray[np.float64],
+    values: str = "own",
+    *,
+    is_mean: bool = False,
+) -> Any:
+    """Return numbers of a continuous variable as values of its column's own kind.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    name : str
+        Name of a continuous variable.
+    numbers : ndarray of shape (n,), float64
+        Values in the units of the network, without NaN.
+    values : {"own", "grid", "numbers"}
+        "own": integers of an integer column, and dates, durations and times of day. "grid": also the nearest multiples
+        of the step that the column was measured with. "numbers": the numbers themselves.
+    is_mean : bool
+        Whether the numbers are means, which are not rounded.
+
+    Returns
+    -------
+    ndarray, DatetimeIndex or TimedeltaIndex of shape (n,)
+        A rounded value stays in the bin of its number if that bin has a value of the grid.
+    """
+    if values == "numbers":
+        return numbers
+    kind = network.value_kinds.get(name, ValueKind())
+    step = kind.step if values == "grid" else None
+    if step is None and kind.is_integer:
+        step = 1.0
+    if step is not None and not is_mean:
+        numbers = _on_grid(numbers, network.cut_points[name], network.support[name], step)
+    if source_name(name) != name:
+        return from_numbers(numbers, name)
+    return numbers.astype(np.int64) if kind.is_integer and not is_mean else numbers
+
+
+def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical[Any]:
+    """Return codes of a discrete variable as a categorical with all its levels, ordered if its column is."""
+    import pandas as pd
+
+    is_ordered = network.value_kinds.get(name, ValueKind()).is_ordered
+    levels: Any = pd.Index(list(network.levels[name]))
+    return pd.Categorical.from_codes(codes, levels, ordered=is_ordered)
+
+
+def _on_grid(
+    numbers: NDArray[np.float64],
+    cuts: NDArray[np.float64],
+    support: tuple[float, float],
+    step: float,
+) -> NDArray[np.float64]:
+    """Return the nearest values of a grid that lie in the same bins (a, b] as the numbers, float64 (n,)."""
+    low = support[0]
+    edges = np.array([low, *cuts.tolist(), support[1]])
+    # places on the grid; a value equal to a cut belongs to the lower bin, and its place is whole up to rounding
+    ends = (edges - low) / step
+    is_whole = np.abs(ends - np.rint(ends)) <= 1e-9 * np.maximum(np.abs(ends), 1)
+    highest = np.where(is_whole, np.rint(ends), np.floor(ends))
+    lowest = highest[:-1] + 1
+    lowest[0] = 0
+    codes = np.clip(np.searchsorted(edges, numbers, side="left") - 1, 0, len(cuts))
+    nearest = np.rint((numbers - low) / step)
+    has_value = lowest <= highest[1:]
+    inside = np.clip(nearest, lowest[codes], np.maximum(highest[1:], lowest)[codes])
+    places = np.where(has_value[codes], inside, nearest)
+    # decimal fractions are rounded as they are written
+    return np.asarray(np.round(low + places * step, MOST_DECIMALS))

@@ -12,7 +12,8 @@ from gomea_bn.errors import check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.value_kinds import VALUES, column_name, column_values, level_column
+from gomea_bn.network.rows import column_name, column_values, level_column
+from gomea_bn.network.value_kinds import VALUES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.distributions.smoothing import (
+from gomea_bn.network.smoothing import (
     PseudoCount,
     fitted_smoothing,
     smoothed,

@@ -10,21 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column
-from gomea_bn.data.dates import from_numbers, source_name
+from gomea_bn.data.dates import source_name
 from gomea_bn.errors import GomeaBnError, check_flag, check_number
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-    from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
     "VALUES",
     "ValueKind",
     "check_value_kinds",
-    "column_name",
-    "column_values",
-    "level_column",
     "measuring_step",
     "spellings",
     "value_kinds_of",
@@ -35,7 +31,7 @@ VALUES = ("own", "grid", "numbers")
 
 # first values that show whether a column has a measuring step
 _SAMPLE = 1000
-_MOST_DECIMALS = 6
+MOST_DECIMALS = 6
 # relative error of decimal fractions as float64
 _ROUNDING = 1e-12
 
@@ -92,11 +88,11 @@ def measuring_step(values: NDArray[np.float64]) -> float | None:
     """Return the largest decimal step between all values, or None if they need more than six decimals."""
     # of most columns of real numbers the first values tell, without sorting them all
     with np.errstate(over="ignore", invalid="ignore"):
-        may_have_step = any(_is_whole(values[:_SAMPLE] * 10.0**d) for d in range(_MOST_DECIMALS + 1))
+        may_have_step = any(_is_whole(values[:_SAMPLE] * 10.0**d) for d in range(MOST_DECIMALS + 1))
     if not may_have_step:
         return None
     distinct = np.unique(values)
-    for decimals in range(_MOST_DECIMALS + 1):
+    for decimals in range(MOST_DECIMALS + 1):
         scaled = distinct * 10.0**decimals
         whole = np.rint(scaled)
         if np.abs(whole).max() >= 2**53:
@@ -129,12 +125,6 @@ def check_value_kinds(
     return {name: kinds[name] for name in names if kinds and name in kinds}
 
 
-def column_name(network: NetworkLike, name: str, values: str = "own") -> str:
-    """Return the name of the column that a variable comes from: the unit of dates is left out of it."""
-    source = source_name(name)
-    return name if values == "numbers" or source in network.names else source
-
-
 def spellings(names: Sequence[str]) -> dict[str, str]:
     """Return the variable by every name that stands for it: its own name, and the name of its column of dates.
 
@@ -145,78 +135,3 @@ def spellings(names: Sequence[str]) -> dict[str, str]:
         source: name for source, name in zip(sources, names, strict=True) if sources.count(source) == 1
     }
     return of_columns | {name: name for name in names}
-
-
-def column_values(
-    network: NetworkLike,
-    name: str,
-    numbers: NDArray[np.float64],
-    values: str = "own",
-    *,
-    is_mean: bool = False,
-) -> Any:
-    """Return numbers of a continuous variable as values of its column's own kind.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    name : str
-        Name of a continuous variable.
-    numbers : ndarray of shape (n,), float64
-        Values in the units of the network, without NaN.
-    values : {"own", "grid", "numbers"}
-        "own": integers of an integer column, and dates, durations and times of day. "grid": also the nearest multiples
-        of the step that the column was measured with. "numbers": the numbers themselves.
-    is_mean : bool
-        Whether the numbers are means, which are not rounded.
-
-    Returns
-    -------
-    ndarray, DatetimeIndex or TimedeltaIndex of shape (n,)
-        A rounded value stays in the bin of its number if that bin has a value of the grid.
-    """
-    if values == "numbers":
-        return numbers
-    kind = network.value_kinds.get(name, ValueKind())
-    step = kind.step if values == "grid" else None
-    if step is None and kind.is_integer:
-        step = 1.0
-    if step is not None and not is_mean:
-        numbers = _on_grid(numbers, network.cut_points[name], network.support[name], step)
-    if source_name(name) != name:
-        return from_numbers(numbers, name)
-    return numbers.astype(np.int64) if kind.is_integer and not is_mean else numbers
-
-
-def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Categorical[Any]:
-    """Return codes of a discrete variable as a categorical with all its levels, ordered if its column is."""
-    import pandas as pd
-
-    is_ordered = network.value_kinds.get(name, ValueKind()).is_ordered
-    levels: Any = pd.Index(list(network.levels[name]))
-    return pd.Categorical.from_codes(codes, levels, ordered=is_ordered)
-
-
-def _on_grid(
-    numbers: NDArray[np.float64],
-    cuts: NDArray[np.float64],
-    support: tuple[float, float],
-    step: float,
-) -> NDArray[np.float64]:
-    """Return the nearest values of a grid that lie in the same bins (a, b] as the numbers, float64 (n,)."""
-    low = support[0]
-    edges = np.array([low, *cuts.tolist(), support[1]])
-    # places on the grid; a value equal to a cut belongs to the lower bin, and its place is whole up to rounding
-    ends = (edges - low) / step
-    is_whole = np.abs(ends - np.rint(ends)) <= 1e-9 * np.maximum(np.abs(ends), 1)
-    highest = np.where(is_whole, np.rint(ends), np.floor(ends))
-    lowest = highest[:-1] + 1
-    lowest[0] = 0
-    codes = np.clip(np.searchsorted(edges, numbers, side="left") - 1, 0, len(cuts))
-    nearest = np.rint((numbers - low) / step)
-    has_value = lowest <= highest[1:]
-    inside = np.clip(nearest, lowest[codes], np.maximum(highest[1:], lowest)[codes])
-    places = np.where(has_value[codes], inside, nearest)
-    # decimal fractions are rounded as they are written
-    return np.asarray(np.round(low + places * step, _MOST_DECIMALS))

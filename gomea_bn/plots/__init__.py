@@ -7,7 +7,7 @@ Other functions return the data that are drawn: `front_points`, `network_layout`
 
 from __future__ import annotations
 
-from gomea_bn.network.distributions.marginals import marginal_density
+from gomea_bn.network.marginals import marginal_density
 from gomea_bn.plots.conditional import conditional_densities, plot_conditional_density
 from gomea_bn.plots.density import density_bins, plot_density
 from gomea_bn.plots.explanation import plot_explanation

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_number, nearest
-from gomea_bn.network.curves import Curve
-from gomea_bn.network.distributions.conditionals import (
+from gomea_bn.network.bin_distributions import Curve
+from gomea_bn.network.marginals import (
     conditional_density,
     conditional_probabilities,
+    drawn_numbers,
 )
-from gomea_bn.network.distributions.marginals import drawn_numbers
 from gomea_bn.plots.axes import LITERAL, leave_room_for_legend, new_axes, plain_legend, plain_text
 from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
 from gomea_bn.texts import listed, percent

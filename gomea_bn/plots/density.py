@@ -14,10 +14,10 @@ from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, e
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
-from gomea_bn.network.curves import Curve
-from gomea_bn.network.distributions.marginals import level_probabilities, marginal, marginal_density
-from gomea_bn.network.distributions.point_masses import points_text, width_of_points
+from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
+from gomea_bn.network.point_masses import points_text, width_of_points
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
     BLUE,
@@ -71,7 +71,7 @@ def density_bins(
     -------
     DataFrame
         Column `source` is "network", "data" or "expert". Column `how` is "exact" or "sampled" for marginals of networks
-        (see `gomea_bn.network.distributions.marginals.marginal`), "counted" for data, and "bins only" for an expert's
+        (see `gomea_bn.network.marginals.marginal`), "counted" for data, and "bins only" for an expert's
         bins without tables.
 
         A continuous variable has the columns `low`, `high` and `density`, the probability of (low, high] per unit of

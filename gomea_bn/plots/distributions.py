@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.network.curves import Curve
+from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.plots.axes import LITERAL, plain_text
 
 if TYPE_CHECKING:

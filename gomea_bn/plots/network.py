@@ -8,8 +8,8 @@ from math import ceil
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.edges.recorded import recorded_edge_probabilities
-from gomea_bn.network.protocol import WithEdges
+from gomea_bn.network.parts import WithEdges
+from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.plots.axes import (
     BLUE,
     GREY,

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
-from gomea_bn.network.distributions.marginals import marginal_density
-from gomea_bn.network.recorded_columns import columns_of_expert_fit
-from gomea_bn.network.recorded_words import STABILITY_WORDS, recorded_stability
+from gomea_bn.network.marginals import marginal_density
+from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, recorded_stability
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.network.curves import Curve, bin_ratios, curve_inside
-from gomea_bn.network.distributions.conditionals import sampled_marginal
-from gomea_bn.network.distributions.marginals import exact_marginal
+from gomea_bn.network.bin_distributions import BinDistributions, Curve, bin_ratios, curve_inside
 from gomea_bn.network.edges.equivalence import equivalence_class
-from gomea_bn.network.edges.recorded import recorded_edge_probabilities
-from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.marginals import exact_marginal, sampled_marginal
+from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.problems.cuts.blanket import coded_bins
 
 if TYPE_CHECKING:

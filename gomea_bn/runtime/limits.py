@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number, i
 
 __all__ = [
     "STOPPED_BY_USER",
+    "Budget",
     "Callback",
     "FrontHistoryEntry",
     "HistoryEntry",
@@ -166,3 +167,66 @@ class Result:
     n_generations: int
     statistics: dict[str, int] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+# the clock of a search that may not be left out
+_LEAST_SECONDS = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of several searches together, and what has been spent of them.
+
+    Attributes
+    ----------
+    limits : Limits
+    seconds, evaluations, generations : float, int, int
+        What has been spent.
+    """
+
+    limits: Limits
+    seconds: float = 0.0
+    evaluations: int = 0
+    generations: int = 0
+
+    def spend(self, seconds: float, evaluations: int = 0, generations: int = 0) -> Self:
+        """Return the budget after something else was spent."""
+        return replace(
+            self,
+            seconds=self.seconds + seconds,
+            evaluations=self.evaluations + evaluations,
+            generations=self.generations + generations,
+        )
+
+    def after(self, result: Result) -> Self:
+        """Return the budget after a search."""
+        return self.spend(result.exec_time, result.n_eval, result.n_generations)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether a limit is met."""
+        limits = self.limits
+        counts = (
+            (limits.max_seconds, self.seconds),
+            (limits.max_evaluations, self.evaluations),
+            (limits.max_generations, self.generations),
+        )
+        return any(limit is not None and spent >= limit for limit, spent in counts)
+
+    def share(self, share: float = 1.0, *, least_seconds: float = _LEAST_SECONDS) -> Limits:
+        """Return the limits of a search that gets a share of what is left; `patience` and `target` stay.
+
+        They allow at least one evaluation, one generation and some seconds, so that there is always a result.
+        """
+        limits = self.limits
+        seconds, evaluations, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
+        return replace(
+            limits,
+            max_seconds=None if seconds is None else max(share * (seconds - self.seconds), least_seconds),
+            max_evaluations=None
+            if evaluations is None
+            else max(int(share * (evaluations - self.evaluations)), 1),
+            max_generations=None
+            if generations is None
+            else max(int(share * (generations - self.generations)), 1),
+        )

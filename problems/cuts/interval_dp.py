@@ -6,8 +6,8 @@ depend on their number alone. The best partition of C candidate cells then takes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,7 @@ import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
-from gomea_bn.problems.cuts.gain_terms import observed_codes, terms_of_rows
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, joint_codes
 from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
     CountTable,
@@ -35,13 +34,160 @@ from gomea_bn.problems.kernels.intervals import (
     best_intervals,
     interval_gains,
 )
-from gomea_bn.problems.kernels.score_rules import DIRICHLET, LIKELIHOOD, ScoreRule
+from gomea_bn.problems.kernels.score import DIRICHLET, LEAST_GAIN, LIKELIHOOD, MISSING, ScoreRule
 from gomea_bn.problems.scoring.scores import ScoringMethod, log_factorials
 
 if TYPE_CHECKING:
-    from gomea_bn.problems.cuts.grid_cuts import CellCounts, GridColumn
+    from gomea_bn.problems.cuts.interval_counts import CellCounts, GridColumn
 
-__all__ = ["CutLimits", "CutProblem", "CutProgramme", "IntervalScore", "OptimalCuts"]
+__all__ = [
+    "CutLimits",
+    "CutProblem",
+    "CutProgramme",
+    "GridCuts",
+    "IntervalScore",
+    "OptimalCuts",
+    "ScoreOfParents",
+    "TableScore",
+    "Term",
+    "available_terms",
+    "candidate_boundaries",
+    "is_observed",
+    "observed_codes",
+    "terms_of_rows",
+]
+
+TableScore = Callable[[NDArray[np.int64], float], float]
+"""Function that gets counts, int64 (n_observed, r), and the number of parent configurations; returns nats."""
+
+ScoreOfParents = Callable[[Sequence[int]], float]
+"""Function that gets positions of parents; returns nats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of the score of a family: the score of the child given some parents, on some rows, times a weight.
+
+    Attributes
+    ----------
+    parents : tuple of int
+        Positions of the parents among the members of the family, ascending.
+    observed : tuple of int
+        Positions of the members that have values in the rows that count, ascending; the last one is the child.
+    weight : float
+    """
+
+    parents: tuple[int, ...]
+    observed: tuple[int, ...]
+    weight: float = 1.0
+
+
+def available_terms(
+    n_parents: int, n_rows: int, cases: Callable[[Sequence[int]], tuple[int, ScoreOfParents]]
+) -> list[Term]:
+    """Return the terms whose sum is the score of a family on available cases, without costs of edges.
+
+    The parent that gains least, given the other parents, on the rows in which all members have values, is removed; then
+    the next one, as `family_score` of the kernels does it. The gain of each is the difference of two terms, multiplied
+    by the number of all rows per row that has them. Terms that cancel are left out.
+
+    Parameters
+    ----------
+    n_parents, n_rows : int
+    cases : callable
+        Gets positions of parents; returns the number of rows in which these and the child have values, and the score of
+        the child given any of these parents on those rows.
+    """
+    child = n_parents
+    remaining = list(range(n_parents))
+    terms: list[Term] = []
+    n_before = -1
+    while True:
+        observed = (*remaining, child)
+        n_complete, score = cases(remaining)
+        weight = n_rows / max(n_complete, 1)
+        if n_complete == n_before:
+            # the same table on the same rows, with the opposite weight
+            terms.pop()
+        else:
+            terms.append(Term(tuple(remaining), observed, weight))
+        if not remaining:
+            return terms
+        whole = score(remaining)
+        gains = [whole - score([p for p in remaining if p != left_out]) for left_out in remaining]
+        del remaining[_least_gain(whole, gains)]
+        terms.append(Term(tuple(remaining), observed, -weight))
+        n_before = n_complete
+
+
+def _least_gain(whole: float, gains: Sequence[float]) -> int:
+    """Return the position of the least gain of a part of the score `whole`, the first of equal ones."""
+    weakest = 0
+    for p, gain in enumerate(gains):
+        if gain < gains[weakest] - LEAST_GAIN * max(1.0, abs(whole)):
+            weakest = p
+    return weakest
+
+
+def is_observed(column: CodedColumn) -> NDArray[np.bool_]:
+    """Return which values of a coded column are not missing, bool (n_rows,)."""
+    if column.codes.dtype == np.uint8:
+        return np.asarray(column.codes != MISSING)
+    return np.asarray(column.codes >= 0)
+
+
+def observed_codes(
+    columns: Sequence[CodedColumn], is_counted: NDArray[np.bool_] | None, n_rows: int
+) -> tuple[NDArray[np.int32], int, float]:
+    """Return what `joint_codes` returns, for the rows that count; the code of all other rows is -1."""
+    if is_counted is None:
+        return joint_codes(columns, n_rows)
+    some = [CodedColumn(column.codes[is_counted], column.cardinality) for column in columns]
+    joint, n_numbered, n_configurations = joint_codes(some, int(is_counted.sum()))
+    codes = np.full(n_rows, -1, np.int32)
+    codes[is_counted] = joint
+    return codes, n_numbered, n_configurations
+
+
+def terms_of_rows(
+    child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore
+) -> list[tuple[Term, NDArray[np.bool_] | None]]:
+    """Return the `available_terms` of a family, each with the rows that count, bool (n_rows,), or None for all rows.
+
+    Without missing values this is one term: all parents on all rows.
+
+    Parameters
+    ----------
+    child : CodedColumn
+    parents : sequence of CodedColumn
+    score : callable
+        Score of counts, which decides the order of the parents.
+    """
+    members = (*parents, child)
+    if not any(member.has_missing for member in members):
+        return [(Term(tuple(range(len(parents))), tuple(range(len(members)))), None)]
+    observed = [is_observed(member) for member in members]
+
+    def complete_rows(positions: Sequence[int]) -> NDArray[np.bool_]:
+        return np.asarray(np.logical_and.reduce([observed[p] for p in positions]))
+
+    def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
+        is_complete = complete_rows((*remaining, -1))
+        some = {p: CodedColumn(parents[p].codes[is_complete], parents[p].cardinality) for p in remaining}
+        of_child = CodedColumn(child.codes[is_complete], child.cardinality)
+        return len(of_child.codes), lambda chosen: _score_of(of_child, [some[p] for p in chosen], score)
+
+    terms = available_terms(len(parents), len(child.codes), cases)
+    return [(term, complete_rows(term.observed)) for term in terms]
+
+
+def _score_of(child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore) -> float:
+    """Return the score of a child given parents, on all rows of the given columns."""
+    rows, n_numbered, n_configurations = joint_codes(parents, len(child.codes))
+    cells = rows.astype(np.int64) * child.cardinality + child.codes
+    counts = np.bincount(cells, minlength=n_numbered * child.cardinality)
+    return score(counts.reshape(n_numbered, child.cardinality), n_configurations)
+
 
 N_CELLS = 400
 
@@ -534,3 +680,85 @@ class CutProblem(CutProgramme):
             incumbent,
             by_rank=shaped,
         )
+
+
+# pairs of cells times counters of a dynamic programme, to which its time is proportional
+_MOST_WORK = 30_000_000
+
+
+def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the boundaries of a column that may become cuts as indices, int64 (n,), ascending.
+
+    All of them take part unless the dynamic programme would have too much to do; then a part that is spread evenly,
+    all present cuts and their neighbours do.
+
+    Parameters
+    ----------
+    n_boundaries : int
+    n_counters : int
+        Cells of the tables around the column, per cell of the column.
+    present : ndarray of shape (k,), int64
+        Present cuts as indices of boundaries.
+    """
+    most = int((2 * _MOST_WORK / max(n_counters, 1)) ** 0.5)
+    if n_boundaries <= max(most, 2 * len(present) + 8):
+        return np.arange(n_boundaries)
+    spread = np.linspace(0, n_boundaries - 1, max(most, 8)).round().astype(np.int64)
+    near = np.concatenate([present + step for step in (-1, 0, 1)])
+    return np.unique(np.concatenate((spread, near[(near >= 0) & (near < n_boundaries)])))
+
+
+class GridCuts(CutProgramme):
+    """The cuts of one column among the boundaries of its cells, given the bins of its Markov blanket.
+
+    Parameters
+    ----------
+    column : GridColumn
+    of_family : sequence of (weight, ndarray of shape (card(parent_1), ..., n_cells), int64)
+        Counts of the column and its parents; several, with weights, if values are missing.
+    children : sequence of (weight, ndarray of shape (n_cells, card(parent), ..., card(child)), int64)
+        Counts of the families of its children; the first axis is the column.
+    score : IntervalScore
+    """
+
+    def __init__(
+        self,
+        column: GridColumn,
+        of_family: Sequence[tuple[float, NDArray[np.int64]]],
+        children: Sequence[tuple[float, NDArray[np.int64]]],
+        score: IntervalScore,
+    ) -> None:
+        n_cells = len(column.rows)
+        own = [(weight, table.reshape(-1, n_cells)) for weight, table in of_family]
+        totals = [(weight, table.sum(axis=1)) for weight, table in own]
+        bin_cost = sum(weight * len(table) for weight, table in own)
+        bin_cost += sum(weight * table[0].size * (1 - 1 / table.shape[-1]) for weight, table in children)
+        tables = [(weight, table.T, 0) for weight, table in own]
+        tables += [(weight, table.reshape(n_cells, -1), table.shape[-1]) for weight, table in children]
+        super().__init__(
+            column,
+            CellCounts(column, tables, bayesian=score.bayesian),
+            [(weight, rows[rows > 0], len(rows)) for weight, rows in totals],
+            bin_cost,
+            column.cost_of_cut,
+            score,
+            column.shape,
+        )
+
+    def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
+        """Return the best cuts, their score, and the score of the present cuts on the same scale, in nats.
+
+        Cuts are indices of boundaries, ascending. Present cuts that the limits forbid score -inf.
+        """
+        n_bins = len(present) + 1
+        of_present = replace(limits, min_bins=n_bins, max_bins=n_bins)
+        now = -np.inf
+        best, best_value = present, -np.inf
+        priced, every = self._all_cells(), np.arange(len(self.column.cuts))
+        for shaped in self._measures:
+            unchanged, _ = self._solve(present, of_present, NO_STOP, shaped=shaped)
+            now = max(now, -np.inf if unchanged is None else unchanged.value)
+            optimum, chosen = self._solve(every, limits, NO_STOP, shaped=shaped, priced=priced)
+            if optimum is not None and optimum.value > best_value:
+                best, best_value = chosen, optimum.value
+        return best, best_value, now

@@ -22,6 +22,8 @@ __all__ = [
     "joined_to_values",
     "midpoint",
     "policy_library",
+    "without_narrow_bins",
+    "without_sparse_bins",
 ]
 
 # rows of float64 that stay in the cache of a core while they are compared with all cuts
@@ -233,3 +235,54 @@ def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[fl
             [option, f" of column {name!r} must be at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."]
         )
     return Policy(cuts, chosen=False)
+
+
+def without_narrow_bins(
+    cuts: NDArray[np.float64], support: tuple[float, float], min_width: float
+) -> NDArray[np.float64]:
+    """Return the cuts without those that leave a bin narrower than a fraction of the range.
+
+    From the left, cuts too near to the one before are dropped; then those too near to the maximum.
+
+    Parameters
+    ----------
+    cuts : ndarray of shape (n_bins - 1,), float64
+    support : tuple of float
+        Minimum and maximum of the column.
+    min_width : float
+    """
+    low, high = support
+    least = min_width * (high - low)
+    wide: list[float] = []
+    for cut in cuts.tolist():
+        if cut - (wide[-1] if wide else low) >= least and low < cut:
+            wide.append(cut)
+    while wide and (high - wide[-1] < least or wide[-1] >= high):
+        wide.pop()
+    return np.array(wide)
+
+
+def without_sparse_bins(
+    cuts: NDArray[np.float64], values: NDArray[np.float64], min_bin_count: int
+) -> NDArray[np.float64]:
+    """Return the cuts without those that leave a bin of fewer rows.
+
+    From the left, cuts with too few rows between them and the one before are dropped; then those with too few rows
+    above.
+
+    Parameters
+    ----------
+    cuts : ndarray of shape (n_bins - 1,), float64
+    values : ndarray of shape (n_rows,), float64
+    min_bin_count : int
+    """
+    if min_bin_count <= 1 or not len(cuts):
+        return cuts
+    below = np.searchsorted(np.sort(values), cuts, side="right").tolist()
+    full: list[int] = []
+    for k, rows in enumerate(below):
+        if rows - (below[full[-1]] if full else 0) >= min_bin_count:
+            full.append(k)
+    while full and len(values) - below[full[-1]] < min_bin_count:
+        full.pop()
+    return cuts[full]

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.problems.base import Refiner, ValuesInUse
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.refiner import Refiner, ValuesInUse
 from gomea_bn.problems.scoring.scores import is_gain
 
 __all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]

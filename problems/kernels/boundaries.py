@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
-from gomea_bn.problems.kernels.score import RowData, ScoreScratch, family_score
-from gomea_bn.problems.kernels.score_rules import ScoreRule
+from gomea_bn.problems.kernels.score import RowData, ScoreRule, ScoreScratch, family_score
 from gomea_bn.runtime.jit import kernel
 
 __all__ = ["BoundaryColumns", "BoundaryData", "BoundaryGraph", "BoundaryWork"]

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
-from gomea_bn.problems.kernels.family_cache import FamilyCache, cache_insert, cache_slot
 from gomea_bn.problems.kernels.python_calls import call_python
 from gomea_bn.problems.kernels.score import (
+    FamilyCache,
     RowData,
     ScoreScratch,
+    cache_insert,
+    cache_slot,
     cached_family_score,
     count_dense,
     count_sparse,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.score_rules import stirling_lgamma
+from gomea_bn.problems.kernels.score import stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
 __all__ = [

@@ -2,23 +2,374 @@
 
 from __future__ import annotations
 
+from math import lgamma, log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.available_cases import (
-    count_available,
-    count_available_sparsely,
-    sum_over_parent,
-)
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
-from gomea_bn.problems.kernels.family_cache import FamilyCache, cache_insert, cache_slot
-from gomea_bn.problems.kernels.score_rules import ScoreRule, expected_score, score_counts
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import bit_count
 
-__all__ = ["BLOCK", "MOST_MEMBERS", "RowData", "ScoreScratch"]
+__all__ = [
+    "BLOCK",
+    "MISFIT_KINDS",
+    "MISSING",
+    "MOST_MEMBERS",
+    "FamilyCache",
+    "RowData",
+    "ScoreRule",
+    "ScoreScratch",
+    "cache_insert",
+    "cache_merge",
+    "cache_slot",
+    "count_available",
+    "count_available_sparsely",
+    "expected_score",
+    "score_counts",
+    "stirling_lgamma",
+    "sum_over_parent",
+]
+
+# kinds of score
+LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
+# log likelihoods under smoothed tables, with neither prices nor priors
+MISFIT_KINDS = (SMOOTHED, LEFT_OUT, LEFT_OUT_BEST)
+
+_HALF_LOG_TWO_PI = 0.9189385332046727
+
+
+class ScoreRule(NamedTuple):
+    """How counts become a score in nats."""
+
+    kind: int  # LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT or LEFT_OUT_BEST
+    weight: float  # nats per free parameter (LIKELIHOOD)
+    # pseudo-count per cell (DIRICHLET) or per table row (SMOOTHED, LEFT_OUT), equivalent sample size (BDEU)
+    prior: float
+    x_log_x: NDArray[np.float64]  # (n_rows + 1,)
+    log_rising: NDArray[np.float64]  # (n_rows + 1,) lnG(prior + c) - lnG(prior) (DIRICHLET)
+    edge_cost: float = 0.0  # nats per parent
+    # whether gains on the rows without missing values are multiplied to the number of all rows
+    extrapolates: bool = True
+    completions: float = 1.0  # completions of every row, which count as one row together
+
+
+@kernel
+def stirling_lgamma(x: float) -> float:
+    """Return ln Gamma(x) for x >= 16 with an absolute error below 1e-12."""
+    inverse = 1.0 / x
+    square = inverse * inverse
+    series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
+    return (x - 0.5) * log(x) - x + _HALF_LOG_TWO_PI + series
+
+
+@kernel
+def _sum_log_rising(
+    counts: NDArray[np.int32], n_rows_of_table: int, width: int, prior: float, by_row: bool
+) -> float:
+    """Return the sum over cells (or over row totals) of lnG(prior + count) - lnG(prior).
+
+    Small counts are multiplied into one running product, so that most cells need no logarithm.
+    """
+    total = 0.0
+    product = 1.0
+    lgamma_prior = lgamma(prior)
+    step = 1 if by_row else width
+    for row in range(n_rows_of_table):
+        for k in range(step):
+            if by_row:
+                count = 0
+                for c in range(width):
+                    count += counts[row * width + c]
+            else:
+                count = counts[row * width + k]
+            if count == 0:
+                continue
+            if count < 16:
+                for c in range(count):
+                    product *= prior + c
+                if product > 1e200 or product < 1e-200:
+                    total += log(product)
+                    product = 1.0
+            else:
+                total += stirling_lgamma(prior + count) - lgamma_prior
+    return total + log(product)
+
+
+@kernel
+def _smoothed_log_likelihood(
+    counts: NDArray[np.int32], n_observed: int, r: int, prior: float, n_left_out: float
+) -> float:
+    """Return the log likelihood of an (n_observed, r) count table under its own smoothed probabilities, in nats.
+
+    P(cell) = (n_cell - n_left_out + prior / r) / (n_row - n_left_out + prior), as in the tables of a learned network.
+    With n_left_out = 1 every row has its probability under the counts of the others, with 0 under all counts.
+    """
+    share = prior / r
+    total = 0.0
+    for j in range(n_observed):
+        row = 0
+        for k in range(j * r, (j + 1) * r):
+            count = counts[k]
+            if count > 0:
+                row += count
+                total += count * log(count - n_left_out + share)
+        if row > 0:
+            total -= row * log(row - n_left_out + prior)
+    return total
+
+
+@kernel
+def _best_left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int) -> float:
+    """Return the largest log likelihood of an (n_observed, r) count table over some amounts of smoothing, in nats.
+
+    Every row has its probability under the counts of the others, P(cell) = (n_cell - 1 + amount * base) / (n_row - 1 +
+    amount). The base is the distribution of the child alone, also without the row and with one pseudo-count.
+    """
+    with_1, with_4, with_16, with_64 = 0.0, 0.0, 0.0, 0.0
+    n_rows = 0
+    for cell in range(n_observed * r):
+        n_rows += counts[cell]
+    for k in range(r):
+        marginal = 0
+        for j in range(n_observed):
+            marginal += counts[j * r + k]
+        base = (marginal - 1.0 + 1.0 / r) / n_rows
+        for j in range(n_observed):
+            count = counts[j * r + k]
+            if count > 0:
+                others = count - 1.0
+                with_1 += count * log(others + base)
+                with_4 += count * log(others + 4.0 * base)
+                with_16 += count * log(others + 16.0 * base)
+                with_64 += count * log(others + 64.0 * base)
+    for j in range(n_observed):
+        row = 0
+        for k in range(j * r, (j + 1) * r):
+            row += counts[k]
+        if row > 0:
+            others = row - 1.0
+            with_1 -= row * log(others + 1.0)
+            with_4 -= row * log(others + 4.0)
+            with_16 -= row * log(others + 16.0)
+            with_64 -= row * log(others + 64.0)
+    return max(max(with_1, with_4), max(with_16, with_64))
+
+
+@kernel
+def score_counts(
+    counts: NDArray[np.int32], n_observed: int, configurations: float, r: int, rule: ScoreRule
+) -> float:
+    """Return the score in nats of a (n_observed, r) count table out of `configurations` parent configurations."""
+    total = 0.0
+    if rule.kind == LIKELIHOOD:
+        table = rule.x_log_x
+        for j in range(n_observed):
+            row = 0
+            cells = 0.0
+            for k in range(j * r, (j + 1) * r):
+                row += counts[k]
+                cells += table[counts[k]]
+            total += cells - table[row]
+        return total - rule.weight * configurations * (r - 1)
+    if rule.kind == SMOOTHED:
+        return _smoothed_log_likelihood(counts, n_observed, r, rule.prior, 0.0)
+    if rule.kind == LEFT_OUT:
+        return _smoothed_log_likelihood(counts, n_observed, r, rule.prior, 1.0)
+    if rule.kind == LEFT_OUT_BEST:
+        return _best_left_out_log_likelihood(counts, n_observed, r)
+    if rule.kind == DIRICHLET:
+        rising = rule.log_rising
+        row_prior = rule.prior * r
+        for j in range(n_observed):
+            for k in range(j * r, (j + 1) * r):
+                total += rising[counts[k]]
+        return total - _sum_log_rising(counts, n_observed, r, row_prior, True)
+    row_prior = rule.prior / configurations
+    cells = _sum_log_rising(counts, n_observed, r, row_prior / r, False)
+    return cells - _sum_log_rising(counts, n_observed, r, row_prior, True)
+
+
+@kernel
+def expected_score(
+    counts: NDArray[np.int32] | NDArray[np.int64],
+    n_observed: int,
+    configurations: float,
+    r: int,
+    rule: ScoreRule,
+    weight: float,
+) -> float:
+    """Return the score of `score_counts` for counts that are multiplied by a weight."""
+    total = 0.0
+    prior = rule.prior
+    if rule.kind == BDEU:
+        prior = rule.prior / configurations / r
+    of_cell, of_table_row = lgamma(prior), lgamma(r * prior)
+    for j in range(n_observed):
+        of_row = 0.0
+        for k in range(j * r, (j + 1) * r):
+            if counts[k] > 0:
+                expected = weight * counts[k]
+                of_row += expected
+                if rule.kind == LIKELIHOOD:
+                    total += expected * log(expected)
+                else:
+                    total += lgamma(prior + expected) - of_cell
+        if of_row > 0.0:
+            if rule.kind == LIKELIHOOD:
+                total -= of_row * log(of_row)
+            else:
+                total -= lgamma(r * prior + of_row) - of_table_row
+    if rule.kind == LIKELIHOOD:
+        total -= rule.weight * configurations * (r - 1)
+    return total
+
+
+MISSING = 255
+"""Code of a missing value as a byte; codes of levels and bins are smaller."""
+
+
+@kernel
+def count_available(
+    codes: NDArray[np.uint8],
+    views: NDArray[np.int64],
+    cardinality: NDArray[np.int64],
+    n_views: int,
+    cells: int,
+    joint: NDArray[np.uint16],
+    is_complete: NDArray[np.uint8],
+    counts: NDArray[np.int32],
+) -> int:
+    """Count joint configurations of `views`, the last one fastest, into ``counts[:cells]``; return the number of rows.
+
+    Rows in which a view is missing do not count. `joint` and `is_complete` are work space for a block of rows. An
+    incomplete row adds 0 to the first cell, so that no branch depends on the data.
+    """
+    n_rows = codes.shape[1]
+    block = joint.shape[0]
+    counts[:cells] = 0
+    n_complete = 0
+    for start in range(0, n_rows, block):
+        m = min(block, n_rows - start)
+        joint[:m] = 0
+        is_complete[:m] = 1
+        for v in range(n_views):
+            column = codes[views[v], start : start + m]
+            r = np.uint16(cardinality[views[v]])
+            for i in range(m):
+                joint[i] = np.uint16(joint[i] * r + column[i])
+                is_complete[i] &= np.uint8(column[i] != MISSING)
+        for i in range(m):
+            counts[np.int64(joint[i]) * np.int64(is_complete[i])] += np.int32(is_complete[i])
+            n_complete += np.int64(is_complete[i])
+    return n_complete
+
+
+@kernel
+def count_available_sparsely(
+    codes: NDArray[np.uint8],
+    views: NDArray[np.int64],
+    cardinality: NDArray[np.int64],
+    n_views: int,
+    left_out: int,
+    slots: NDArray[np.int64],
+    slot_keys: NDArray[np.int64],
+    counts: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Count into a table of the *observed* parent configurations; return how many there are, and the number of rows.
+
+    Rows in which a view is missing do not count. The parent at position `left_out` (-1 for none) decides which rows
+    count, but is no part of the configuration. See `count_sparse` for the layout.
+    """
+    r = cardinality[views[n_views - 1]]
+    mask = np.int64(slots.shape[0] - 1)
+    slots[:] = 0
+    observed = 0
+    n_complete = 0
+    for i in range(codes.shape[1]):
+        key = np.int64(0)
+        complete = True
+        for v in range(n_views):
+            code = codes[views[v], i]
+            if code == MISSING:
+                complete = False
+                break
+            if v != left_out and v < n_views - 1:
+                key = key * cardinality[views[v]] + np.int64(code)
+        if not complete:
+            continue
+        n_complete += 1
+        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64(mixed >> np.uint64(33)) & mask
+        while slots[slot] != 0 and slot_keys[slot] != key:
+            slot = (slot + 1) & mask
+        if slots[slot] == 0:
+            slot_keys[slot] = key
+            counts[observed * r : (observed + 1) * r] = 0
+            observed += 1
+            slots[slot] = observed
+        counts[(slots[slot] - 1) * r + np.int64(codes[views[n_views - 1], i])] += 1
+    return observed, n_complete
+
+
+@kernel
+def sum_over_parent(
+    counts: NDArray[np.int32], cells: int, card: int, stride: int, sums: NDArray[np.int32]
+) -> None:
+    """Fill ``sums[: cells / card]`` with the counts summed over the values of a parent.
+
+    `stride` is the number of cells between neighbouring values of the parent.
+    """
+    span = stride * card
+    for outer in range(cells // span):
+        for inner in range(stride):
+            total = np.int32(0)
+            for value in range(card):
+                total += counts[outer * span + value * stride + inner]
+            sums[outer * stride + inner] = total
+
+
+class FamilyCache(NamedTuple):
+    """Open-addressing table from family key to score; key 0 means empty."""
+
+    keys: NDArray[np.uint64]  # (capacity,), a power of two
+    scores: NDArray[np.float64]
+    used: NDArray[np.int64]  # (1,)
+
+
+@kernel
+def cache_slot(cache: FamilyCache, key: np.uint64) -> int:
+    """Return the slot that holds `key`, or the empty one where it belongs, or -1 if neither is found."""
+    mask = cache.keys.shape[0] - 1
+    slot = np.int64(key >> np.uint64(20)) & mask
+    for _ in range(64):
+        stored = cache.keys[slot]
+        if stored == key or stored == np.uint64(0):
+            return slot
+        slot = (slot + 1) & mask
+    return -1
+
+
+@kernel
+def cache_insert(cache: FamilyCache, key: np.uint64, score: float) -> None:
+    """Store a score; in a full neighbourhood the first slot is overwritten, so the table stays bounded."""
+    slot = cache_slot(cache, key)
+    if slot < 0:
+        slot = np.int64(key >> np.uint64(20)) & (cache.keys.shape[0] - 1)
+    elif cache.keys[slot] == np.uint64(0):
+        cache.used[0] += 1
+    cache.keys[slot] = key
+    cache.scores[slot] = score
+
+
+@kernel
+def cache_merge(target: FamilyCache, source: FamilyCache) -> None:
+    """Insert every entry of `source` into `target`, in slot order."""
+    for slot in range(source.keys.shape[0]):
+        if source.keys[slot] != np.uint64(0):
+            cache_insert(target, source.keys[slot], source.scores[slot])
+
 
 # slots of `ScoreScratch.statistics`
 FAMILIES_SCORED, CACHE_HITS = 0, 1

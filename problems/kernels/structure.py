@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_aux, set_gene, set_term
-from gomea_bn.problems.kernels.family_cache import FamilyCache
-from gomea_bn.problems.kernels.score import RowData, ScoreScratch, cached_family_score
-from gomea_bn.problems.kernels.score_rules import ScoreRule
+from gomea_bn.problems.kernels.score import FamilyCache, RowData, ScoreRule, ScoreScratch, cached_family_score
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import bit_count, lowest_bit
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle

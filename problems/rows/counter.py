@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece
-from gomea_bn.problems.kernels.available_cases import MISSING
 from gomea_bn.problems.kernels.rows import CODED_ROWS, MOST_NARROW, CountWork, add_counts
+from gomea_bn.problems.kernels.score import MISSING
 from gomea_bn.problems.rows.cells import CodedPiece, Coding, coded_piece
 from gomea_bn.problems.rows.survey import Sampled, survey
 from gomea_bn.problems.scoring.family_scorer import new_scratch

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.cuts.gain_terms import ScoreOfParents, Term, available_terms
-from gomea_bn.problems.cuts.grid_cuts import GridColumn, GridCuts
-from gomea_bn.problems.cuts.interval_dp import IntervalScore
-from gomea_bn.problems.kernels.score_rules import ScoreRule
+from gomea_bn.problems.cuts.interval_counts import GridColumn
+from gomea_bn.problems.cuts.interval_dp import GridCuts, IntervalScore, ScoreOfParents, Term, available_terms
+from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.rows.counter import View
 from gomea_bn.problems.scoring.scores import family_score
 

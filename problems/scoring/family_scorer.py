@@ -14,8 +14,15 @@ from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
 from gomea_bn.problems.kernels.curves import CurveData
-from gomea_bn.problems.kernels.score import BLOCK, MOST_MEMBERS, RowData, ScoreScratch, score_families
-from gomea_bn.problems.kernels.score_rules import MISFIT_KINDS, ScoreRule
+from gomea_bn.problems.kernels.score import (
+    BLOCK,
+    MISFIT_KINDS,
+    MOST_MEMBERS,
+    RowData,
+    ScoreRule,
+    ScoreScratch,
+    score_families,
+)
 from gomea_bn.problems.scoring.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.scoring.scored_columns import ScoredColumn, ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod

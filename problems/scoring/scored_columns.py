@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.available_cases import MISSING
-from gomea_bn.problems.kernels.score_rules import (
+from gomea_bn.problems.kernels.score import (
     LEFT_OUT,
     LEFT_OUT_BEST,
     MISFIT_KINDS,
+    MISSING,
     ScoreRule,
     score_counts,
 )

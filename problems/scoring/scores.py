@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_number, is_real
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.problems.kernels.score import LEAST_GAIN
-from gomea_bn.problems.kernels.score_rules import BDEU, DIRICHLET, LIKELIHOOD, ScoreRule, expected_score
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule, expected_score
 
 __all__ = [
     "SCORING_METHODS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gomea_bn.problems.kernels.family_cache import FamilyCache, cache_merge
+from gomea_bn.problems.kernels.score import FamilyCache, cache_merge
 
 __all__ = ["ThreadCaches", "new_cache"]
 

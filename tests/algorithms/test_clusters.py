@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mo_oracles import slow_clusters, slow_extremes
 
-from gomea_bn.algorithms.clusters import balanced_clusters, extreme_clusters
+from gomea_bn.algorithms.mogomea import balanced_clusters, extreme_clusters
 from gomea_bn.operators.kernels.front_mixing import ALL
 
 DEGENERATE = {

@@ -11,9 +11,9 @@ from compiled_example import compiled_trap
 from numpy.typing import NDArray
 
 from gomea_bn import GOMEA, MOGOMEA, optimise
+from gomea_bn.algorithms.discrete_run import finished_prefix, stall_limit, variation_rules
 from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.mogomea import FrontRun
-from gomea_bn.algorithms.populations import finished_prefix, stall_limit, variation_rules
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Linkage, LinkageTree, linkage_model, single_genes
 from gomea_bn.operators.kernels.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS

@@ -16,7 +16,7 @@ from gomea_bn import (
     Univariate,
     optimise,
 )
-from gomea_bn.algorithms.evaluation import evaluate_genotypes
+from gomea_bn.algorithms.optimisation import evaluate_genotypes
 
 
 @pytest.mark.parametrize("settings", [GOMEA(), GOMEA(linkage="univariate"), GOMEA(local_search=True)])

@@ -21,7 +21,7 @@ from gomea_bn.certainty.near_optimal import best_graphs
 from gomea_bn.cli.output import spelling
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Scoring
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 
 
 def of_bdeu(network, frame, max_indegree=3, knowledge=None, score="bdeu"):

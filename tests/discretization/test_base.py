@@ -23,9 +23,9 @@ from gomea_bn.discretization import (
     discretizer,
 )
 from gomea_bn.discretization.base import starting_bin_count, starting_cuts
-from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.column_graph import Graph
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, coded_bins, joint_codes
 
 

@@ -26,9 +26,9 @@ from gomea_bn.discretization.mdl.description_length import (
 from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure
 from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
 from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
-from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.column_graph import Graph
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.runtime.threads import StopFlag, Workers

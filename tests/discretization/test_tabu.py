@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import math
 from collections import Counter
@@ -20,15 +19,14 @@ from sklearn.base import clone
 
 from gomea_bn.discretization.structure_search.tabu import Tabu, TabuList
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.discrete.bif_reader import parse_bif
+from gomea_bn.network import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 
 
 def rows_of(name, n_rows, seed):
-    text = gzip.decompress((EXAMPLES / f"{name}.bif.gz").read_bytes()).decode()
-    return parse_bif(text).sample(n_rows, seed)
+    return DiscretizedBayesNet.from_file(EXAMPLES / f"{name}.bif.gz").sample(n_rows, seed)
 
 
 def random_rows(seed, n_columns=4):

@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
 from gomea_bn.network.conditionals.shown_tables import table_over_grid
-from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 NAMES = ("a", "g", "p", "b", "c", "d")
 EDGES = [("a", "g"), ("a", "b"), ("g", "b"), ("p", "b"), ("b", "c"), ("c", "d")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.options import LearningOptions
 
 
 def table_options(*arguments: Any, **options: Any) -> LearningOptions:

@@ -14,10 +14,10 @@ from oracles import slow_family_score
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.parameters import plain_options
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
 from gomea_bn.problems.cuts.pricing import CutPricer, Pricing
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable

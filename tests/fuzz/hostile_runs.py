@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner, read_table
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
+from gomea_bn.learning.options import LearningOptions
 
 __all__ = ["RunCase", "run_case"]
 

@@ -24,7 +24,7 @@ from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.learning import ensemble
-from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 QUICK = BayesNetLearner(density="bins", max_evaluations=600)
 

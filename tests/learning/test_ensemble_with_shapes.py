@@ -10,7 +10,7 @@ from shaped_examples import shaped_table
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, read_table
 from gomea_bn.learning import Averaged
-from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,7 @@ import pytest
 from option_examples import table_options
 
 from gomea_bn import read_table
-from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.memory_plan import planned_bytes
+from gomea_bn.learning.learning_problem import learning_problem, planned_bytes
 
 
 def table_of(n_rows: int):

@@ -7,7 +7,7 @@ import pytest
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.learning import stability
-from gomea_bn.network.recorded_words import recorded_stability
+from gomea_bn.network.recorded import recorded_stability
 from gomea_bn.review.page_data import network_data
 
 

@@ -8,8 +8,7 @@ import pytest
 from shaped_examples import shaped_table
 
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.table_shapes import share_point_masses, table_shapes
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.cuts.shape_fit import fit_shape, share_point_masses, table_shapes
 
 
 def test_a_table_keeps_its_shapes():

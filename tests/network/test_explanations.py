@@ -16,7 +16,7 @@ from network_examples import small_network
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.bin_distributions import BinDistributions
 
 
 def bin_of(network: DiscretizedBayesNet, name: str, value: Any) -> int:

@@ -12,7 +12,7 @@ from gomea_bn import DiscretizedBayesNet, refine_boundaries
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.expert.distance import mentioned_names
-from gomea_bn.network.recorded_columns import columns_of_expert_fit, fixed_columns
+from gomea_bn.network.recorded import columns_of_expert_fit, fixed_columns
 
 ODD = (None, 3, "x", ["x", ["y"], 4], [{"x": 1}], {"x": ["y"]}, [["x"]])
 

@@ -7,14 +7,14 @@ import pytest
 from network_examples import small_network
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network import row_densities
+from gomea_bn.network import bayes_net
 
 
 @pytest.fixture
 def tall(monkeypatch):
     """Let tables of more than 20 rows be tall, in parts of 16 rows."""
-    monkeypatch.setattr(row_densities, "MANY_ROWS", 20)
-    monkeypatch.setattr(row_densities, "_ROWS_OF_PART", 16)
+    monkeypatch.setattr(bayes_net, "MANY_ROWS", 20)
+    monkeypatch.setattr(bayes_net, "_ROWS_OF_PART", 16)
 
 
 @pytest.mark.parametrize("n", [1, 20, 21, 32, 33])

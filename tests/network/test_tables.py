@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.distributions.smoothing import fitted_smoothing, smoothed, smoothed_and_left_out
+from gomea_bn.network.smoothing import fitted_smoothing, smoothed, smoothed_and_left_out
 from gomea_bn.network.tables import smoothed_table, table_and_left_out
 
 

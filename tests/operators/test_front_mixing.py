@@ -14,8 +14,8 @@ from mo_oracles import SlowArchive, SlowClusters, SlowSearch, SlowSolution, eval
 from oracles import as_lists
 
 from gomea_bn.algorithms.archive import ElitistArchive, new_archive
-from gomea_bn.algorithms.clusters import balanced_clusters, extreme_clusters
-from gomea_bn.algorithms.populations import UNLIMITED, new_population, new_work
+from gomea_bn.algorithms.discrete_run import UNLIMITED, new_population, new_work
+from gomea_bn.algorithms.mogomea import balanced_clusters, extreme_clusters
 from gomea_bn.linkage.models import Custom, Linkage, LinkageTree, Univariate
 from gomea_bn.operators.kernels.archive import MEMBERS, Archive
 from gomea_bn.operators.kernels.front_mixing import (

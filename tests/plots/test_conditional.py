@@ -12,8 +12,8 @@ from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.curves import Curve
-from gomea_bn.network.distributions.conditionals import (
+from gomea_bn.network.bin_distributions import Curve
+from gomea_bn.network.marginals import (
     conditional_density,
     conditional_probabilities,
 )

@@ -19,7 +19,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals
-from gomea_bn.network.distributions.marginals import level_probabilities
+from gomea_bn.network.marginals import level_probabilities
 from gomea_bn.plots import (
     density_bins,
     marginal_density,

@@ -15,7 +15,7 @@ from wrong_input import untyped
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance, mentioned_names
-from gomea_bn.learning.search.learned import learned_shapes
+from gomea_bn.learning.search.shown_cuts import learned_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.cuts.policies import Policy, policy_library

@@ -17,8 +17,8 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.curves import Curve, scaled_by_bin
-from gomea_bn.network.distributions.marginals import marginal_density
+from gomea_bn.network.bin_distributions import Curve, scaled_by_bin
+from gomea_bn.network.marginals import marginal_density
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.review import pools
 from gomea_bn.review.page import network_report, review_page

@@ -12,7 +12,7 @@ from review_browser import needs_browser, opened
 
 from gomea_bn.data.table import read_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.review.page import network_report
 from gomea_bn.simulation.random_networks import random_network
 

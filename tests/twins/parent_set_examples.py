@@ -10,8 +10,7 @@ from gomea_bn.problems.kernels.insertion import (
     OrderWork,
     ParentSetTable,
 )
-from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.parents.variable_orders import Parents
+from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer, Parents
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 NEVER = np.zeros(1, np.uint8)

@@ -9,9 +9,9 @@ import pandas as pd
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import opened_improvement
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 

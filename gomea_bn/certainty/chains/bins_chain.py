@@ -18,9 +18,8 @@ from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, SweepSums,
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ScoredParentSets
-from gomea_bn.discretization.base import Cuts
 from gomea_bn.network.graph import reachable, topological_order
-from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.runtime.checkpoints import State

@@ -90,7 +90,7 @@ def confidence(
     have the probabilities. Ctrl-C keeps what is complete. Exit codes: 0 done, 1 not written, 2 wrong use, 3 run or
     table unusable, 130 interrupted.
     """
-    from gomea_bn.learning.learning_options import LearningOptions
+    from gomea_bn.learning.options import LearningOptions
     from gomea_bn.learning.run_folder import RUN_ENTRIES
     from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 

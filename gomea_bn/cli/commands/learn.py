@@ -116,8 +116,7 @@ def _learn(
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.data.table import Table
-    from gomea_bn.learning.learning_options import LearningOptions
-    from gomea_bn.learning.options import limits_of
+    from gomea_bn.learning.options import LearningOptions, limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record
     from gomea_bn.learning.warm_up import TableSize, compile_kernels, size_of_table
     from gomea_bn.problems.scoring.scores import scoring_method
@@ -157,9 +156,8 @@ def _read_source(
 ) -> tuple[Path | Table, str]:
     """Return a checked table, or the path of one in pieces, and the SHA-256 of its files."""
     from gomea_bn.data.pieces import files_digest, is_in_pieces
-    from gomea_bn.learning.learning_options import LearningOptions
-    from gomea_bn.learning.learning_problem import check_learning
-    from gomea_bn.learning.memory_plan import planned_bytes
+    from gomea_bn.learning.learning_problem import check_learning, planned_bytes
+    from gomea_bn.learning.options import LearningOptions
     from gomea_bn.runtime.environment import file_digest
     from gomea_bn.runtime.threads import thread_count
 

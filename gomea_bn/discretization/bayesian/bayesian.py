@@ -8,16 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gomea_bn.discretization.base import (
-    Cuts,
-    DiscretizationTask,
-    Discretizer,
-    check_each_once,
-    starting_cuts,
-)
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer, check_each_once, starting_cuts
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
-from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, ParentSets, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 
 __all__ = ["BayesianDiscretizer", "CycleResult", "check_bayesian_options", "discretize_all"]

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer, starting_cuts
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.bayesian.bayesian import check_bayesian_options, discretize_all
 from gomea_bn.discretization.bayesian.cuts import compile_bayesian_kernels
-from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.k2 import (
     Parents,
     best_parent,
@@ -25,6 +24,8 @@ from gomea_bn.discretization.structure_search.k2 import (
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 

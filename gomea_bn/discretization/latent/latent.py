@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.data.sources import source_frame
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer
 from gomea_bn.discretization.latent.kernels import best_class_cut
 from gomea_bn.discretization.latent.mixture import (
     STARTS,
@@ -25,6 +25,7 @@ from gomea_bn.discretization.latent.mixture import (
     compile_latent_kernels,
 )
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.scoring.scores import is_gain

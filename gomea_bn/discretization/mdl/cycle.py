@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import Cuts, DiscretizationTask
+from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.mdl.description_length import (
     Criterion,
     Described,
@@ -15,8 +15,8 @@ from gomea_bn.discretization.mdl.description_length import (
     total_length,
 )
 from gomea_bn.discretization.mdl.search import SearchOptions, ThresholdProblem, Thresholds
-from gomea_bn.discretization.neighbourhood import Graph
-from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
+from gomea_bn.network.column_graph import Graph
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.column_graph import Graph
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins, joint_codes
 
 if TYPE_CHECKING:

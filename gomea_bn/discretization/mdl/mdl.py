@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import (
-    Cuts,
     DiscretizationTask,
     Discretizer,
     NoNeighbourWarning,
@@ -23,9 +22,9 @@ from gomea_bn.discretization.levels import LevelGroups, grouped_columns, level_g
 from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, DescriptionLength
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, nearest
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
+from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.runtime.limits import HistoryEntry

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_frame
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, starting_cuts
+from gomea_bn.discretization.base import DiscretizationTask, starting_cuts
 from gomea_bn.discretization.levels import level_groups, network_over_levels
 from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion
@@ -22,10 +22,11 @@ from gomea_bn.discretization.mdl.mdl import (
     starting_groups,
 )
 from gomea_bn.discretization.mdl.search import SearchOptions
-from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.discretization.structure_search.tabu import permitted_start
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.column_graph import Graph
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scoring.scores import is_gain

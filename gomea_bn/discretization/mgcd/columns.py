@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, starting_cuts
+from gomea_bn.discretization.base import DiscretizationTask, starting_cuts
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
@@ -18,12 +18,11 @@ from gomea_bn.discretization.mgcd.shared_gaussians import (
     SharedMixtureSearch,
     separating_cuts,
 )
-from gomea_bn.discretization.neighbourhood import Graph
-from gomea_bn.discretization.proposals import with_full_bins, with_wide_bins
 from gomea_bn.discretization.structure_search.tabu import Parents
-from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins
+from gomea_bn.network.column_graph import Graph
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
@@ -169,8 +168,8 @@ class MGCDColumns:
         """Return the mixture's cuts without those that leave a bin too narrow or with too few rows."""
         options, column = self.options, self._cells[v].column
         cuts = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
-        wide = with_wide_bins(cuts, (column.low, column.high), options.min_width)
-        return with_full_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
+        wide = without_narrow_bins(cuts, (column.low, column.high), options.min_width)
+        return without_sparse_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
 
 
 def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts, DiscretizationTask, Discretizer
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer
 from gomea_bn.discretization.mgcd.columns import (
     MGCDColumns,
     MGCDOptions,
@@ -19,7 +19,6 @@ from gomea_bn.discretization.mgcd.columns import (
     compile_mgcd_kernels,
 )
 from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture, SharedMixtureOptions
-from gomea_bn.discretization.neighbourhood import Graph, Network
 from gomea_bn.discretization.structure_search.tabu import (
     TabuList,
     TabuSearch,
@@ -29,6 +28,8 @@ from gomea_bn.discretization.structure_search.tabu import (
 )
 from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 

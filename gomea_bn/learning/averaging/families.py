@@ -19,8 +19,7 @@ from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line
 from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
-from gomea_bn.learning.recorded_score import recorded_method
-from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.checks import around_cuts
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals
@@ -28,18 +27,16 @@ from gomea_bn.network.conditionals.family import Columns, TableSet
 from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups
 from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.shown_tables import table_over_rows
-from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import bin_widths, smoothed_table, table_and_left_out
 from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals, log_sum_exp
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.log_sums import log_sum_exp
+from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +131,11 @@ def average_families(
     of_tables, averaged = network.of_tables(), network
     # tables fill gaps without the lines, so conditionals fill them again
     for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
-        table = completed_table(averaged, rows, generator)
+        table = rows
+        if rows.n_missing:
+            from gomea_bn.network.inference.completion import completed_table
+
+            table = completed_table(averaged, rows, generator)
         _check_ranges(network, table)
         averaged = _averaged(of_tables, table, n_copies, line, generator)
     return averaged

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from gomea_bn.network.conditionals.line_scales import LineScale
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
-from gomea_bn.problems.cuts.shape_mixture import PARAMETER_PRICE
+from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
 
 __all__ = ["least_scale", "line_scale", "most_log_density"]
 

@@ -9,18 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts
-from gomea_bn.discretization.neighbourhood import Graph
 from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
-from gomea_bn.learning.recorded_score import recorded_options, score_record
-from gomea_bn.learning.table_shapes import table_shapes
+from gomea_bn.learning.reported_scores import recorded_options, score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.recorded_columns import fixed_columns
-from gomea_bn.problems.cuts.blanket import CodedColumn, DueColumns, coded_bins
+from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.recorded import fixed_columns
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import (
     SourceFiles,
@@ -23,10 +22,11 @@ from gomea_bn.learning.many_rows import (
     sample_frame,
     silent,
 )
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import network_of_counts, parts_without_tables
-from gomea_bn.network.distributions.expected_tables import completes_pieces
-from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.expected_tables import completes_pieces
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import check_table_size
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.rows.cells import MOST_BOUNDARIES, Coding

@@ -14,7 +14,7 @@ import numpy as np
 
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import Cuts, Discretizer
+from gomea_bn.discretization.base import Discretizer
 from gomea_bn.discretization.proposals import PROPOSERS, check_proposer, propose, proposer
 from gomea_bn.errors import (
     GomeaBnError,
@@ -26,20 +26,18 @@ from gomea_bn.errors import (
     check_number,
 )
 from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
-from gomea_bn.learning.learning_options import automatic_bins
-from gomea_bn.learning.recorded_score import SCORE_FIELDS, recorded_method
-from gomea_bn.learning.reported_scores import reported, reporting
+from gomea_bn.learning.options import automatic_bins
+from gomea_bn.learning.reported_scores import SCORE_FIELDS, recorded_method, reported, reporting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.distributions.smoothing import PseudoCount
-from gomea_bn.network.edges.recorded import EDGE_PROBABILITIES
-from gomea_bn.network.recorded_words import STABILITY_WORDS
+from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.network.rows import table_for
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
-from gomea_bn.problems.cuts.blanket import Neighbourhood
+from gomea_bn.problems.cuts.blanket import Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
-from gomea_bn.problems.kernels.score_rules import BDEU
+from gomea_bn.problems.kernels.score import BDEU
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule
 from gomea_bn.problems.scoring.scores import scoring_method as find_method

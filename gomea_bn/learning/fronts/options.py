@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
-from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
-from gomea_bn.learning.options import check_options, limits_of
+from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, OwnObjective
+from gomea_bn.learning.options import OPTIMAL, LearningOptions, check_options, limits_of
 from gomea_bn.learning.parameters import FrontParameters, OptimalCuts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared, declarations
@@ -26,7 +21,6 @@ from gomea_bn.texts import listed
 
 __all__ = [
     "STANDARD_OBJECTIVES",
-    "OwnObjective",
     "expert_of",
     "limits_of_front",
     "objectives_of",
@@ -35,38 +29,6 @@ __all__ = [
 
 STANDARD_OBJECTIVES = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXPERT_DISTANCE)}
 """Objectives that a front can have without functions of the user, by name."""
-
-
-@dataclass(frozen=True)
-class OwnObjective:
-    """User-defined objective, to be minimised.
-
-    Parameters
-    ----------
-    name : str
-        Name in the front; it must differ from the names of the standard objectives.
-    function : callable
-        ``function(edges, cut_points) -> float``, with edges as (parent, child) names, and inner cuts by continuous
-        column. Edges of variables with a single bin are left out unless they are required. It is called for every
-        evaluated network, and the search waits for it.
-    label : str
-        Description for tables and pictures; by default the name.
-    unit : str
-        Unit of the values; by default "units".
-    better : str
-        Meaning of small values, for example "cheaper".
-    """
-
-    name: str
-    function: Callable[[list[tuple[str, str]], dict[str, NDArray[np.float64]]], float]
-    label: str = ""
-    unit: str = ""
-    better: str = "better"
-
-    @property
-    def shown(self) -> Objective:
-        """Description of the objective for a front."""
-        return Objective(self.name, self.label or self.name, self.unit or "units", self.better)
 
 
 def limits_of_front(learner: FrontParameters) -> Limits:

@@ -16,16 +16,16 @@ from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import Column
 from gomea_bn.data.table import Table
+from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable
-from gomea_bn.learning.fronts.options import OwnObjective
 from gomea_bn.learning.fronts.search import SearchedFront
 from gomea_bn.learning.fronts.search_space import named_edges
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
-from gomea_bn.learning.search.learned import learned_cut_points, learned_shapes
+from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
 from gomea_bn.network.checks import check_metadata, check_pseudo_count
-from gomea_bn.network.distributions.smoothing import PseudoCount
 from gomea_bn.network.formats import json_format
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import smoothed_table
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes

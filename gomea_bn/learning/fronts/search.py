@@ -12,25 +12,23 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.data.table import Table
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.learning.fronts.options import OwnObjective
+from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.learning.fronts.search_space import completed_expert, front_problem
-from gomea_bn.learning.learning_options import LearningOptions
-from gomea_bn.learning.options import limits_after_preparation
+from gomea_bn.learning.options import LearningOptions, limits_after_preparation
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.reported_scores import continued
-from gomea_bn.learning.search.budget import Budget
-from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.single_network import (
     SingleNetwork,
     limits_of_single,
     single_network,
     with_single,
 )
+from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.runtime.checkpoints import Section
 from gomea_bn.runtime.interrupts import delayed_interrupts
-from gomea_bn.runtime.limits import Callback, Limits, Result
+from gomea_bn.runtime.limits import Budget, Callback, Limits, Result
 
 __all__ = ["FrontSearch", "SearchedFront"]
 

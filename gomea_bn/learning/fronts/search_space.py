@@ -13,19 +13,12 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, is_real
 from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.objectives import EXPERT_DISTANCE
-from gomea_bn.learning.fronts.options import (
-    OwnObjective,
-    expert_of,
-    limits_of_front,
-    objectives_of,
-    options_of_front,
-)
-from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.front.objectives import EXPERT_DISTANCE, OwnObjective
+from gomea_bn.learning.fronts.options import expert_of, limits_of_front, objectives_of, options_of_front
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
-from gomea_bn.learning.options import limits_of
+from gomea_bn.learning.options import LearningOptions, limits_of
 from gomea_bn.learning.parameters import FrontParameters
-from gomea_bn.learning.search.learned import learned_cut_points, learned_edges
+from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
 from gomea_bn.learning.search.single_network import SingleNetwork, limits_of_single
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.completion import completed_table

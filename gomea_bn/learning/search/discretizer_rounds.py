@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GomeaRun
-from gomea_bn.algorithms.resumption import ended_before, finish_section
+from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import NoNeighbourWarning
 from gomea_bn.discretization.proposals import follows_graph, propose, proposers
 from gomea_bn.errors import GomeaBnWarning, Setting
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.search.learned import learned_cut_points
-from gomea_bn.learning.search.search_rounds import SearchRounds
-from gomea_bn.learning.search.settings import SearchSettings
+from gomea_bn.learning.options import LearningOptions
+from gomea_bn.learning.search.shown_cuts import learned_cut_points
+from gomea_bn.learning.search.staged_search import SearchRounds, SearchSettings
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem

@@ -8,15 +8,11 @@ from time import perf_counter
 import numpy as np
 
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem, ranks_pairs
-from gomea_bn.learning.options import limits_after_preparation, preparation_seconds
+from gomea_bn.learning.options import LearningOptions, limits_after_preparation, preparation_seconds
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.search.completed_tables import limits_before, with_completions
-from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
-from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
-from gomea_bn.learning.search.staged_search import searched
+from gomea_bn.learning.search.staged_search import SearchSettings, searched
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -67,6 +63,9 @@ def search(
     share : float
         Share of the seconds of the preparation that the limits pay for.
     """
+    if table.n_missing:
+        from gomea_bn.learning.search.completed_tables import limits_before, with_completions
+
     deadline = np.inf
     if settings.of_sample or ranks_pairs(table):
         deadline = began + preparation_seconds(settings.limits)
@@ -79,16 +78,22 @@ def search(
     )
     first = settings.part("search")
     if options.asks_discretizer:
+        from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
+
         problem, result = DiscretizerSearch(problem, table, options, first).run()
     else:
-        result = searched(problem, first.within(limits_before(problem, table, settings.limits)))
+        limits = limits_before(problem, settings.limits) if table.n_missing else settings.limits
+        result = searched(problem, first.within(limits))
     # Ctrl-C must not lose what the search has found
     with delayed_interrupts():
-        completed = with_completions(problem, table, options, result, settings.part("completions"))
-        problem, result, network = completed.problem, completed.result, completed.network
+        network, conditionals = None, None
+        if table.n_missing:
+            completed = with_completions(problem, table, options, result, settings.part("completions"))
+            problem, result, network = completed.problem, completed.result, completed.network
+            conditionals = completed.conditionals
         if network is None:
             network, result = with_shown_cuts(problem, result)
     if is_cut_short:
         result.statistics["preparation_cut_short"] = 1
     result = reported(result, problem.scorer.constant_score)
-    return Found(problem, network, result, completed.conditionals)
+    return Found(problem, network, result, conditionals)

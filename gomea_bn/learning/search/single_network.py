@@ -10,12 +10,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.algorithms.evaluation import evaluate_genotypes
+from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search.completed_tables import network_of
 from gomea_bn.learning.search.search import search
-from gomea_bn.learning.search.settings import SearchSettings
+from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.front_problem import FrontProblem

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.family_line import FamilyLine
 from gomea_bn.network.conditionals.line_scales import UnitScale
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.parts import WithTables
 from gomea_bn.texts import counted
 
 __all__ = ["around_cuts", "check_line", "checked_intervals", "checked_probabilities", "checked_units"]
@@ -61,7 +61,7 @@ def checked_intervals(
     return checked
 
 
-def checked_units(units: Mapping[str, tuple[float, float]], network: NetworkLike) -> dict[str, UnitScale]:
+def checked_units(units: Mapping[str, tuple[float, float]], network: WithTables) -> dict[str, UnitScale]:
     """Return the scales in own units of continuous variables, given their centres and spreads."""
     scales = {}
     for name, pair in units.items():
@@ -79,7 +79,7 @@ def checked_units(units: Mapping[str, tuple[float, float]], network: NetworkLike
     return scales
 
 
-def check_line(network: NetworkLike, name: str, line: object, scales: Mapping[str, object]) -> None:
+def check_line(network: WithTables, name: str, line: object, scales: Mapping[str, object]) -> None:
     """Raise `GomeaBnError` for a line that does not fit the family of a variable."""
     if not isinstance(line, FamilyLine):
         raise GomeaBnError(f"lines['{name}'] must be a FamilyLine, got {type(line).__name__}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,15 +20,14 @@ from gomea_bn.network.conditionals.checks import (
 from gomea_bn.network.conditionals.family import Family, TableSet
 from gomea_bn.network.conditionals.family_line import FamilyLine
 from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.immutable import Immutable
+from gomea_bn.network.parts import Immutable, WithTables
 from gomea_bn.problems.cuts.shape import Shape
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["CUT_INTERVAL", "Conditionals", "families_of", "row_values"]
+__all__ = ["CUT_INTERVAL", "Conditionals", "WithDensities", "families_of", "row_values"]
 
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
@@ -149,7 +148,7 @@ class Conditionals(Immutable):
         """Numbers, or codes of levels, that an intervention has set columns to."""
         return dict(self._set_values)
 
-    def mean_line_weight(self, network: NetworkLike) -> float:
+    def mean_line_weight(self, network: WithTables) -> float:
         """Return the mean weight of lines over the columns with continuous parents, 0 without such columns."""
         continuous = network.cut_points
         weights = [
@@ -199,7 +198,7 @@ class Conditionals(Immutable):
         own = {name: getattr(self, f"_{name}") for name in names}
         return Conditionals(**{**own, **parts})
 
-    def checked(self, network: NetworkLike) -> Conditionals:
+    def checked(self, network: WithTables) -> Conditionals:
         """Return the conditionals with all parts in their stored form, checked against a network.
 
         Raises
@@ -302,7 +301,19 @@ def _rebuild(copies: tuple[TableSet, ...], parts: dict[str, Any]) -> Conditional
     return Conditionals(copies, **parts)
 
 
-def families_of(network: NetworkLike) -> dict[str, Family]:
+class WithDensities(WithTables, Protocol):
+    """A network with the density of every variable; `DiscretizedBayesNet` documents its members."""
+
+    @property
+    def conditionals(self) -> Conditionals | None:
+        """Conditional densities that the tables are computed from; None if the network is its tables."""
+
+    @property
+    def families(self) -> Mapping[str, Family]:
+        """The density of every variable given its parents, on arrays of values."""
+
+
+def families_of(network: WithDensities) -> dict[str, Family]:
     """Return the density of every column given its parents.
 
     The families of a network without conditionals are its tables over the shown bins.
@@ -334,7 +345,7 @@ def families_of(network: NetworkLike) -> dict[str, Family]:
     return families
 
 
-def row_values(network: NetworkLike, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
+def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
     """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name.
 
     Raises

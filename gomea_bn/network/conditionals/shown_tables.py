@@ -13,7 +13,7 @@ from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.problems.cuts.policies import bin_codes
 
 if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.conditionals.conditionals import WithDensities
     from gomea_bn.problems.cuts.shape import Shape
 
 __all__ = ["cell_middles", "table_over_grid", "table_over_rows"]
@@ -45,7 +45,7 @@ def cell_middles(
 
 
 def table_over_grid(
-    network: NetworkLike,
+    network: WithDensities,
     name: str,
     cells: Mapping[str, NDArray[np.float64]],
     ends: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None,
@@ -54,7 +54,7 @@ def table_over_grid(
 
     Parameters
     ----------
-    network : NetworkLike
+    network : WithDensities
     name : str
         Name of the column.
     cells : mapping of str to ndarray of shape (n_cells - 1,), float64
@@ -87,7 +87,7 @@ def table_over_grid(
 
 
 def table_over_rows(
-    network: NetworkLike,
+    network: WithDensities,
     name: str,
     cells: Mapping[str, NDArray[np.float64]],
     rows: Mapping[str, NDArray[Any]],

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.network.formats.discrete.file_variables import network_of
+from gomea_bn.network.formats.json_format import from_json
 from gomea_bn.runtime.files.text_files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.protocol import NetworkLike
+
+    Net = TypeVar("Net", bound=NetworkLike)
 
 __all__ = [
     "FORMATS",
@@ -35,8 +39,8 @@ class FileFormat:
     endings : tuple of str
         Endings of its files without the dot, the usual one first.
     reader : str
-        Module and function of `gomea_bn.network.formats` that return the variables of a file, "module.function"; ""
-        for JSON, which has a reader of its own, and for formats that are only written.
+        Module of the function `{name}_variables`, which returns the variables of a file; "" for JSON, which has a
+        reader of its own, and for formats that are only written.
     is_xml : bool
         Whether the reader takes bytes, whose encoding the file declares, instead of text.
     """
@@ -48,11 +52,11 @@ class FileFormat:
 
 FORMATS = {
     "json": FileFormat(("json",)),
-    "bif": FileFormat(("bif",), "discrete.bif_reader.bif_variables"),
+    "bif": FileFormat(("bif",), "gomea_bn.network.formats.discrete.bif"),
     "dot": FileFormat(("dot",)),
-    "xdsl": FileFormat(("xdsl",), "discrete.xdsl.xdsl_variables", is_xml=True),
-    "net": FileFormat(("net",), "discrete.net.net_variables"),
-    "uai": FileFormat(("uai",), "discrete.uai.uai_variables"),
+    "xdsl": FileFormat(("xdsl",), "gomea_bn.network.formats.discrete.xdsl", is_xml=True),
+    "net": FileFormat(("net",), "gomea_bn.network.formats.discrete.net"),
+    "uai": FileFormat(("uai",), "gomea_bn.network.formats.discrete.uai"),
 }
 """Formats by name; the method `to_...` of networks with this name writes each."""
 
@@ -111,22 +115,20 @@ def export(network: NetworkLike, path: str | os.PathLike[str], format: str | Non
     getattr(network, f"to_{chosen}")(path)
 
 
-def network_from_file(path: str | os.PathLike[str], format: str | None = None) -> DiscretizedBayesNet:
-    """Return the network of a file; see `DiscretizedBayesNet.from_file`."""
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.formats.discrete.file_variables import network_of
-
+def network_from_file(
+    path: str | os.PathLike[str], kind: Callable[..., Net], format: str | None = None, *, restore: bool = True
+) -> Net:
+    """Return the network of a file, which `kind` makes of its parts; see `DiscretizedBayesNet.from_file`."""
     if format == "xmlbif":
         raise no_xmlbif()
     chosen = format or format_of(path, compressed=True) or "json"
     check_choice("format", chosen, [name for name, form in FORMATS.items() if form.reader or name == "json"])
     form = FORMATS[chosen]
     if chosen == "json":
-        return DiscretizedBayesNet.from_json(path)
-    module, _, function = form.reader.rpartition(".")
-    variables_of: Any = getattr(import_module(f"gomea_bn.network.formats.{module}"), function)
+        return from_json(path, kind)
+    variables_of: Any = getattr(import_module(form.reader), f"{chosen}_variables")
     where = named_source(path)
     content = file_bytes(path, f"a {chosen.upper()} file")
     source = content if form.is_xml else decoded(content, where)
     with prefixed_errors(where):
-        return network_of(variables_of(source))
+        return network_of(variables_of(source), kind, restore=restore)

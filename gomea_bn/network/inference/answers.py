@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
-from gomea_bn.network.distributions.point_masses import log_widths_of_points
-from gomea_bn.network.inference.cell_engine import CellEngine
+from gomea_bn.network.inference.cell_engine import CellEngine, engine_for
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
     N_DRAWS,
@@ -21,12 +20,12 @@ from gomea_bn.network.inference.engine import (
     Evidence,
     Joint,
     Seed,
-    engine_for,
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import Reader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
-from gomea_bn.network.value_kinds import column_name, column_values, level_column
+from gomea_bn.network.point_masses import log_widths_of_points
+from gomea_bn.network.rows import column_name, column_values, level_column
 
 if TYPE_CHECKING:
     import pandas as pd

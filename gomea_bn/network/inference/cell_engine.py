@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.errors import check_choice, check_integer
+from gomea_bn.network.checks import random_generator
 from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.conditionals.line_scales import LineScale
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference.cells import SIZES, CellLevel
 from gomea_bn.network.inference.engine import (
+    METHODS,
+    N_DRAWS,
+    Engine,
     Evidence,
+    ExactEngine,
     Joint,
     Resolution,
     RowPlan,
+    Seed,
     answer_cells,
     call_spans,
     check_plans,
@@ -27,7 +34,7 @@ from gomea_bn.network.inference.engine import (
     plans_fit,
     with_observed,
 )
-from gomea_bn.network.inference.kernels.arrays import (
+from gomea_bn.network.inference.kernels import (
     EXACT,
     FREE,
     HIDDEN,
@@ -40,15 +47,18 @@ from gomea_bn.network.inference.kernels.arrays import (
     Model,
     Plan,
     Rows,
+    draw_rows,
+    joint_of_rows,
+    marginals_of_rows,
+    plan_costs,
 )
-from gomea_bn.network.inference.kernels.execution import draw_rows, joint_of_rows, marginals_of_rows
-from gomea_bn.network.inference.kernels.plans import plan_costs
 from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
+from gomea_bn.network.inference.sampler import Sampler
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["OF_QUESTION", "OF_ROWS", "CellEngine", "CostLimit"]
+__all__ = ["OF_QUESTION", "OF_ROWS", "CellEngine", "CostLimit", "engine_for"]
 
 
 class CostLimit(NamedTuple):
@@ -141,7 +151,7 @@ class CellEngine:
     ) -> None:
         self._network = network
         self._grids = network.cell_grids
-        self.network = self._grids.finest
+        self.network = cast("NetworkLike", self._grids.finest)
         self._budget = budget
         self._columns: tuple[CellLevel, Columns] | None = None
         self._levels = list(range(len(SIZES)))
@@ -674,3 +684,56 @@ class _Combined(Columns):
         if name in self._shapes:
             return of_columns(self._cells).reshape(self._shapes[name])
         return of_columns(self._known)[self._rows].reshape(self._shape_of_rows)
+
+
+def engine_for(
+    network: NetworkLike,
+    method: str = "exact",
+    n_draws: int = N_DRAWS,
+    random_state: Seed = None,
+    cells: int | str | None = None,
+    *,
+    is_single: bool = False,
+    most_numbers: int | None = None,
+) -> Engine:
+    """Return the engine of a method.
+
+    The answers of a network with conditional densities come from these.
+
+    Parameters
+    ----------
+    network : NetworkLike
+        The network.
+    method : {"exact", "sampling"}
+        Way to compute answers.
+    n_draws : int
+        Number of draws per row of "sampling".
+    random_state : int, SeedSequence, Generator or None
+        Seed of "sampling".
+    cells : int, "bins" or None
+        Most cells of a continuous variable of a network with conditional densities; None for as many as the time of an
+        answer allows. "bins" takes the tables over the shown bins in place of the densities.
+    is_single : bool
+        Whether a single question is asked, which may take longer than a row of many.
+    most_numbers : int, optional
+        Largest work space of exact inference in tables over the shown bins, in float64 numbers.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown method, for a number of draws below 2, and for wrong cells.
+    """
+    check_choice("method", method, METHODS)
+    check_integer("n_draws", n_draws, 2)
+    if isinstance(cells, str):
+        check_choice("cells", cells, ("bins",))
+    elif cells is not None:
+        check_integer("cells", cells, 1)
+    in_tables = network.conditionals is None or cells == "bins"
+    if method == "sampling":
+        return Sampler(network, n_draws, random_generator(random_state), in_tables=in_tables)
+    if in_tables:
+        return ExactEngine(network, most_numbers)
+    return CellEngine(
+        network, OF_QUESTION if is_single else OF_ROWS, None if isinstance(cells, str) else cells
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import scipy
@@ -15,7 +15,9 @@ from gomea_bn.network.conditionals.shown_tables import cell_middles, table_over_
 from gomea_bn.network.tables import bin_widths
 
 if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.conditionals.conditionals import WithDensities
+
+    Net = TypeVar("Net", bound=WithDensities)
 
 __all__ = ["SIZES", "CellGrids", "CellLevel", "CellNetwork", "shown_network"]
 
@@ -35,13 +37,13 @@ class CellNetwork:
 
     Attributes
     ----------
-    shown : NetworkLike
+    shown : WithDensities
         The network.
     cut_points : dict of str to ndarray of shape (n_cells - 1,), float64
         Inner cuts of the cells of continuous columns; all shown cuts are among them.
     """
 
-    def __init__(self, shown: NetworkLike, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
+    def __init__(self, shown: WithDensities, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
         self.shown = shown
         self.cut_points = dict(cut_points)
 
@@ -53,9 +55,9 @@ class CellNetwork:
         return getattr(self.shown, name)
 
 
-def shown_network(network: NetworkLike) -> NetworkLike:
+def shown_network(network: Net) -> Net:
     """Return the network that a network of cells belongs to, or the network itself."""
-    return network.shown if isinstance(network, CellNetwork) else network
+    return cast("Net", network.shown) if isinstance(network, CellNetwork) else network
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,21 +96,21 @@ class CellGrids:
 
     Parameters
     ----------
-    network : NetworkLike
+    network : WithDensities
         A network with conditional densities.
     """
 
-    def __init__(self, network: NetworkLike) -> None:
+    def __init__(self, network: WithDensities) -> None:
         self._network = network
         self._cuts = {name: _cuts_by_level(network, name) for name in network.cut_points}
         self._levels: dict[int, CellLevel] = {}
         self._breaks: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
     @cached_property
-    def finest(self) -> NetworkLike:
+    def finest(self) -> WithDensities:
         """The network with the cells of the finest level as its bins."""
         cuts = {name: of_levels[0] for name, of_levels in self._cuts.items()}
-        return cast("NetworkLike", CellNetwork(self._network, cuts))
+        return cast("WithDensities", CellNetwork(self._network, cuts))
 
     @cached_property
     def masses(self) -> dict[int, NDArray[np.float64]]:
@@ -177,7 +179,7 @@ def _first_cells(cuts: NDArray[np.float64], coarser: NDArray[np.float64]) -> NDA
     return np.concatenate(([0], np.searchsorted(cuts, coarser) + 1)).astype(np.int64)
 
 
-def _cuts_by_level(network: NetworkLike, name: str) -> list[NDArray[np.float64]]:
+def _cuts_by_level(network: WithDensities, name: str) -> list[NDArray[np.float64]]:
     """Return the inner cuts of a column at every level of `SIZES`."""
     low, high = network.support[name]
     shape, shown = network.shapes.get(name), network.cut_points[name]
@@ -229,7 +231,7 @@ def _apart(
     return np.array(kept[1:])
 
 
-def _quantiles(network: NetworkLike, name: str, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _quantiles(network: WithDensities, name: str, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return values at shares of the probability of a column, float64 (n,).
 
     The distribution is the mean of up to three: that of the tables, each averaged over its parents, over the sets of

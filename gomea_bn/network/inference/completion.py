@@ -18,20 +18,14 @@ from gomea_bn.data.plain import plain
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
-from gomea_bn.network.inference.cell_engine import CellEngine
-from gomea_bn.network.inference.engine import (
-    N_DRAWS,
-    Evidence,
-    ExactEngine,
-    Seed,
-    engine_for,
-    refuse_impossible,
-)
-from gomea_bn.network.inference.evidence import Pieces, Reader, refuse_stated
-from gomea_bn.network.inference.kernels.arrays import FREE
+from gomea_bn.network.inference.cell_engine import CellEngine, engine_for
+from gomea_bn.network.inference.engine import N_DRAWS, Evidence, ExactEngine, Pieces, Seed, refuse_impossible
+from gomea_bn.network.inference.evidence import Reader, refuse_stated
+from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
+from gomea_bn.network.rows import column_name, column_values, level_column
 from gomea_bn.network.sampling import drawn_values
-from gomea_bn.network.value_kinds import VALUES, ValueKind, column_name, column_values, level_column
+from gomea_bn.network.value_kinds import VALUES, ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd

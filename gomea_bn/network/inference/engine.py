@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, row_list
-from gomea_bn.network.checks import random_generator
+from gomea_bn.errors import GomeaBnError, Setting, row_list
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.inference.kernels.arrays import (
+from gomea_bn.network.inference.kernels import (
     HIDDEN,
     KEPT,
     MOST_AXES,
@@ -26,12 +25,13 @@ from gomea_bn.network.inference.kernels.arrays import (
     Model,
     Plan,
     Rows,
+    draw_rows,
+    joint_of_rows,
+    marginals_of_rows,
+    plan_costs,
 )
-from gomea_bn.network.inference.kernels.execution import draw_rows, joint_of_rows, marginals_of_rows
-from gomea_bn.network.inference.kernels.plans import plan_costs
 
 if TYPE_CHECKING:
-    from gomea_bn.network.inference.evidence import Pieces
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
@@ -41,7 +41,9 @@ __all__ = [
     "Engine",
     "Evidence",
     "ExactEngine",
+    "Interval",
     "Joint",
+    "Pieces",
     "Resolution",
     "RowPlan",
     "Seed",
@@ -49,7 +51,6 @@ __all__ = [
     "call_spans",
     "check_plans",
     "empty_plan",
-    "engine_for",
     "grouped",
     "model_of",
     "plans_fit",
@@ -73,6 +74,52 @@ MOST_MULTIPLICATIONS = 2**39
 
 # a call of a kernel cannot be interrupted, so it takes about a second at most
 _MULTIPLICATIONS_PER_CALL = 2**29
+
+
+Interval: TypeAlias = tuple[float, float, str]
+"""Low end, high end, and which ends belong to an interval: "both", "left", "right" or "neither"."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Weighted intervals of a continuous variable as weighted parts of its bins.
+
+    An interval outside the support is the whole of the end bin on its side. A value that several intervals hold has the
+    largest of their weights.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_pieces, n_bins), float64
+        Share of the probability of a bin that lies below the part.
+    shares : ndarray of shape (n_pieces, n_bins), float64
+        P(part | bin).
+    weights : ndarray of shape (n_pieces, n_bins), float64
+        Weight of the part; the weights of parts that overlap add up.
+    inside : list of (interval, weight)
+        Intervals that reach into the support.
+    of_whole_bins : ndarray of shape (n_bins,), float64
+        Weights of whole bins by intervals outside the support.
+    """
+
+    starts: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    inside: list[tuple[Interval, float]]
+    of_whole_bins: NDArray[np.float64]
+
+    @property
+    def likelihood(self) -> NDArray[np.float64]:
+        """Likelihood of the evidence by bin, float64 (n_bins,)."""
+        return np.asarray((self.weights * self.shares).sum(axis=0))
+
+    def likelihood_of(self, values: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the likelihood of the evidence at values, of their shape, given their bins."""
+        total = self.of_whole_bins[codes]
+        for (low, high, closed), weight in self.inside:
+            above = values >= low if closed in ("both", "left") else values > low
+            below = values <= high if closed in ("both", "right") else values < high
+            total = np.where(above & below, np.maximum(total, weight), total)
+        return np.asarray(total, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,62 +259,6 @@ class Engine(Protocol):
         The codes of a row with impossible evidence are -1. A variable on which no evidence depends may have the code
         FREE; its value is to be drawn from its density given its parents.
         """
-
-
-def engine_for(
-    network: NetworkLike,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
-    random_state: Seed = None,
-    cells: int | str | None = None,
-    *,
-    is_single: bool = False,
-    most_numbers: int | None = None,
-) -> Engine:
-    """Return the engine of a method.
-
-    The answers of a network with conditional densities come from these.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    method : {"exact", "sampling"}
-        Way to compute answers.
-    n_draws : int
-        Number of draws per row of "sampling".
-    random_state : int, SeedSequence, Generator or None
-        Seed of "sampling".
-    cells : int, "bins" or None
-        Most cells of a continuous variable of a network with conditional densities; None for as many as the time of an
-        answer allows. "bins" takes the tables over the shown bins in place of the densities.
-    is_single : bool
-        Whether a single question is asked, which may take longer than a row of many.
-    most_numbers : int, optional
-        Largest work space of exact inference in tables over the shown bins, in float64 numbers.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown method, for a number of draws below 2, and for wrong cells.
-    """
-    check_choice("method", method, METHODS)
-    check_integer("n_draws", n_draws, 2)
-    if isinstance(cells, str):
-        check_choice("cells", cells, ("bins",))
-    elif cells is not None:
-        check_integer("cells", cells, 1)
-    from gomea_bn.network.inference.cell_engine import OF_QUESTION, OF_ROWS, CellEngine
-    from gomea_bn.network.inference.sampler import Sampler
-
-    in_tables = network.conditionals is None or cells == "bins"
-    if method == "sampling":
-        return Sampler(network, n_draws, random_generator(random_state), in_tables=in_tables)
-    if in_tables:
-        return ExactEngine(network, most_numbers)
-    return CellEngine(
-        network, OF_QUESTION if is_single else OF_ROWS, None if isinstance(cells, str) else cells
-    )
 
 
 class ExactEngine:

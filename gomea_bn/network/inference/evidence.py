@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import code_of_number, column_positions, encode_levels, numeric_values
 from gomea_bn.data.dates import number_of, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
-from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.cells import shown_network
-from gomea_bn.network.inference.engine import Evidence
+from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FrameEvidence",
-    "Pieces",
     "Reader",
     "StatedEvidence",
     "Statement",
@@ -38,53 +37,8 @@ __all__ = [
 ]
 
 
-Interval: TypeAlias = tuple[float, float, str]
-"""Low end, high end, and which ends belong to an interval: "both", "left", "right" or "neither"."""
-
 Outside: TypeAlias = float | Interval
 """A value or an interval outside the support of its variable."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
-    """Weighted intervals of a continuous variable as weighted parts of its bins.
-
-    An interval outside the support is the whole of the end bin on its side. A value that several intervals hold has the
-    largest of their weights.
-
-    Attributes
-    ----------
-    starts : ndarray of shape (n_pieces, n_bins), float64
-        Share of the probability of a bin that lies below the part.
-    shares : ndarray of shape (n_pieces, n_bins), float64
-        P(part | bin).
-    weights : ndarray of shape (n_pieces, n_bins), float64
-        Weight of the part; the weights of parts that overlap add up.
-    inside : list of (interval, weight)
-        Intervals that reach into the support.
-    of_whole_bins : ndarray of shape (n_bins,), float64
-        Weights of whole bins by intervals outside the support.
-    """
-
-    starts: NDArray[np.float64]
-    shares: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    inside: list[tuple[Interval, float]]
-    of_whole_bins: NDArray[np.float64]
-
-    @property
-    def likelihood(self) -> NDArray[np.float64]:
-        """Likelihood of the evidence by bin, float64 (n_bins,)."""
-        return np.asarray((self.weights * self.shares).sum(axis=0))
-
-    def likelihood_of(self, values: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the likelihood of the evidence at values, of their shape, given their bins."""
-        total = self.of_whole_bins[codes]
-        for (low, high, closed), weight in self.inside:
-            above = values >= low if closed in ("both", "left") else values > low
-            below = values <= high if closed in ("both", "right") else values < high
-            total = np.where(above & below, np.maximum(total, weight), total)
-        return np.asarray(total, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

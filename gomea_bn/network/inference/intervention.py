@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -11,16 +11,15 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.inference.evidence import Reader
 
 if TYPE_CHECKING:
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.protocol import NetworkLike
+
+    Net = TypeVar("Net", bound=NetworkLike)
 
 __all__ = ["do"]
 
 
-def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNet:
-    """Return the network after an intervention; see `DiscretizedBayesNet.do`."""
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
+def do(network: NetworkLike, values: Mapping[str, object], kind: Callable[..., Net]) -> Net:
+    """Return the network after an intervention, which `kind` makes of its parts; see `DiscretizedBayesNet.do`."""
     reader = Reader(network)
     tables = dict(network.tables)
     recorded = network.metadata.get("do")
@@ -47,7 +46,7 @@ def do(network: NetworkLike, values: Mapping[str, object]) -> DiscretizedBayesNe
                 for name, statement in stated.items()
             }
         )
-    return DiscretizedBayesNet(
+    return kind(
         network.names,
         edges,
         cut_points=network.cut_points,

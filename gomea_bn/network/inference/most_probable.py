@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting, check_integer
 from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
-from gomea_bn.network.inference.cell_engine import CellEngine, CostLimit
-from gomea_bn.network.inference.engine import Evidence, ExactEngine, engine_for
+from gomea_bn.network.inference.cell_engine import CellEngine, CostLimit, engine_for
+from gomea_bn.network.inference.engine import Evidence, ExactEngine
 from gomea_bn.network.inference.evidence import Reader, refuse_stated
-from gomea_bn.network.inference.kernels.maximisation import log_maxima
+from gomea_bn.network.inference.kernels import log_maxima
 
 if TYPE_CHECKING:
     import pandas as pd

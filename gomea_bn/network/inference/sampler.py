@@ -59,7 +59,7 @@ class Sampler:
     def __init__(
         self, network: NetworkLike, n_draws: int, generator: np.random.Generator, *, in_tables: bool
     ) -> None:
-        self.network = network if in_tables else network.cell_grids.finest
+        self.network = network if in_tables else cast("NetworkLike", network.cell_grids.finest)
         self._network = cast("NetworkLike", _OfCodes(network)) if in_tables else network
         self._cells = self._network if in_tables else self.network
         self._n_draws, self._generator = n_draws, generator

@@ -23,7 +23,7 @@ from pymoo.operators.crossover.ux import UniformCrossover
 from pymoo.util.ref_dirs import get_reference_directions
 
 from gomea_bn.algorithms.archive import ElitistArchive
-from gomea_bn.algorithms.evaluation import evaluate_genotypes
+from gomea_bn.algorithms.optimisation import evaluate_genotypes
 
 PEERS = ("NSGA-II", "NSGA-III", "AGE-MOEA")
 

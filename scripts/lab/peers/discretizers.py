@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.discretization.proposals import with_wide_bins
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.metrics.distances import kl_divergence
+from gomea_bn.problems.cuts.policies import without_narrow_bins
 from gomea_bn.simulation.random_networks import random_network
 from lab.methods.discretizer_methods import (
     LIBRARIES,
@@ -132,7 +132,8 @@ def densities(
     ranges = {c.name: (c.values.min(), c.values.max()) for c in table.columns if c.is_continuous}
     for width in WIDTHS:
         used = {
-            column: with_wide_bins(of_column, ranges[column], width) for column, of_column in cuts.items()
+            column: without_narrow_bins(of_column, ranges[column], width)
+            for column, of_column in cuts.items()
         }
         network = DiscretizedBayesNet.from_table(table, edges, used)
         record[f"density {width}"] = network.log_density(test)

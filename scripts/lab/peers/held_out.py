@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, average_families
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.discretization.proposals import with_wide_bins
+from gomea_bn.problems.cuts.policies import without_narrow_bins
 from lab.methods.discretizer_methods import mean_bins
 from lab.methods.peers import GRID_SCORES, pyagrum_networks
 from lab.runner.experiment import Experiment, Option, Options, Row
@@ -164,7 +164,7 @@ def held_out(
 def wide_cuts(cuts: Any, table: Table, width: float) -> dict[str, Any]:
     """Return cuts that leave no bin narrower than a share of its column's range."""
     ranges = {c.name: (c.values.min(), c.values.max()) for c in table.columns if c.is_continuous}
-    return {name: with_wide_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
+    return {name: without_narrow_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
 
 
 def of_ours(

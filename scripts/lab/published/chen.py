@@ -142,14 +142,14 @@ def _wide_cuts(
     table: Table, cuts: dict[str, NDArray[np.float64]], width: float
 ) -> dict[str, NDArray[np.float64]]:
     """Return cuts that leave no bin narrower than a share of its column's range."""
-    from gomea_bn.discretization.proposals import with_wide_bins
+    from gomea_bn.problems.cuts.policies import without_narrow_bins
 
     ranges = {
         column.name: (float(column.values.min()), float(column.values.max()))
         for column in table.columns
         if column.is_continuous
     }
-    return {name: with_wide_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
+    return {name: without_narrow_bins(of_column, ranges[name], width) for name, of_column in cuts.items()}
 
 
 def _fitted(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.formats.discrete.bif_reader import read_bif
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +78,10 @@ def published_network(name: str) -> DiscretizedBayesNet:
     package = find_spec("pgmpy")
     if package is None or package.origin is None:
         raise GomeaBnError('This experiment needs pgmpy: pip install "gomea-bn[experiments]".')
-    return read_bif(Path(package.origin).parent / "utils" / "example_models" / f"{name}.bif.gz")
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+    path = Path(package.origin).parent / "utils" / "example_models" / f"{name}.bif.gz"
+    return DiscretizedBayesNet.from_file(path, restore=False)
 
 
 def parents_first(network: DiscretizedBayesNet) -> list[str]:

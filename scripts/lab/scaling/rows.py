@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner, read_table
 from gomea_bn.data.pieces import pieces_of
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.many_rows import opened_improvement
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.problems.rows.cells import Coding
 from gomea_bn.problems.rows.counter import CountPlan, FamilyCounter, LocalCounter, View
 from gomea_bn.problems.rows.on_dask import DaskCounter

@@ -18,7 +18,6 @@ from gomea_bn import (
     cut_gains,
 )
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
-from gomea_bn.network.formats.discrete.bif_reader import read_bif
 from gomea_bn.runtime.environment import cpu_name
 
 
@@ -29,7 +28,7 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
     assert {path.name for path in out.iterdir()} == RUN_FILES
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert network == BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
-    assert set(read_bif(out / "network.bif").edges) == set(network.edges)
+    assert set(DiscretizedBayesNet.from_file(out / "network.bif").edges) == set(network.edges)
     assert (out / "network.dot").read_text() == network.to_dot()
     record = json.loads((out / "run.json").read_text())
     assert record["data"]["file_sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()

@@ -19,7 +19,7 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.network.conditionals.shown_tables import table_over_rows
-from gomea_bn.network.distributions.smoothing import PseudoCount
+from gomea_bn.network.smoothing import PseudoCount
 
 
 @pytest.mark.parametrize("pseudo_count", [0.0, 2.0, "auto"])

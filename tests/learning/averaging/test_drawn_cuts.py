@@ -15,11 +15,11 @@ from gomea_bn import (
     average_families,
     read_table,
 )
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 

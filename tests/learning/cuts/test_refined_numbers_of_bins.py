@@ -8,7 +8,7 @@ import pytest
 
 from gomea_bn import DiscretizedBayesNet, read_table, refine_boundaries
 from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_options import automatic_bins
+from gomea_bn.learning.options import automatic_bins
 
 
 def steps(n_steps: int, n_rows: int) -> Table:

@@ -25,8 +25,7 @@ from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.metrics.distances import kl_divergence
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edges.recorded import EDGE_PROBABILITIES
-from gomea_bn.network.recorded_words import STABILITY_WORDS
+from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.simulation.random_networks import random_network

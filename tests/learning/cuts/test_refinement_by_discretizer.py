@@ -21,7 +21,7 @@ from gomea_bn.discretization import (
     MDLDiscretizer,
     MDLNetwork,
 )
-from gomea_bn.discretization.proposals import with_full_bins
+from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.simulation.random_networks import random_network
 
 
@@ -138,8 +138,8 @@ def test_no_bin_has_fewer_rows_than_the_least(network, frame, least):
 
 def test_cuts_with_too_few_rows_between_them_are_dropped_from_the_left():
     values, cuts = np.arange(10.0), np.array([2.5, 3.5, 5.5, 8.5])
-    assert with_full_bins(cuts, values, 3).tolist() == [2.5, 5.5]
-    assert with_full_bins(cuts, values, 1).tolist() == cuts.tolist()
+    assert without_sparse_bins(cuts, values, 3).tolist() == [2.5, 5.5]
+    assert without_sparse_bins(cuts, values, 1).tolist() == cuts.tolist()
 
 
 @settings(max_examples=100)
@@ -149,7 +149,7 @@ def test_cuts_with_too_few_rows_between_them_are_dropped_from_the_left():
 )  # fmt: skip
 def test_joined_bins_have_rows_enough_and_full_ones_stay(values, positions, least):
     values, cuts = np.array(values, float), np.sort(np.array(positions, float)) + 0.5
-    full = with_full_bins(cuts, values, least)
+    full = without_sparse_bins(cuts, values, least)
     assert set(full.tolist()) <= set(cuts.tolist())
     counts = np.bincount(np.searchsorted(cuts, values), minlength=len(cuts) + 1)
     if least > 1 and len(full):

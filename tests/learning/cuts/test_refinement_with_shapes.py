@@ -17,10 +17,10 @@ from gomea_bn.discretization import EqualWidth
 from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.table_shapes import table_shapes
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.runtime.threads import StopFlag
 
 

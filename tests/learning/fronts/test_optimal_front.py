@@ -6,8 +6,8 @@ import pytest
 from front_checks import PUBLISHED_FRONT, check_distances, check_networks
 from pricing_examples import keeps_limits
 
-from gomea_bn.algorithms.evaluation import evaluate_genotypes
 from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem

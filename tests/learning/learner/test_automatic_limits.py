@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gomea_bn.learning.learning_options import LearningOptions, automatic_bins, automatic_indegree
-from gomea_bn.learning.options import LearnerParameters
+from gomea_bn.learning.options import LearnerParameters, LearningOptions, automatic_bins, automatic_indegree
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.learning.options import LearningOptions
+from gomea_bn.network.recorded import counted_parents
 
 
 def sums(n_rows: int = 500, seed: int = 0) -> pd.DataFrame:

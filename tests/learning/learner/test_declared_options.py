@@ -17,7 +17,7 @@ from typer.main import get_command
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.cli.app import main
 from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring
-from gomea_bn.learning.learning_options import LearningOptions
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.parameters import Choice, Declaration, Flag, Integer, Number
 

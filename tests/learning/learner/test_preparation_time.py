@@ -11,10 +11,10 @@ from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, read
 from gomea_bn.data.sources import source_table
 from gomea_bn.learning import learner as of_learner
 from gomea_bn.learning import learning_problem as of_problems
-from gomea_bn.learning import table_shapes as of_tables
 from gomea_bn.learning.options import limits_after_preparation
 from gomea_bn.learning.pareto_learner import check_front_learning
 from gomea_bn.network.value_kinds import measuring_step
+from gomea_bn.problems.cuts import shape_fit as of_tables
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import in_threads

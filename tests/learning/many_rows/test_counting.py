@@ -20,9 +20,8 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.improvement import Promises
 from gomea_bn.learning.known_scores import view_key
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
-from gomea_bn.problems.cuts.grid_cuts import GridColumn, candidate_boundaries
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, candidate_boundaries
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.kernels.rows import cells_of_values
 from gomea_bn.problems.rows import cells as cells_module

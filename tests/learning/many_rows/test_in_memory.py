@@ -21,7 +21,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
-from gomea_bn.network.recorded_columns import counted_parents
+from gomea_bn.network.recorded import counted_parents
 from gomea_bn.simulation.random_networks import random_network
 
 N_ROWS = 6_000

@@ -13,7 +13,7 @@ from pieces_examples import median_cuts, score_in_memory
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.network.distributions import expected_tables
+from gomea_bn.network import expected_tables
 
 
 def test_missing_values_are_named_or_dropped(frame, learner) -> None:

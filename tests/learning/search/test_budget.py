@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn.learning.search.budget import Budget
-from gomea_bn.runtime.limits import Limits
+from gomea_bn.runtime.limits import Budget, Limits
 
 
 def test_shares_are_of_what_is_left() -> None:

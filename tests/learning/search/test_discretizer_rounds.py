@@ -30,10 +30,10 @@ from gomea_bn.discretization import (
     MDLDiscretizer,
     MDLNetwork,
 )
-from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers, with_wide_bins
+from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers
 from gomea_bn.learning.cuts.cut_cycle import RefinementSession
 from gomea_bn.learning.learning_problem import merged_library
-from gomea_bn.problems.cuts.policies import Policy, policy_library
+from gomea_bn.problems.cuts.policies import Policy, policy_library, without_narrow_bins
 from gomea_bn.simulation.random_networks import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 6000, "random_state": 1}
@@ -466,7 +466,7 @@ def test_libraries_merge_equal_cuts_and_stay_in_order():
 @given(st.lists(st.floats(0.001, 0.999), max_size=30, unique=True), st.floats(0, 0.5))
 def test_no_bin_is_narrower_than_the_floor(cuts, floor):
     given_cuts = np.sort(np.array(cuts, float))
-    wide_cuts = with_wide_bins(given_cuts, (0.0, 1.0), floor)
+    wide_cuts = without_narrow_bins(given_cuts, (0.0, 1.0), floor)
     assert set(wide_cuts.tolist()) <= set(given_cuts.tolist())
     widths = np.diff(np.concatenate(([0.0], wide_cuts, [1.0])))
     assert (widths >= floor).all()

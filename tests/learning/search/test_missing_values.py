@@ -23,8 +23,8 @@ from gomea_bn import (
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.averaging.averaged_front import averaged_misfits
-from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search import completed_tables
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.inference.completion import completed_table

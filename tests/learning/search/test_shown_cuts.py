@@ -14,8 +14,7 @@ from option_examples import table_options
 from gomea_bn import ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.search.learned import learned_cut_points
-from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
+from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points, with_shown_cuts
 from gomea_bn.problems.scoring.family_scorer import Family
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Result

@@ -36,7 +36,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals, TableSet
 from gomea_bn.network.conditionals.checks import around_cuts
-from gomea_bn.network.distributions.conditionals import conditional_density
+from gomea_bn.network.marginals import conditional_density
 from gomea_bn.problems.cuts.shape import Shape
 
 

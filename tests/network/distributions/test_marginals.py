@@ -10,7 +10,7 @@ from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.distributions.marginals import marginal, marginal_density
+from gomea_bn.network.marginals import marginal, marginal_density
 from gomea_bn.simulation.random_networks import random_network
 
 

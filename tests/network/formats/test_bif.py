@@ -16,10 +16,19 @@ from pgmpy.readwrite import BIFReader
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.formats.discrete.bif import safe_names
-from gomea_bn.network.formats.discrete.bif_reader import parse_bif, read_bif
+from gomea_bn.network.formats.discrete.bif import bif_variables, safe_names
+from gomea_bn.network.formats.discrete.file_variables import network_of
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
+
+
+def read_bif(path):
+    """Return the network of a file with its own names and labels."""
+    return DiscretizedBayesNet.from_file(path, "bif", restore=False)
+
+
+def parse_bif(text):
+    return network_of(bif_variables(text), DiscretizedBayesNet, restore=False)
 
 
 def padded(network, name):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
 
 from gomea_bn import ExpertNetwork, GomeaBnError
-from gomea_bn.network.formats.dot_reader import read_dot_graph
+from gomea_bn.network.formats.dot import read_dot_graph
 
 
 @pytest.mark.parametrize("cpdag", [False, True])

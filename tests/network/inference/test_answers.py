@@ -18,7 +18,7 @@ from shaped_examples import random_network
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.problems.cuts.shape import Shape
 
 

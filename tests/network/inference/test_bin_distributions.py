@@ -10,7 +10,7 @@ from shape_oracles import slow_mass
 from shaped_examples import point_at_a_cut, random_network
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.inference.bin_distributions import BinDistributions
+from gomea_bn.network.bin_distributions import BinDistributions
 
 PLAIN = DiscretizedBayesNet(
     ["x"],

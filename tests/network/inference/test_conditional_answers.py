@@ -21,11 +21,11 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Columns
-from gomea_bn.network.distributions.marginals import marginal
 from gomea_bn.network.inference import answers, cell_engine
+from gomea_bn.network.inference.cell_engine import engine_for
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import Reader
+from gomea_bn.network.marginals import marginal
 from gomea_bn.problems.cuts.policies import bin_codes
 
 N_DRAWS = 20_000

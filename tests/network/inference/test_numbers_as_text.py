@@ -9,7 +9,6 @@ import pytest
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.data.columns import encode_levels
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.network.formats.discrete.bif_reader import read_bif
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def networks(rows: pd.DataFrame, tmp_path) -> tuple[DiscretizedBayesNet, Discret
     """Return a network, and the same one as a reader of plain BIF sees it, whose levels are text."""
     network = DiscretizedBayesNet.from_table(rows, [("cylinders", "fast")], {})
     network.to_bif(tmp_path / "network.bif")
-    return network, read_bif(tmp_path / "network.bif")
+    return network, DiscretizedBayesNet.from_file(tmp_path / "network.bif", restore=False)
 
 
 def test_numbers_match_levels_that_are_texts_of_them(rows, networks) -> None:

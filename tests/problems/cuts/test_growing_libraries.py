@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oracles import broken_rules, evaluated, fixed, guarded_journal, slow_family_score
 from pricing_examples import growing_scorer, priced_problem, slow_network_score, tied_variables
 
-from gomea_bn.algorithms.populations import climb_cost, new_population, new_work, variation_rules
+from gomea_bn.algorithms.discrete_run import climb_cost, new_population, new_work, variation_rules
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.operators.kernels.mixing import initialise_range, n_other_values, other_value
 from gomea_bn.problems.base import set_gene, undo

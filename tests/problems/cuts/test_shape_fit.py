@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shape_oracles import quadrature, slow_histogram_left_out, slow_kernel_left_out
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts import shape_fit, shape_mixture
+from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape, repeated_values, resolution
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
@@ -52,7 +52,7 @@ def test_the_kernel_leaves_out_one_row(seed: int) -> None:
     """The bandwidth is the one of the twin whose likelihood is largest, and densities are the twin's."""
     scaled, counts, knots = scaled_example(seed)
     least = 0.05
-    component = shape_mixture._kernel(scaled, counts, least, knots)
+    component = shape_fit._kernel(scaled, counts, least, knots)
     n_halvings = int(2 * math.log2(0.5 / least))
     twins = [
         np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), least * 2 ** (step / 2)))
@@ -84,7 +84,7 @@ def test_the_kernel_leaves_out_one_row(seed: int) -> None:
 def test_the_stretched_kernel_is_that_of_stretched_values() -> None:
     scaled, counts, knots = scaled_example(7)
     centre, spread, least = 0.3, 0.1, 0.02
-    component = shape_mixture._kernel(scaled, counts, least, knots, (centre, spread))
+    component = shape_fit._kernel(scaled, counts, least, knots, (centre, spread))
     stretched = np.arcsinh((scaled - centre) / spread)
     slope = 1 / np.sqrt((scaled - centre) ** 2 + spread**2)
     low, high = math.asinh(-centre / spread), math.asinh((1 - centre) / spread)
@@ -106,15 +106,15 @@ def test_a_mixture_keeps_a_hundredth_uniform_and_pays_for_its_parameters() -> No
     ones, knots = np.ones(n), np.ones((2, 1))
     in_sample = 2.0 + rng.random(n)
     # a peak that costs 3 nats, with densities that fall where a row is left out
-    peaked = shape_mixture._Component(in_sample, 0.9 * in_sample, knots, np.ones(1), 3.0)
-    uniform = shape_mixture._Component(ones, ones, knots, np.ones(1))
-    weights, of_rows, charge = shape_mixture._mixed([uniform, peaked], counts, np.array([True, True]))
+    peaked = shape_fit._Component(in_sample, 0.9 * in_sample, knots, np.ones(1), 3.0)
+    uniform = shape_fit._Component(ones, ones, knots, np.ones(1))
+    weights, of_rows, charge = shape_fit._mixed([uniform, peaked], counts, np.array([True, True]))
     assert weights == pytest.approx([0.01, 0.99], abs=1e-9)
     assert of_rows == pytest.approx(float(counts @ np.log(0.01 + 0.99 * in_sample)))
     left_out = float(counts @ np.log(0.01 + 0.99 * 0.9 * in_sample))
     # one parameter more is the weight
     assert charge == pytest.approx(1.5 * (of_rows - left_out + 1) + 3.0)
-    weights, of_rows, charge = shape_mixture._mixed([uniform, peaked], counts, np.array([True, False]))
+    weights, of_rows, charge = shape_fit._mixed([uniform, peaked], counts, np.array([True, False]))
     assert (weights.tolist(), of_rows, charge) == ([1.0, 0.0], 0.0, 0.0)
 
 
@@ -133,7 +133,7 @@ def test_a_histogram_has_at_most_24_bins(n_steps: int, fewest: int, most: int) -
 def test_the_histogram_leaves_out_one_row(seed: int) -> None:
     scaled, counts, knots = scaled_example(seed)
     cuts = np.array([0.125, 0.5])
-    component = shape_mixture._histogram_density(scaled, counts, cuts, knots, 0.0)
+    component = shape_fit._histogram_density(scaled, counts, cuts, knots, 0.0)
     twin = slow_histogram_left_out(scaled.tolist(), counts.tolist(), cuts.tolist())
     assert component.left_out == pytest.approx(twin)
     assert component.masses.sum() == pytest.approx(1.0)
@@ -145,7 +145,7 @@ def test_many_squares_of_kernels_stay_exact() -> None:
     scaled, counts, knots = scaled_example(1)
     scaled = np.append(scaled[:-1] * 1e-9, 1.0)
     least = 5e-11
-    component = shape_mixture._kernel(scaled, counts, least, knots)
+    component = shape_fit._kernel(scaled, counts, least, knots)
     n_halvings = int(2 * math.log2(0.5 / least))
     twins = [
         np.array(slow_kernel_left_out(scaled.tolist(), counts.tolist(), least * 2 ** (step / 2)))
@@ -171,11 +171,11 @@ def test_an_outlier_takes_no_density_from_the_other_rows() -> None:
 def test_expectation_maximisation_never_takes_away_from_the_uniform_density() -> None:
     ones = np.ones((2, 1))
     components = [
-        shape_mixture._Component(np.array([1.0, 1.0]), np.array([1.0, 1.0]), ones, np.ones(1)),
-        shape_mixture._Component(np.array([5.0, 1.0]), np.array([4.0, 1e-300]), ones, np.ones(1), cost=0.1),
-        shape_mixture._Component(np.array([4.0, 4.0]), np.array([4.0, 4.0]), ones, np.ones(1), cost=1e6),
+        shape_fit._Component(np.array([1.0, 1.0]), np.array([1.0, 1.0]), ones, np.ones(1)),
+        shape_fit._Component(np.array([5.0, 1.0]), np.array([4.0, 1e-300]), ones, np.ones(1), cost=0.1),
+        shape_fit._Component(np.array([4.0, 4.0]), np.array([4.0, 4.0]), ones, np.ones(1), cost=1e6),
     ]
-    weights, in_sample, charge = shape_mixture._mixed(
+    weights, in_sample, charge = shape_fit._mixed(
         components, np.array([9, 1]), np.ones(len(components), np.bool_)
     )
     assert weights.sum() == pytest.approx(1.0)
@@ -186,7 +186,7 @@ def test_expectation_maximisation_never_takes_away_from_the_uniform_density() ->
     assert in_sample == pytest.approx(9 * math.log(weights[0] + 5 * weights[1]) + math.log(weights.sum()))
     left_out = 9 * math.log(weights[0] + 4 * weights[1]) + math.log(weights[0])
     # one weight above 1/1000, and its cost
-    assert charge == pytest.approx((in_sample - left_out + 1) * shape_mixture.PARAMETER_PRICE + 0.1)
+    assert charge == pytest.approx((in_sample - left_out + 1) * shape_fit.PARAMETER_PRICE + 0.1)
 
 
 # ---------------------------------------------------------------- repeated values

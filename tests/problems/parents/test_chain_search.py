@@ -27,10 +27,8 @@ from gomea_bn.problems.kernels.insertion import (
     reinsert_all,
     reinsert_changed,
 )
-from gomea_bn.problems.parents.chain_search import ChainSearch
 from gomea_bn.problems.parents.order_starts import OrderStarts
-from gomea_bn.problems.parents.pricing import ParentLibraries
-from gomea_bn.problems.parents.variable_orders import Parents
+from gomea_bn.problems.parents.pricing import ChainSearch, ParentLibraries, Parents
 
 
 @pytest.mark.parametrize("seed", range(8))

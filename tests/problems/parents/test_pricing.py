@@ -15,10 +15,8 @@ from gomea_bn import ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.problems.parents import pricing
-from gomea_bn.problems.parents.climbed_pairs import pairs_of_climbs, widened_pairs
-from gomea_bn.problems.parents.order_starts import OrderStarts
-from gomea_bn.problems.parents.pricing import ParentLibraries
-from gomea_bn.problems.parents.variable_orders import Parents, arcs_of
+from gomea_bn.problems.parents.order_starts import OrderStarts, pairs_of_climbs, widened_pairs
+from gomea_bn.problems.parents.pricing import ParentLibraries, Parents, arcs_of
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 

@@ -26,7 +26,7 @@ from gomea_bn.problems.cuts.policies import (
     policy_library,
 )
 from gomea_bn.problems.kernels import score as kernels
-from gomea_bn.problems.kernels.score_rules import stirling_lgamma
+from gomea_bn.problems.kernels.score import stirling_lgamma
 from gomea_bn.problems.scoring.family_scorer import Family, new_scratch
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import SCORING_METHODS, score_rule, scoring_method

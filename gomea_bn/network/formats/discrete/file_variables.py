@@ -6,26 +6,29 @@ Writers of BIF, XDSL, NET and UAI get their variables from `file_variables`, and
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
+    Net = TypeVar("Net", bound=NetworkLike)
+
 __all__ = [
     "PADDING",
     "FileVariable",
+    "TokenReader",
     "ascii_text",
     "bin_names",
     "checked_table",
@@ -277,13 +280,15 @@ def checked_table(table: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     return np.where(np.abs(sums - 1) > _EXACT_SUM_ERROR, table / sums, table)
 
 
-def network_of(variables: Sequence[FileVariable], *, restore: bool = True) -> DiscretizedBayesNet:
+def network_of(variables: Sequence[FileVariable], kind: Callable[..., Net], *, restore: bool = True) -> Net:
     """Return the network of the variables of a file, in their order.
 
     Parameters
     ----------
     variables : sequence of FileVariable
         The variables; parents may come after their children.
+    kind : type
+        Class of the network, called as `DiscretizedBayesNet` is.
     restore : bool
         Whether variables with the properties of gomea-bn get their original names, levels and bins. All others are
         discrete with the names of their states as levels.
@@ -308,7 +313,7 @@ def network_of(variables: Sequence[FileVariable], *, restore: bool = True) -> Di
         # without the second state that other programs need and that never occurs
         states_that_occur = tuple(slice(0, cards[member]) for member in (*parents, variable.name))
         tables[name] = variable.table[states_that_occur].transpose([*order, len(parents)])
-    return DiscretizedBayesNet(
+    return kind(
         [of.name for of in restored],
         edges,
         cut_points={of.name: of.edges[1:-1] for of in restored if of.edges},
@@ -374,3 +379,38 @@ def _level(text: str, kind: str, name: str) -> str | int | float | bool:
         raise GomeaBnError(
             f"variable '{name}': its property types must fit its levels, got {kind!r:.20} for {text!r:.60}."
         ) from error
+
+
+class TokenReader:
+    """The tokens of a text, and the position of the next one.
+
+    Parameters
+    ----------
+    text : str
+    token : Pattern
+        Matches one token anywhere in the text. Matches of its group "skip" are no tokens.
+    """
+
+    def __init__(self, text: str, token: re.Pattern[str]) -> None:
+        self.text = text
+        self.tokens = [
+            (match.group(), match.start()) for match in token.finditer(text) if match.lastgroup != "skip"
+        ]
+        self.position = 0
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise `GomeaBnError` with the line of the last token taken."""
+        start = self.tokens[min(self.position, len(self.tokens)) - 1][1] if self.tokens else 0
+        raise GomeaBnError(f"line {self.text.count(chr(10), 0, start) + 1}: {message}.")
+
+    def peek(self) -> str:
+        """Return the next token, or an empty text at the end."""
+        return self.tokens[self.position][0] if self.position < len(self.tokens) else ""
+
+    def take(self, expected: str = "") -> str:
+        """Return the next token and step over it; raise if another one is expected."""
+        token = self.peek()
+        self.position += 1
+        if not token or (expected and token != expected):
+            self.fail(f"wanted {expected or 'more'!r}, got {token or 'the end of the text'!r:.60}")
+        return token

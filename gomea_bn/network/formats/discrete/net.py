@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import (
     FileVariable,
+    TokenReader,
     ascii_text,
     bin_names,
     distinct_names,
@@ -18,7 +19,6 @@ from gomea_bn.network.formats.discrete.file_variables import (
     plain_text,
     table_of_numbers,
 )
-from gomea_bn.network.formats.token_reader import TokenReader
 from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""Distributions that a network states: smoothed tables, marginals and conditionals."""

@@ -1,1 +1,0 @@
-"""Compiled inference: plans of elimination, their execution row by row, and weighted draws."""

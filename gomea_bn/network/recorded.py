@@ -1,0 +1,114 @@
+"""What the metadata of a network record. Files may hold any metadata, so whatever is not as expected is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gomea_bn.errors import is_real
+
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+__all__ = [
+    "EDGE_PROBABILITIES",
+    "STABILITY_WORDS",
+    "EdgeProbability",
+    "columns_of_expert_fit",
+    "counted_parents",
+    "fixed_columns",
+    "recorded_edge_probabilities",
+    "recorded_stability",
+]
+
+
+def fixed_columns(network: NetworkLike) -> frozenset[str]:
+    """Return the names of the columns whose cuts a user has fixed."""
+    return _names(network.metadata.get("fixed_cut_points"))
+
+
+def counted_parents(network: NetworkLike) -> list[tuple[str, ...]]:
+    """Return the parents by which rows of every variable are counted into tables, in column order.
+
+    These are all parents of most variables. Of a variable that follows curves the search has recorded those that its
+    table needs, since counts over all of them would be sparse.
+    """
+    record = network.metadata.get("curves")
+    chosen = []
+    for name in network.names:
+        parents = network.parents(name)
+        of_name = record.get(name) if isinstance(record, Mapping) else None
+        if isinstance(of_name, Mapping) and isinstance(of_name.get("table_parents"), list):
+            parents = tuple(parent for parent in parents if parent in of_name["table_parents"])
+        chosen.append(parents)
+    return chosen
+
+
+def columns_of_expert_fit(expert: NetworkLike, entry: str) -> frozenset[str]:
+    """Return the names of the columns that `ExpertNetwork.fitted` records in an entry, such as "not_mentioned"."""
+    fit = expert.metadata.get("expert_fit")
+    return _names(fit.get(entry)) if isinstance(fit, Mapping) else frozenset()
+
+
+def _names(entry: Any) -> frozenset[str]:
+    is_list = isinstance(entry, (list, tuple))
+    return frozenset(name for name in entry if isinstance(name, str)) if is_list else frozenset()
+
+
+STABILITY_WORDS = "stability_in_words"
+"""Entry of a network's metadata, which `Stability.recorded_network` writes."""
+
+
+def recorded_stability(network: NetworkLike) -> list[str]:
+    """Return the paragraphs on what stays and what moves in repeated searches; none if none or others were recorded."""
+    words = network.metadata.get(STABILITY_WORDS)
+    return [text for text in words if isinstance(text, str)] if isinstance(words, list) else []
+
+
+EDGE_PROBABILITIES = "edge_probabilities"
+"""Entry of a network's metadata, which `EdgeProbabilities.recorded_network` writes."""
+
+
+class EdgeProbability(NamedTuple):
+    """Posterior probability of an edge in its direction, and of an edge in either direction."""
+
+    arc: float
+    adjacent: float
+
+
+def recorded_edge_probabilities(network: NetworkLike) -> dict[tuple[str, str], EdgeProbability]:
+    """Return the recorded probabilities of the edges of a network; empty if none were recorded.
+
+    Edges that only curves need have none. Damaged entries are left out.
+    """
+    pairs = _pairs(network.metadata.get(EDGE_PROBABILITIES))
+    if pairs is None:
+        return {}
+    counted = {
+        (parent, child)
+        for child, parents in zip(network.names, counted_parents(network), strict=True)
+        for parent in parents
+    }
+    probabilities = {}
+    for parent, child in network.edges:
+        if (parent, child) in counted:
+            arc, reverse = pairs.get((parent, child), 0.0), pairs.get((child, parent), 0.0)
+            probabilities[parent, child] = EdgeProbability(arc, min(arc + reverse, 1.0))
+    return probabilities
+
+
+def _pairs(record: Any) -> dict[tuple[str, str], float] | None:
+    """Return the probability of every recorded edge, None without a record."""
+    if not isinstance(record, dict) or not isinstance(record.get("pairs"), list):
+        return None
+    arcs: dict[tuple[str, str], float] = {}
+    for pair in record["pairs"]:
+        if (
+            not isinstance(pair, list)
+            or len(pair) != 4
+            or not all(isinstance(name, str) for name in pair[:2])
+        ):
+            continue
+        if all(is_real(value) and 0 <= value <= 1 for value in pair[2:]):
+            arcs[pair[0], pair[1]], arcs[pair[1], pair[0]] = map(float, pair[2:])
+    return arcs
