@@ -280,9 +280,11 @@ class Climb:
         """
         if v in self.rules.keeps_parents:
             return sorted(self.parents[v])
-        several = [self.view(p).cardinality > 1 for p in range(len(self.parents))]
+        is_split = self.view(v).cardinality > 1
         return [
-            p for p in sorted(self.parents[v]) if (several[p] and several[v]) or self.rules.requires(p, v)
+            p
+            for p in sorted(self.parents[v])
+            if (is_split and self.view(p).cardinality > 1) or self.rules.requires(p, v)
         ]
 
     def family_tables(self) -> list[NDArray[np.int64]]:

@@ -28,7 +28,13 @@ from gomea_bn.learning.improvement import LEAST_GAIN_OF_CUTS, Climb, SearchRules
 from gomea_bn.learning.known_scores import CodedRows, KnownScores, coding_key
 from gomea_bn.learning.learning_options import OPTIMAL, LearningOptions
 from gomea_bn.learning.learning_problem import column_shapes, scored_variables, scoring_of
-from gomea_bn.learning.options import learner_section, sampled_table, section_of_data, seed_of
+from gomea_bn.learning.options import (
+    learner_section,
+    rows_of_search,
+    sampled_table,
+    section_of_data,
+    seed_of,
+)
 from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet
@@ -82,8 +88,9 @@ _LEAST_SHARE_OF_SEARCH = 0.5
 # seconds that the improvement needs on a core for the lines, and for every value
 _SECONDS_OF_LINES = 3.0
 _SECONDS_OF_VALUE = 4e-7
-# rows that lines are learned from after a stop
+# rows that lines are learned from after a stop, and the seconds that they need of `max_seconds`
 _ROWS_OF_LATE_LINES = 4_000
+_SECONDS_OF_LATE_LINES = 2.0
 _MOST_ZOOMS = 4
 _MOST_ROUNDS = 4
 
@@ -241,6 +248,8 @@ class CodedTable:
         What is done with rows that have missing values.
     announce : callable
         Receives a line on every reading.
+    stop : StopFlag
+        After a stop the likelihoods of shapes are those of the sample.
 
     Attributes
     ----------
@@ -271,6 +280,7 @@ class CodedTable:
         *,
         missing: str,
         announce: Callable[[str], object],
+        stop: StopFlag,
     ) -> None:
         self.sample = sample
         self.n_rows, self.n_sample_rows = n_rows, sample.n_rows
@@ -283,7 +293,8 @@ class CodedTable:
             for column in sample.columns
             if column.is_continuous
         }
-        self.shapes = column_shapes(sample, options)
+        # the search has fitted those of these rows
+        self.shapes = column_shapes(rows_of_search(sample, options.shape), options)
         self._method, self._rule = scoring_of(sample, options)
         self._counter = counter
         self._files = files
@@ -295,6 +306,7 @@ class CodedTable:
         self._sample_cells: CodedPiece | None = None
         self._missing = missing
         self._announce = announce
+        self._stop = stop
 
     def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
         """Read all rows for the first time, with cells around the cuts of the sample."""
@@ -365,7 +377,9 @@ class CodedTable:
             self.sample.names,
             boundaries,
             {column.name: column.levels for column in self.sample.columns if column.levels is not None},
-            {name: shape.shape for name, shape in self.shapes.items()} if is_first else {},
+            {name: shape.shape for name, shape in self.shapes.items()}
+            if is_first and not self._stop.is_over
+            else {},
             drops_missing=self._missing == "drop",
             na_values=self.sample.reading.na_values,
         )
@@ -434,7 +448,8 @@ class CodedTable:
         values = self.sorted_samples[name].values
         of_sample = scaled_log_density(shape.shape, values)
         price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
-        return replace(shape, log_likelihood=coded.log_densities[name] - price)
+        of_all = coded.log_densities.get(name, of_sample * self.n_rows / len(values))
+        return replace(shape, log_likelihood=of_all - price)
 
     def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
         """Return a continuous column, given the number of rows of every cell."""
@@ -572,7 +587,10 @@ class Improvement:
         self.began, self.pairs = began, pairs
         self.after_search = self.after_search or self._seconds
         if self.in_memory is not None:
-            self.stop.start_clock(self._seconds, self.learner.max_seconds)
+            limit = self.learner.max_seconds
+            # lines follow the climb
+            reserved = 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 2)
+            self.stop.start_clock(self._seconds + reserved, limit)
         try:
             with self.stop.catching_interrupts():
                 if stopped_by == "interrupt":
@@ -643,6 +661,7 @@ class Improvement:
             # the rows of a table in memory are those that count
             missing=self.learner.missing if self.in_memory is None else AVAILABLE,
             announce=self.tell,
+            stop=self.stop,
         )
         rows.code_around(network.cut_points)
         return rows
@@ -651,6 +670,15 @@ class Improvement:
         """Return a network with conditionals: given tables, and lines from rows of the sample; itself for "bins"."""
         options = plain_options(self.learner)
         if options["density"] == "bins":
+            return network
+        if self.stop.reason == "max_seconds" and self._seconds >= (self.learner.max_seconds or 0.0):
+            warnings.warn(
+                GomeaBnWarning(
+                    "The time limit is short: densities are those of the tables, without lines.",
+                    [Setting("max_seconds")],
+                ),
+                stacklevel=6,
+            )
             return network
         generator = np.random.default_rng(self.seed)
         rows = table_for(network, self.sample, allow_missing=True)

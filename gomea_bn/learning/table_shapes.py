@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from weakref import WeakKeyDictionary
 
-from gomea_bn.data.columns import ROWS_WORTH_THREADS
+import numpy as np
+
+from gomea_bn.data.columns import ROWS_WORTH_THREADS, Column
 from gomea_bn.data.table import Table
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
@@ -15,12 +18,19 @@ __all__ = ["share_point_masses", "table_shapes"]
 _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
 
 
-def table_shapes(table: Table) -> dict[str, ColumnShape]:
-    """Return the fitted shape of every continuous column of a table, by name."""
+def table_shapes(table: Table, deadline: float = np.inf) -> dict[str, ColumnShape]:
+    """Return the fitted shape of every continuous column of a table, by name.
+
+    Shapes that begin after a deadline, a time of `perf_counter`, are quick ones; see `fit_shape`.
+    """
     if table not in _shapes:
         continuous = [column for column in table.columns if column.is_continuous]
-        n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
-        fits = in_threads(lambda column: fit_shape(column.observed), continuous, n_threads=n_threads)
+        n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or deadline < np.inf else 1
+
+        def fitted(column: Column) -> ColumnShape:
+            return fit_shape(column.observed, is_quick=perf_counter() > deadline)
+
+        fits = in_threads(fitted, continuous, n_threads=n_threads)
         _shapes[table] = dict(zip((column.name for column in continuous), fits, strict=True))
     return _shapes[table]
 
