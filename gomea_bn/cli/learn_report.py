@@ -63,6 +63,7 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
         return ""
     kinds = Counter(move["kind"] for move in record["moves"])
     edges = sum(kinds[kind] for kind in ("add", "remove", "replace", "reverse"))
+    edges += sum(len(move["columns"]) for move in record["moves"] if move["kind"] == "graph")
     if record["tables_of"] == "sample":
         return (
             f"Interrupted before all {record['n_rows']:,} rows were counted: this is the network of a sample of "

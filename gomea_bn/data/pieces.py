@@ -37,6 +37,9 @@ __all__ = [
 BATCH_ROWS = 131_072
 """Largest number of rows of a frame that a piece gives."""
 
+# most values of a piece of a table in memory
+_VALUES_OF_PIECE = 2**22
+
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 # name of the folder of rows without a value, as Hive and pandas write it
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -241,8 +244,10 @@ def pieces_of(source: Any) -> list[Piece]:
     if hasattr(source, "to_delayed"):
         return [PartitionPiece(partition) for partition in source.to_delayed()]
     if isinstance(source, Table):
-        starts = range(0, source.n_rows, BATCH_ROWS)
-        return [TablePiece(source, start, min(start + BATCH_ROWS, source.n_rows)) for start in starts]
+        # a wide table has several pieces, which threads share
+        size = min(BATCH_ROWS, max(_VALUES_OF_PIECE // len(source.columns), 1))
+        starts = range(0, source.n_rows, size)
+        return [TablePiece(source, start, min(start + size, source.n_rows)) for start in starts]
     return [FramePiece(frame) for frame in source]
 
 

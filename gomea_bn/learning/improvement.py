@@ -70,9 +70,9 @@ class Move:
     Attributes
     ----------
     kind : str
-        "add", "remove", "replace", "reverse" or "cuts".
+        "add", "remove", "replace", "reverse", "cuts" or "graph".
     columns : tuple of int
-        Parent, or new and former parent, and child; or the column that is cut.
+        Parent, or new and former parent, and child; the column that is cut; or all children that change.
     gain : float
         Nats.
     families : mapping of int to frozenset of int
@@ -264,6 +264,20 @@ class Climb:
             breadth = _PROMISING if has_moved else breadth + 1
         return gained
 
+    def offer(self, parents: list[frozenset[int]]) -> bool:
+        """Take another graph if its score over all rows is higher, and return whether it was taken."""
+        graphs = self.parents, parents
+        families = [self._family(v, of_column) for graph in graphs for v, of_column in enumerate(graph)]
+        self._count_unknown(families, {})
+        present, other = (sum(self._score(v, p) for v, p in enumerate(graph)) for graph in graphs)
+        if not is_gain(other - present, present):
+            return False
+        changed = {v: p for v, p in enumerate(parents) if p != self.parents[v]}
+        self.parents = parents
+        self.promises.forget_prices()
+        self.moves.append(Move("graph", tuple(changed), other - present, changed))
+        return True
+
     def _total(self) -> float:
         """Return the score of the network, whose families are counted, in nats."""
         total = sum(self._score(v, parents) for v, parents in enumerate(self.parents))
@@ -280,9 +294,11 @@ class Climb:
         """
         if v in self.rules.keeps_parents:
             return sorted(self.parents[v])
-        several = [self.view(p).cardinality > 1 for p in range(len(self.parents))]
+        is_split = self.view(v).cardinality > 1
         return [
-            p for p in sorted(self.parents[v]) if (several[p] and several[v]) or self.rules.requires(p, v)
+            p
+            for p in sorted(self.parents[v])
+            if (is_split and self.view(p).cardinality > 1) or self.rules.requires(p, v)
         ]
 
     def family_tables(self) -> list[NDArray[np.int64]]:

@@ -357,9 +357,7 @@ class BayesNetLearner(NetworkParameters):
                     began,
                     of_sample=True,
                 )
-            network, self.score_, record = rows.run(
-                self.network_, found.problem.pairs, self.stopped_by_, began
-            )
+            network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_, began)
         self.network_ = network.in_order(rows.given_sample.names)
         if record["stopped_by"] in ("interrupt", "max_seconds"):
             self.statistics_["improvement_cut_short"] = 1

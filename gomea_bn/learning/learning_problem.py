@@ -99,7 +99,8 @@ def learning_problem(
         Pairs of variables that the search may join, from an earlier problem for the same table; by default
         `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
     deadline : float
-        Time of `perf_counter` after which there are no further first cuts or ranks of pairs.
+        Time of `perf_counter` after which shapes are quick ones, and there are no curves, no further first cuts or
+        ranks of pairs.
 
     Raises
     ------
@@ -108,9 +109,10 @@ def learning_problem(
         the knowledge contradicts itself or the table.
     """
     method, rule = scoring_of(table, options)
-    variables, rules = scored_variables(table, options, proposed)
+    variables, rules = scored_variables(table, options, proposed, deadline=deadline)
     # cross products need complete rows
     has_curves = options.has_curves and rule.kind == DIRICHLET and not table.n_missing
+    has_curves &= perf_counter() <= deadline
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
@@ -235,10 +237,10 @@ def _first_cuts(
     return dict(made)
 
 
-def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnShape]:
+def column_shapes(table: Table, options: LearningOptions, deadline: float = np.inf) -> dict[str, ColumnShape]:
     """Return the fitted shapes of the continuous columns of a table; none if bins are uniform.
 
-    A table keeps its shapes, since a search may ask for them repeatedly.
+    A table keeps its shapes, since a search may ask for them repeatedly. The deadline is that of `table_shapes`.
     """
     if options.shape == "uniform":
         return {}
@@ -248,7 +250,7 @@ def column_shapes(table: Table, options: LearningOptions) -> dict[str, ColumnSha
             may_be_uniform=options.shape == "auto",
             min_uniform_width=options.min_width * (fitted.shape.high - fitted.shape.low),
         )
-        for name, fitted in table_shapes(table).items()
+        for name, fitted in table_shapes(table, deadline).items()
     }
 
 
@@ -327,12 +329,14 @@ def scored_variables(
     table: Table,
     options: LearningOptions,
     proposed: Mapping[str, Sequence[NDArray[np.float64]]] | None = None,
+    *,
+    deadline: float = np.inf,
 ) -> tuple[list[ScoredVariable], EdgeRules]:
     """Return the columns of a table with their policy libraries, and the edges that the knowledge allows.
 
     Parameters
     ----------
-    table, options, proposed
+    table, options, proposed, deadline
         As of `learning_problem`.
 
     Raises
@@ -343,7 +347,7 @@ def scored_variables(
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
-    shapes = column_shapes(table, options)
+    shapes = column_shapes(table, options, deadline)
     variables = []
     for column in table.columns:
         shape = shapes.get(column.name)

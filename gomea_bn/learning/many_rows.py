@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import FramePiece, files_digest, pieces_of
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import Table, read_table, table_digest
@@ -32,11 +33,13 @@ from gomea_bn.learning.options import (
     LearningOptions,
     columns_of_search,
     learner_section,
+    rows_of_search,
     sampled_table,
     section_of_data,
     seed_of,
 )
 from gomea_bn.learning.parameters import NetworkParameters, plain_options
+from gomea_bn.learning.search.learned import learned_edges
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.counting import network_of_counts
@@ -65,6 +68,7 @@ from gomea_bn.problems.rows.on_dask import DaskCounter
 from gomea_bn.problems.rows.survey import sample_of, sampled_rows
 from gomea_bn.problems.rows.terms import available_score, observed_counts
 from gomea_bn.problems.scoring.scores import price_per_parameter
+from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.limits import Limits
@@ -91,10 +95,15 @@ _LEAST_SHARE_OF_SEARCH = 0.5
 # seconds that the improvement needs on a core for the lines, and for every value
 _SECONDS_OF_LINES = 3.0
 _SECONDS_OF_VALUE = 4e-7
-# rows that lines are learned from after a stop
+# rows that lines are learned from after a stop, and the seconds that they need of `max_seconds`
 _ROWS_OF_LATE_LINES = 4_000
+_SECONDS_OF_LATE_LINES = 2.0
 _MOST_ZOOMS = 4
 _MOST_ROUNDS = 4
+# evaluations of the search for a graph under the cuts of all rows, and its share of the seconds that are left
+_GRAPHS_PER_GENE = 250
+_MOST_GRAPHS = 100_000
+_SHARE_OF_GRAPHS = 0.5
 
 
 class SourceFiles:
@@ -250,6 +259,8 @@ class CodedTable:
         What is done with rows that have missing values.
     announce : callable
         Receives a line on every reading.
+    stop : StopFlag
+        After a stop the likelihoods of shapes are those of the sample.
 
     Attributes
     ----------
@@ -280,6 +291,7 @@ class CodedTable:
         *,
         missing: str,
         announce: Callable[[str], object],
+        stop: StopFlag,
     ) -> None:
         self.sample = sample
         self.n_rows, self.n_sample_rows = n_rows, sample.n_rows
@@ -292,7 +304,8 @@ class CodedTable:
             for column in sample.columns
             if column.is_continuous
         }
-        self.shapes = column_shapes(sample, options)
+        # the search has fitted those of these rows
+        self.shapes = column_shapes(rows_of_search(sample, options.shape), options)
         self._method, self._rule = scoring_of(sample, options)
         self._counter = counter
         self._files = files
@@ -304,6 +317,7 @@ class CodedTable:
         self._sample_cells: CodedPiece | None = None
         self._missing = missing
         self._announce = announce
+        self._stop = stop
 
     def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
         """Read all rows for the first time, with cells around the cuts of the sample."""
@@ -374,7 +388,9 @@ class CodedTable:
             self.sample.names,
             boundaries,
             {column.name: column.levels for column in self.sample.columns if column.levels is not None},
-            {name: shape.shape for name, shape in self.shapes.items()} if is_first else {},
+            {name: shape.shape for name, shape in self.shapes.items()}
+            if is_first and not self._stop.is_over
+            else {},
             drops_missing=self._missing == "drop",
             na_values=self.sample.reading.na_values,
         )
@@ -443,7 +459,8 @@ class CodedTable:
         values = self.sorted_samples[name].values
         of_sample = scaled_log_density(shape.shape, values)
         price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
-        return replace(shape, log_likelihood=coded.log_densities[name] - price)
+        of_all = coded.log_densities.get(name, of_sample * self.n_rows / len(values))
+        return replace(shape, log_likelihood=of_all - price)
 
     def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
         """Return a continuous column, given the number of rows of every cell."""
@@ -520,11 +537,13 @@ class Improvement:
         self.tell = print_line if learner.verbose else silent
         self.stop = StopFlag(None)
         self.began = began
-        self.pairs: NDArray[np.bool_] | None = None
+        self.problem: StructureProblem | None = None
         self.section, self.seed = self._opened_section(checkpoint)
         self.known = KnownScores(self.section)
         self.seconds_before = 0.0
         self.after_search = 0.0
+        # whether the clock ended the search for a graph
+        self.is_cut_short = False
         self._draw_sample()
         self.sample_digest = table_digest(self.sample)
         self.section.resume(self._restore)
@@ -559,7 +578,7 @@ class Improvement:
     def run(
         self,
         network: DiscretizedBayesNet,
-        pairs: NDArray[np.bool_] | None,
+        problem: StructureProblem,
         stopped_by: str,
         began: float,
     ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
@@ -573,17 +592,20 @@ class Improvement:
         ----------
         network : DiscretizedBayesNet
             Network of the sample.
-        pairs : ndarray of shape (n_columns, n_columns), bool, optional
-            Pairs of columns that the search could join; by default all.
+        problem : StructureProblem
+            Problem of the search.
         stopped_by : str
             What ended the search for it.
         began : float
             Time of `perf_counter` at which `fit` began, moved by the seconds of the compiler.
         """
-        self.began, self.pairs = began, pairs
+        self.began, self.problem = began, problem
         self.after_search = self.after_search or self._seconds
         if self.in_memory is not None:
-            self.stop.start_clock(self._seconds, self.learner.max_seconds)
+            limit = self.learner.max_seconds
+            # lines follow the climb
+            reserved = 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 2)
+            self.stop.start_clock(self._seconds + reserved, limit)
         try:
             with self.stop.catching_interrupts():
                 if stopped_by == "interrupt":
@@ -633,6 +655,7 @@ class Improvement:
         rows = self._coded_around(network)
         climb = self._climb(network, rows)
         self._refine(climb, rows)
+        self._search_graphs(climb, rows)
         for _ in range(_MOST_ROUNDS):
             if self.stop.is_over or not climb.improve(edges=True) or not self._refine(climb, rows):
                 break
@@ -654,6 +677,7 @@ class Improvement:
             # the rows of a table in memory are those that count
             missing=self.learner.missing if self.in_memory is None else AVAILABLE,
             announce=self.tell,
+            stop=self.stop,
         )
         rows.code_around(network.cut_points)
         return rows
@@ -662,6 +686,15 @@ class Improvement:
         """Return a network with conditionals: given tables, and lines from rows of the sample; itself for "bins"."""
         options = plain_options(self.learner)
         if options["density"] == "bins":
+            return network
+        if self.stop.reason == "max_seconds" and self._seconds >= (self.learner.max_seconds or 0.0):
+            warnings.warn(
+                GomeaBnWarning(
+                    "The time limit is short: densities are those of the tables, without lines.",
+                    [Setting("max_seconds")],
+                ),
+                stacklevel=6,
+            )
             return network
         generator = np.random.default_rng(self.seed)
         rows = table_for(network, self.sample, allow_missing=True)
@@ -689,7 +722,7 @@ class Improvement:
             "passes": self.known.n_passes,
             "moves": list(moves),
             "recut": n_recut,
-            "stopped_by": self.stop.reason or "local optimum",
+            "stopped_by": self.stop.reason or ("max_seconds" if self.is_cut_short else "local optimum"),
             "seconds_to_sample_network": self.after_search,
             "seconds": self._seconds,
         }
@@ -725,8 +758,8 @@ class Improvement:
         _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
         varying = np.array([not column.is_constant for column in table.columns])
         pairs = np.logical_and.outer(varying, varying)
-        if self.pairs is not None:
-            pairs &= self.pairs
+        if self.problem is not None and self.problem.pairs is not None:
+            pairs &= self.problem.pairs
         position = {name: v for v, name in enumerate(table.names)}
         parents = [frozenset(position[p] for p in network.parents(name)) for name in table.names]
         follows = frozenset(position[name] for name in network.metadata.get("curves", ()))
@@ -772,6 +805,30 @@ class Improvement:
                 break
         after = rows.cut_points(climb.cuts)
         return any(not np.array_equal(before[name], after[name]) for name in after)
+
+    def _search_graphs(self, climb: Climb, rows: CodedTable) -> None:
+        """Search for the graph of the sample under the present cuts, and take it if it is better over all rows.
+
+        A climb cannot leave a graph whose edges lead the other way around. The search has to find its cuts as well, and
+        may end in such a graph; given the cuts it takes seconds from the start.
+        """
+        if self.problem is None or not climb.rules.recut or climb.rules.keeps_parents or self.stop.is_over:
+            return
+        cuts = rows.cut_points(climb.cuts)
+        limit = self.stop.max_seconds
+        graphs = self.problem.with_cuts({self.sample.names.index(name): cuts[name] for name in cuts})
+        limits = Limits(
+            max_evaluations=min(_GRAPHS_PER_GENE * graphs.n_variables, _MOST_GRAPHS),
+            max_seconds=None if limit is None else max(_SHARE_OF_GRAPHS * (limit - self._seconds), 1e-6),
+        )
+        algorithm = self.learner.algorithm or GOMEA()
+        n_threads = thread_count(self.learner.n_jobs)
+        result = algorithm.run(graphs, limits, random_state=self.seed, n_jobs=n_threads)
+        if result.stopped_by == "interrupt":
+            self.stop.raise_for("interrupt")
+        self.is_cut_short |= result.stopped_by == "max_seconds"
+        edges = learned_edges(graphs, result.X)
+        climb.offer([frozenset(p for p, child in edges if child == v) for v in range(len(climb.parents))])
 
     def _result(
         self, climb: Climb, rows: CodedTable, of_sample: DiscretizedBayesNet

@@ -206,12 +206,14 @@ class ParetoBayesNetLearner(FrontParameters):
         check_objectives([STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives])
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        # wrong options are an error before the search for a single network
-        checked = checked_expert(self, table, options_of_front(self, table))
-        section, seed = learner_section(self, checkpoint, table, seed, expert=checked)
+        # wrong options are an error before the search for a single network; a sample shows them as well
+        sample = sampled_table(self, table, seed)
+        checked = checked_expert(self, sample if expert is None else table, options_of_front(self, table))
+        section, seed_of_run = learner_section(self, checkpoint, table, seed, expert=checked)
         # the compiler is not on the clock
         began += compile_front_kernels(**size_of_table(table))
-        sample = sampled_table(self, table, seed)
+        if seed_of_run != seed:
+            seed, sample = seed_of_run, sampled_table(self, table, seed_of_run)
         options = options_of_front(self, sample)
         rows = rows_of_search(columns_of_search(sample, options.shape), options.shape)
         digest = in_background(table_digest, table)

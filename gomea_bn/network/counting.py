@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
-from gomea_bn.data.row_order import row_order
+from gomea_bn.data.content_order import row_order
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import checks
 from gomea_bn.network.smoothing import PseudoCount
