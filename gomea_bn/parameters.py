@@ -7,11 +7,13 @@ default, the reading of texts, the word for values and the help of its option.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from gomea_bn.errors import (
     GomeaBnError,
@@ -35,11 +37,17 @@ __all__ = [
     "declarations",
     "option",
     "stated",
+    "without_effect",
 ]
+
+_Owner = TypeVar("_Owner", bound="Parameters")
 
 
 class Parameters:
     """`get_params`, `set_params`, a short repr, and tags for scikit-learn's tools."""
+
+    former_options: ClassVar[tuple[str, ...]] = ()
+    """Parameters of the version before; see `without_effect`."""
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -96,6 +104,30 @@ class Parameters:
             target_tags=TargetTags(required=False),
             input_tags=InputTags(string=True, categorical=True),
         )
+
+
+def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
+    """Return a decorator of a class whose constructor warns of parameters that only the version before had."""
+
+    def decorate(owner: type[_Owner]) -> type[_Owner]:
+        present = owner.__init__
+
+        @functools.wraps(present)
+        def construct(self: _Owner, *arguments: Any, **parameters: Any) -> None:
+            for name in [name for name in parameters if name in names]:
+                del parameters[name]
+                warnings.warn(
+                    f"{name} of {owner.__name__} has no effect; the next version drops it.",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+            present(self, *arguments, **parameters)
+
+        setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
+        owner.former_options = names
+        return owner
+
+    return decorate
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from gomea_bn.data.files.loading import Loaded, load
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.data.sources import complete_table, source_frame
 from gomea_bn.data.table import Table, table_of
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number, nearest
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import Graph, Network
 from gomea_bn.network.recorded import fixed_columns
-from gomea_bn.parameters import Parameters
+from gomea_bn.parameters import Number, Parameters, check_declared, declarations, option
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts, fixed_policy, midpoint
 from gomea_bn.runtime.threads import StopFlag, Workers
@@ -117,11 +117,12 @@ class DiscretizationTask:
         ]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Discretizer(Parameters, ABC):
     """Cuts the continuous columns of a table into bins ``(a, b]``.
 
-    A subclass has the parameters `kinds`, `missing`, `max_levels` and `max_seconds` and further ones, and implements
-    `_find_cuts`. It may override `check_options`, `compile` and `read`.
+    A subclass is a dataclass that declares further parameters as `gomea_bn.parameters.option`, and implements
+    `_find_cuts`. It may extend `check_options`, and override `compile` and `read`.
 
     Attributes
     ----------
@@ -142,10 +143,10 @@ class Discretizer(Parameters, ABC):
         Number of columns.
     """
 
-    kinds: Mapping[str, str] | None
-    missing: str
-    max_levels: int
-    max_seconds: float | None
+    kinds: Mapping[str, str] | None = None
+    missing: str = "error"
+    max_levels: int = 50
+    max_seconds: float | None = option(None, Number(0, above=True, none=""))
 
     @abstractmethod
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
@@ -156,6 +157,7 @@ class Discretizer(Parameters, ABC):
 
         `fit` calls it first. A program that reads large tables may call it before.
         """
+        check_declared(declarations(type(self)).values(), vars(self))
 
     def compile(self) -> None:
         """Compile or load the kernels of the method; `fit` calls it before the clock of `max_seconds` starts."""
@@ -184,7 +186,6 @@ class Discretizer(Parameters, ABC):
         GomeaBnError
             For a table, an option or a graph that cannot be used; the message says what to do.
         """
-        check_number("max_seconds", self.max_seconds, 0, above=True, optional=True)
         self.check_options()
         began = perf_counter()
         table = self.read(X, network)
@@ -314,11 +315,11 @@ def discretizer(name: str, **options: Any) -> Discretizer:
     module, kind = DISCRETIZERS[name]
     chosen = getattr(import_module(module), kind)
     option_names = chosen._parameter_names()
-    for option in options:
-        if option not in option_names:
+    for given in options:
+        if given not in (*option_names, *chosen.former_options):
             raise GomeaBnError(
-                f"The discretizer {name!r} has no option {option!r}; it has {', '.join(option_names)}."
-                f"{nearest(option, option_names)}"
+                f"The discretizer {name!r} has no option {given!r}; it has {', '.join(option_names)}."
+                f"{nearest(given, option_names)}"
             )
     method: Discretizer = chosen(**options)
     return method

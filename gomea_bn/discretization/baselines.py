@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from dataclasses import dataclass
 from math import log2
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_integer
+from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.parameters import Integer, option
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
@@ -34,27 +35,11 @@ class _PerColumn(Discretizer):
         raise NotImplementedError
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _FixedCount(_PerColumn):
     """A method with a given number of bins."""
 
-    def __init__(
-        self,
-        *,
-        n_bins: int = 5,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.n_bins = n_bins
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
-
-    def check_options(self) -> None:
-        """Raise `GomeaBnError` for parameters out of range."""
-        check_integer("n_bins", self.n_bins, 1, MAX_CARDINALITY)
+    n_bins: int = option(5, Integer(1, MAX_CARDINALITY))
 
 
 class EqualWidth(_FixedCount):
@@ -109,6 +94,7 @@ class EqualFrequency(_FixedCount):
         return equal_frequency_cuts(values, self.n_bins)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KMeans(_FixedCount):
     """Bins around the centres of one-dimensional k-means, by scikit-learn's `KBinsDiscretizer`.
 
@@ -130,25 +116,7 @@ class KMeans(_FixedCount):
     Needs scikit-learn: ``pip install 'gomea-bn[interop]'``.
     """
 
-    def __init__(
-        self,
-        *,
-        n_bins: int = 5,
-        random_state: int | None = 0,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        super().__init__(
-            n_bins=n_bins, kinds=kinds, missing=missing, max_levels=max_levels, max_seconds=max_seconds
-        )
-        self.random_state = random_state
-
-    def check_options(self) -> None:
-        """Raise `GomeaBnError` for parameters out of range."""
-        super().check_options()
-        check_integer("random_state", self.random_state, 0, optional=True)
+    random_state: int | None = option(0, Integer(0, none=""))
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
@@ -182,6 +150,7 @@ class KMeans(_FixedCount):
         return np.asarray(cuts[first], np.float64)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MDLP(_PerColumn):
     """Cuts that separate the classes of `y`, split recursively while this shortens the description of the classes.
 
@@ -201,24 +170,7 @@ class MDLP(_PerColumn):
     k, k1, k2 are the numbers of classes in the set S and in its two parts. Then both parts are split.
     """
 
-    def __init__(
-        self,
-        *,
-        max_classes: int = 50,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.max_classes = max_classes
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
-
-    def check_options(self) -> None:
-        """Raise `GomeaBnError` for parameters out of range."""
-        check_integer("max_classes", self.max_classes, 2)
+    max_classes: int = option(50, Integer(2))
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.target is None:

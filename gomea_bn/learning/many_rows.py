@@ -39,7 +39,7 @@ from gomea_bn.learning.options import (
     seed_of,
 )
 from gomea_bn.learning.parameters import NetworkParameters, plain_options
-from gomea_bn.learning.search.learned import learned_edges
+from gomea_bn.learning.search.shown_cuts import learned_edges
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet
 from gomea_bn.network.counting import network_of_counts

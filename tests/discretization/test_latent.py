@@ -16,6 +16,7 @@ from processor_time import at_most
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import MDLP, discretizer
+from gomea_bn.discretization.latent import mixture
 from gomea_bn.discretization.latent.kernels import best_class_cut
 from gomea_bn.discretization.latent.latent import ClassCuts, LatentDiscretizer
 from gomea_bn.errors import GomeaBnError
@@ -29,16 +30,7 @@ def slow_entropy(rows):
     return -sum(p * math.log2(p) for p in shares if p > 0)
 
 
-def slow_present(rows, class_counts):
-    masses = [sum(column) for column in zip(*rows)]
-    if class_counts == "all":
-        return len(masses)
-    if class_counts == "expected":
-        return max(sum(mass >= 1 for mass in masses), 1)
-    return max(sum(mass >= 0.05 * len(rows) for mass in masses), 1)
-
-
-def slow_cuts(pairs, class_counts):
+def slow_cuts(pairs):
     """Cuts by the published rule, set by set in plain Python."""
     options = []
     for low, high in pairwise(sorted({x for x, _ in pairs})):
@@ -52,15 +44,13 @@ def slow_cuts(pairs, class_counts):
     whole, left, right = (
         [r for x, r in pairs if keep(x)] for keep in (lambda x: True, lambda x: x <= low, lambda x: x > low)
     )
-    k, k_left, k_right = (slow_present(rows, class_counts) for rows in (whole, left, right))
+    k = len(pairs[0][1])
     gain = slow_entropy(whole) - after
-    delta = math.log2(3**k - 2) - (
-        k * slow_entropy(whole) - k_left * slow_entropy(left) - k_right * slow_entropy(right)
-    )
+    delta = math.log2(3**k - 2) - k * (slow_entropy(whole) - slow_entropy(left) - slow_entropy(right))
     if gain <= max((math.log2(len(pairs) - 1) + delta) / len(pairs), 1e-9):  # less is rounding
         return []
     below, above = [p for p in pairs if p[0] <= low], [p for p in pairs if p[0] > low]
-    return [*slow_cuts(below, class_counts), (low + high) / 2, *slow_cuts(above, class_counts)]
+    return [*slow_cuts(below), (low + high) / 2, *slow_cuts(above)]
 
 
 def soft_rows(n, n_classes, n_values, seed):
@@ -81,15 +71,14 @@ def soft_rows(n, n_classes, n_values, seed):
     st.integers(2, 90),
     st.integers(1, 5),
     st.integers(1, 30),
-    st.sampled_from(["all", "expected", "share"]),
     st.integers(0, 2**32 - 1),
 )
-def test_cuts_are_those_of_a_slow_twin(n, n_classes, n_values, class_counts, seed):
+def test_cuts_are_those_of_a_slow_twin(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)
-    cutter = ClassCuts(values, memberships, class_counts)
+    cutter = ClassCuts(values, memberships)
     cuts = cutter.find()
     pairs = list(zip(values.tolist(), memberships.tolist()))
-    assert cuts.tolist() == slow_cuts(pairs, class_counts)
+    assert cuts.tolist() == slow_cuts(pairs)
     edges = [-math.inf, *cuts, math.inf]
     bins = [[r for x, r in pairs if low < x <= high] for low, high in pairwise(edges)]
     entropy = sum(len(rows) * slow_entropy(rows) for rows in bins) / n
@@ -119,16 +108,6 @@ def test_the_best_cut_of_a_block_is_the_best_of_all(n, n_classes, n_values, seed
         assert costs[index - low - 1] == pytest.approx(min(costs), abs=1e-7)
 
 
-@settings(max_examples=60)
-@given(st.integers(2, 80), st.integers(1, 4), st.integers(2, 25), st.integers(0, 2**32 - 1))
-def test_hard_memberships_give_the_cuts_of_mdlp(n, n_classes, n_values, seed):
-    values, memberships = soft_rows(n, n_classes, n_values, seed)
-    classes = memberships.argmax(axis=1)
-    hard = ClassCuts(values, np.eye(n_classes)[classes], "expected").find()
-    mdlp = MDLP(kinds={"x": "continuous"}).fit(pd.DataFrame({"x": values}), classes)
-    assert hard.tolist() == mdlp.cut_points_["x"].tolist()
-
-
 def test_bin_limits_keep_the_cuts_of_largest_gain():
     values, memberships = soft_rows(400, 4, 60, 3)
     cutter = ClassCuts(values, memberships)
@@ -140,10 +119,6 @@ def test_bin_limits_keep_the_cuts_of_largest_gain():
         assert len(cuts) == min(max_bins - 1, len(all_cuts))
         assert former <= set(cuts) <= set(all_cuts)
         former = set(cuts)
-    forced = cutter.find(min_bins=len(all_cuts) + 4)
-    assert len(forced) == len(all_cuts) + 3
-    assert set(all_cuts) <= set(forced)
-    assert len(cutter.find(min_bins=200)) <= len(np.unique(values)) - 1
     shares = np.array([[0.75, 0.25, 0, 0], [0.25, 0.75, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     blocks = ClassCuts(np.arange(500.0), np.repeat(shares, [200, 200, 50, 50], axis=0))
     assert blocks.find().tolist() == [199.5, 399.5, 449.5]
@@ -151,9 +126,8 @@ def test_bin_limits_keep_the_cuts_of_largest_gain():
     rng = np.random.default_rng(0)
     weak = ClassCuts(rng.normal(size=60), rng.dirichlet([5, 5], 60))
     assert weak.find().tolist() == []
-    assert len(weak.find(min_bins=2)) == 1
     single = ClassCuts(rng.normal(size=60), np.ones((60, 1)))
-    assert single.find(min_bins=5).tolist() == []  # one class: nothing to tell apart
+    assert single.find().tolist() == []  # one class: nothing to tell apart
 
 
 # published behaviour
@@ -182,20 +156,6 @@ def test_three_levels_give_two_cuts_at_250_rows_and_more_at_3000():
     for cuts, near in [(c, 0.3) for c in small] + [(c, 0.1) for c in large]:
         assert min(abs(cuts - 0.5)) < near
         assert min(abs(cuts - 1.5)) < near
-
-
-def test_class_counts_differ_by_few_cuts_and_all_is_the_most_cautious():
-    differences = []
-    for seed in range(3):
-        for sigma in (0.25, 0.5):
-            frame = level_table(250, sigma, seed, flipped=0.3)
-            counts = [
-                [len(c) for c in LatentDiscretizer(3, class_counts=how).fit(frame).cut_points_.values()]
-                for how in ("all", "expected", "share")
-            ]
-            differences += [max(numbers) - numbers[0] for numbers in zip(*counts)]
-            assert all(numbers[0] == min(numbers) for numbers in zip(*counts))
-    assert max(differences) <= 1
 
 
 def test_cuts_of_iris_set_the_species_apart():
@@ -246,9 +206,6 @@ def test_a_fit_has_cuts_classes_and_what_the_bins_tell(frame):
     codes = fitted.transform(frame)
     assert codes.dtypes.unique().tolist() == [np.int32]
     assert codes["x"].max() == 2
-    forced = LatentDiscretizer(min_bins=2).fit(frame)
-    assert len(forced.cut_points_["noise"]) == 1
-    assert len(forced.cut_points_["x"]) == 2
 
 
 def test_new_rows_get_class_probabilities(frame):
@@ -270,6 +227,15 @@ def test_new_rows_get_class_probabilities(frame):
     unseen = pd.Series(pd.Categorical(frame["k"], categories=["u", "v", "w", "z"]))
     spare = LatentDiscretizer().fit(frame.assign(k=unseen))
     assert spare.class_probabilities(new.assign(k="z")).sum(axis=1).tolist() == pytest.approx([1, 1])
+
+
+def test_options_of_the_version_before_have_no_effect_and_warn(frame):
+    with pytest.warns(
+        DeprecationWarning, match="tol of LatentDiscretizer has no effect; the next version drops"
+    ):
+        former = discretizer("latent", tol=0.1, max_bins=4)
+    assert "tol" not in former.get_params()
+    assert former.get_params()["max_bins"] == 4
 
 
 def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(frame):
@@ -294,11 +260,11 @@ def test_a_graph_has_no_influence_but_a_network_decides_kinds_and_fixed_cuts(fra
 def test_latent_is_made_by_its_name_and_cloned():
     from sklearn.base import clone
 
-    made = discretizer("latent", n_classes=4, class_counts="share", random_state=None)
+    made = discretizer("latent", n_classes=4, max_bins=9, random_state=None)
     assert isinstance(made, LatentDiscretizer)
     copied = clone(made)
     assert copied.get_params() == made.get_params()
-    assert repr(copied) == "LatentDiscretizer(n_classes=4, class_counts='share', random_state=None)"
+    assert repr(copied) == "LatentDiscretizer(n_classes=4, max_bins=9, random_state=None)"
     assert copied.set_params(n_classes=2).n_classes == 2
 
 
@@ -345,7 +311,7 @@ def test_few_rows_and_tied_values_are_cut(n):
     frame = pd.DataFrame(
         {"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n], "k": (["u", "v"] * n)[:n]},
     )
-    for options in ({}, {"n_classes": n}, {"memberships": "hard", "min_bins": 3}):
+    for options in ({}, {"n_classes": n}):
         fitted = LatentDiscretizer(**options).fit(frame)
         assert fitted.transform(frame).shape == (n, 3)
         assert len(fitted.cut_points_["y"]) <= 1
@@ -384,21 +350,12 @@ def test_many_rows_take_seconds_and_deadlines_hold():
         none.class_probabilities(frame)
 
 
-def test_limits_of_em_are_reported(frame):
-    stopped = LatentDiscretizer(3, n_restarts=1, max_iterations=1, tol=0.0, start_rows=50).fit(frame)
+def test_limits_of_em_are_reported(frame, monkeypatch):
+    for name, value in (("_MAX_ITERATIONS", 1), ("_TOLERANCE", 0.0), ("_START_ROWS", 50)):
+        monkeypatch.setattr(mixture, name, value)
+    stopped = LatentDiscretizer(3, n_restarts=1).fit(frame)
     assert stopped.stopped_by_ == "max_iterations"
     assert not stopped.mixture_.converged
-
-
-def test_hard_memberships_are_mdlp_against_the_likeliest_class():
-    frame = level_table(400, 0.5, 0)
-    hard = LatentDiscretizer(memberships="hard", class_counts="expected").fit(frame)
-    mdlp = MDLP().fit(frame, hard.class_probabilities(frame).to_numpy().argmax(axis=1))
-    soft = LatentDiscretizer(class_counts="expected").fit(frame)
-    assert hard.cut_points_.keys() == mdlp.cut_points_.keys()
-    for name, cuts in hard.cut_points_.items():
-        assert cuts.tolist() == mdlp.cut_points_[name].tolist()
-    assert any(cuts.tolist() != soft.cut_points_[name].tolist() for name, cuts in hard.cut_points_.items())
 
 
 def test_real_tables_fit_without_warnings():
@@ -418,21 +375,8 @@ def test_real_tables_fit_without_warnings():
     [
         ({"n_classes": 0}, "n_classes must be an integer of at least 1 or None"),
         ({"max_classes": 2.5}, "max_classes"),
-        ({"memberships": "sof"}, "memberships.*Did you mean 'soft'"),
-        ({"class_counts": "some"}, "class_counts"),
-        ({"min_bins": 0}, "min_bins"),
         ({"max_bins": 256}, "max_bins"),
-        ({"min_bins": 5, "max_bins": 4}, "min_bins must be at most max_bins=4, got 5"),
         ({"n_restarts": 0}, "n_restarts"),
-        ({"start": "kmeans"}, "start must be one of 'both', 'spread', 'random'"),
-        ({"start_rows": 1}, "start_rows"),
-        ({"tol": -1e-9}, "tol must be a finite number of at least 0, got -1e-09"),
-        ({"tol": math.nan}, "tol"),
-        ({"max_iterations": 0}, "max_iterations"),
-        ({"sd_floor": 0.0}, "sd_floor must be a finite number of at least 1e-06 and at most 1, got 0.0"),
-        ({"pseudo_count": 0}, "pseudo_count"),
-        ({"pseudo_count": math.inf}, "pseudo_count"),
-        ({"min_class_rows": "few"}, "min_class_rows"),
         ({"random_state": -1}, "random_state"),
     ],
 )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from gomea_bn.data.table import read_table
+from gomea_bn.discretization.latent import mixture as mixtures
 from gomea_bn.discretization.latent.kernels import (
     MixtureRows,
     MixtureRule,
@@ -24,7 +25,7 @@ from gomea_bn.discretization.latent.kernels import (
     expect,
     fill_memberships,
 )
-from gomea_bn.discretization.latent.mixture import MixtureOptions, MixtureSearch, MixtureTable
+from gomea_bn.discretization.latent.mixture import MixtureSearch, MixtureTable
 
 
 def table_of(frame, **options):
@@ -254,7 +255,7 @@ def test_a_raised_flag_leaves_a_pass_and_keeps_the_parameters():
 
 def test_well_separated_classes_are_recovered_from_mixed_columns():
     frame, h = mixed_frame(900, 0)
-    selected = MixtureSearch(table_of(frame), MixtureOptions()).select(10)
+    selected = MixtureSearch(table_of(frame)).select(10)
     mixture = selected.mixture
     assert mixture.n_classes == max(selected.bic, key=selected.bic.get) == 3
     assert sorted(selected.bic) == [1, 2, 3, 4, 5]  # two in a row were no better
@@ -279,11 +280,11 @@ def test_classes_of_discrete_columns_alone_are_recovered():
     h = rng.integers(0, 2, 1500)
     columns = {name: np.where(rng.random(1500) < 0.15, 1 - h, h).astype(str) for name in "abcde"}
     columns["many"] = (20 * h + rng.integers(0, 20, 1500)).astype(str)
-    mixture = MixtureSearch(table_of(columns), MixtureOptions()).select(6).mixture
+    mixture = MixtureSearch(table_of(columns)).select(6).mixture
     assert mixture.n_classes == 2
     assert mixture.means == {}
-    spread = MixtureSearch(table_of(columns), MixtureOptions(start="spread", n_restarts=5)).fit(2)
-    assert spread.log_likelihood == pytest.approx(mixture.log_likelihood, abs=0.5)
+    single = MixtureSearch(table_of(columns), 1).fit(2)  # around seeds that lie far apart
+    assert single.log_likelihood == pytest.approx(mixture.log_likelihood, abs=0.5)
     assert (mixture.memberships().argmax(axis=1) == h[mixture.table.order]).mean() in (
         pytest.approx(1, abs=0.01),
         pytest.approx(0, abs=0.01),
@@ -296,7 +297,7 @@ def test_classes_of_discrete_columns_alone_are_recovered():
 def test_log_likelihood_and_bic_are_in_the_units_of_the_data():
     frame, _ = mixed_frame(200, 3)
     frame["x"] *= 1000
-    mixture = MixtureSearch(table_of(frame), MixtureOptions()).fit(3)
+    mixture = MixtureSearch(table_of(frame)).fit(3)
     density = np.zeros(200)
     for k, weight in enumerate(mixture.weights):
         logs = np.log(mixture.level_probabilities["k"][k])[frame["k"].astype(int)]
@@ -312,12 +313,11 @@ def test_log_likelihood_and_bic_are_in_the_units_of_the_data():
 
 def test_one_class_is_the_moments_of_the_table():
     frame, _ = mixed_frame(100, 4)
-    mixture = MixtureSearch(table_of(frame), MixtureOptions(pseudo_count=1e-9)).fit(1)
+    mixture = MixtureSearch(table_of(frame)).fit(1)
     assert mixture.means["x"][0] == pytest.approx(frame["x"].mean())
     assert mixture.standard_deviations["y"][0] == pytest.approx(frame["y"].std(ddof=0))
-    assert mixture.level_probabilities["k"][0].tolist() == pytest.approx(
-        frame["k"].value_counts(normalize=True).sort_index().tolist()
-    )
+    counts = frame["k"].value_counts().sort_index()
+    assert mixture.level_probabilities["k"][0].tolist() == pytest.approx(((counts + 1 / 3) / 101).tolist())
     assert mixture.memberships().tolist() == [[1.0]] * 100
 
 
@@ -325,27 +325,26 @@ def test_repeated_values_do_not_make_the_likelihood_infinite():
     rng = np.random.default_rng(5)
     x = np.concatenate((np.zeros(60), np.ones(60), rng.normal(size=80)))
     table = table_of({"x": x, "y": rng.permutation(x)})
-    for floor in (0.01, 0.2):
-        mixture = MixtureSearch(table, MixtureOptions(sd_floor=floor)).fit(6)
-        assert np.isfinite(mixture.log_likelihood)
-        least = min(mixture.standard_deviations["x"]) / x.std()
-        assert least == pytest.approx(floor)
+    mixture = MixtureSearch(table).fit(6)
+    assert np.isfinite(mixture.log_likelihood)
+    assert min(mixture.standard_deviations["x"]) / x.std() == pytest.approx(0.01)
 
 
-def test_classes_without_rows_are_left_out():
+def test_classes_without_rows_are_left_out(monkeypatch):
     table = table_of({"x": [1.0, 1.0, 1.0, 9.0, 9.0, 9.0], "y": [2.0, 2.0, 2.0, 5.0, 5.0, 5.0]})
-    for start in ("spread", "random", "both"):
-        mixture = MixtureSearch(table, MixtureOptions(start=start)).fit(6)
+    for n_restarts in (1, 20):
+        mixture = MixtureSearch(table, n_restarts).fit(6)
         assert 1 <= mixture.n_classes <= 6
         assert mixture.weights.sum() == pytest.approx(1)
         assert all(np.isfinite(part).all() for part in mixture.state)
-    spread = MixtureSearch(table, MixtureOptions(start="spread")).fit(6)  # no more seeds than distinct rows
-    assert spread.n_classes == 2
+    assert MixtureSearch(table, 1).fit(6).n_classes == 2  # no more seeds than distinct rows
     frame, _ = mixed_frame(60, 6)
-    large = MixtureSearch(table_of(frame), MixtureOptions(min_class_rows=25)).fit(3)
+    monkeypatch.setattr(mixtures, "_MIN_CLASS_ROWS", 25.0)
+    large = MixtureSearch(table_of(frame)).fit(3)
     assert large.n_classes < 3
     assert (large.weights * 60 >= 25 - 1e-9).all()
-    all_gone = MixtureSearch(table_of(frame), MixtureOptions(min_class_rows=1e6)).fit(3)
+    monkeypatch.setattr(mixtures, "_MIN_CLASS_ROWS", 1e6)
+    all_gone = MixtureSearch(table_of(frame)).fit(3)
     assert all_gone.n_classes == 1  # the largest stays
 
 
@@ -353,7 +352,7 @@ def test_classes_without_rows_are_left_out():
 def test_far_and_very_small_or_large_values_keep_memberships_numbers(factor):
     x = np.concatenate((np.arange(40.0), [900.0])) * factor
     table = table_of({"x": x, "y": np.arange(41.0) % 7 + 0.5})
-    mixture = MixtureSearch(table, MixtureOptions()).fit(3)
+    mixture = MixtureSearch(table).fit(3)
     for rows in (None, table.rows_of([np.array([-1e308, 1e308, 0.0])] * 2, [])):
         memberships = mixture.memberships(rows)
         np.testing.assert_allclose(memberships.sum(axis=1), 1)
@@ -362,7 +361,7 @@ def test_far_and_very_small_or_large_values_keep_memberships_numbers(factor):
 
 def test_a_row_far_from_every_class_belongs_to_the_nearest():
     table = table_of({"x": [0.0, 0.1, 0.2, 0.1, 50.0, 50.1, 50.2, 50.1]})
-    mixture = MixtureSearch(table, MixtureOptions()).fit(2)
+    mixture = MixtureSearch(table).fit(2)
     upper = int(np.argmax(mixture.means["x"]))
     memberships = mixture.memberships(table.rows_of([np.array([-1e6, 1e6])], []))
     assert memberships[:, upper].tolist() == [0.0, 1.0]
@@ -375,34 +374,31 @@ def fingerprint(mixture):
     return [part.tolist() for part in mixture.state], mixture.log_likelihood
 
 
-def test_a_seed_gives_one_result_whatever_else_is_tried_and_however_rows_are_ordered():
+def test_a_seed_gives_one_result_whatever_else_is_tried_and_however_rows_are_ordered(monkeypatch):
     frame, _ = mixed_frame(3000, 7, apart=2.0)
     shuffled = frame.sample(frac=1, random_state=1)
-    options = MixtureOptions(n_restarts=4, start_rows=500)
-    first = MixtureSearch(table_of(frame), options, 5).fit(3)
-    assert fingerprint(first) == fingerprint(MixtureSearch(table_of(shuffled), options, 5).fit(3))
-    chosen = MixtureSearch(table_of(frame), options, 5).select(3)
+    monkeypatch.setattr(mixtures, "_START_ROWS", 500)
+    first = MixtureSearch(table_of(frame), 4, 5).fit(3)
+    assert fingerprint(first) == fingerprint(MixtureSearch(table_of(shuffled), 4, 5).fit(3))
+    chosen = MixtureSearch(table_of(frame), 4, 5).select(3)
     assert chosen.bic[3] == first.bic
-    others = {MixtureSearch(table_of(frame), options, seed).fit(3).log_likelihood for seed in (6, 7, None)}
+    others = {MixtureSearch(table_of(frame), 4, seed).fit(3).log_likelihood for seed in (6, 7, None)}
     assert others != {first.log_likelihood}
 
 
 def test_units_of_a_column_do_not_matter():
     frame, _ = mixed_frame(300, 8, apart=2.0)
-    first = MixtureSearch(table_of(frame), MixtureOptions()).fit(3)
-    stretched = MixtureSearch(table_of(frame.assign(x=frame["x"] * 1024)), MixtureOptions()).fit(3)
+    first = MixtureSearch(table_of(frame)).fit(3)
+    stretched = MixtureSearch(table_of(frame.assign(x=frame["x"] * 1024))).fit(3)
     assert [p.tolist() for p in stretched.state] == [p.tolist() for p in first.state]
     assert stretched.log_likelihood == pytest.approx(first.log_likelihood - 300 * math.log(1024))
-    moved = MixtureSearch(table_of(frame.assign(x=frame["x"] * 0.37 + 11)), MixtureOptions()).fit(3)
+    moved = MixtureSearch(table_of(frame.assign(x=frame["x"] * 0.37 + 11))).fit(3)
     np.testing.assert_allclose(moved.weights, first.weights, atol=1e-6)
 
 
 def test_more_restarts_never_end_lower_before_the_last_run():
     frame, _ = mixed_frame(200, 9, n_classes=5, apart=2.5)
-    reached = [
-        MixtureSearch(table_of(frame), MixtureOptions(n_restarts=n), 0).fit(5).log_likelihood
-        for n in (1, 5, 25)
-    ]
+    reached = [MixtureSearch(table_of(frame), n, 0).fit(5).log_likelihood for n in (1, 5, 25)]
     assert reached[2] >= max(reached[:2]) - 1.0  # short runs are compared, whole ones reported
     assert reached[2] > reached[0]
 
@@ -416,22 +412,25 @@ def test_deadlines_end_a_fit_with_what_there_is():
         calls.append(1)
         return len(calls) > 3
 
-    selection = MixtureSearch(table, MixtureOptions(), expired=expired).select(10)
+    selection = MixtureSearch(table, expired=expired).select(10)
     assert 1 <= max(selection.bic) <= 2
     assert np.isfinite(selection.mixture.log_likelihood)
-    raised = MixtureSearch(table, MixtureOptions(), stop=np.ones(1, np.uint8))
+    raised = MixtureSearch(table, stop=np.ones(1, np.uint8))
     assert raised.fit(2) is None
     assert raised.select(3) is None
 
 
-def test_iterations_are_limited_and_counted():
+def test_iterations_are_limited_and_counted(monkeypatch):
     frame, _ = mixed_frame(400, 11, apart=1.0)
-    options = MixtureOptions(n_restarts=1, start_rows=100, max_iterations=3, tol=0.0)
-    stopped = MixtureSearch(table_of(frame), options).fit(3)
+    monkeypatch.setattr(mixtures, "_TOLERANCE", 1e-3)
+    ended = MixtureSearch(table_of(frame)).fit(3)
+    assert ended.converged
+    monkeypatch.setattr(mixtures, "_TOLERANCE", 1e-8)
+    longer = MixtureSearch(table_of(frame)).fit(3)
+    monkeypatch.setattr(mixtures, "_START_ROWS", 100)
+    monkeypatch.setattr(mixtures, "_MAX_ITERATIONS", 3)
+    stopped = MixtureSearch(table_of(frame), 1).fit(3)
     assert not stopped.converged
     assert stopped.n_iterations == 3
-    ended = MixtureSearch(table_of(frame), MixtureOptions(tol=1e-3)).fit(3)
-    assert ended.converged
-    longer = MixtureSearch(table_of(frame), MixtureOptions(tol=1e-8)).fit(3)
     assert longer.n_iterations > ended.n_iterations
     assert longer.log_likelihood >= ended.log_likelihood

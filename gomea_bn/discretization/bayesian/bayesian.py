@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, check_each_once, starting_cuts
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
+from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.parameters import Choice, Integer, option
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 
-__all__ = ["BayesianDiscretizer", "CycleResult", "check_bayesian_options", "discretize_all"]
+__all__ = ["CARDINALITY_OVER", "MAX_CANDIDATES", "BayesianDiscretizer", "CycleResult", "discretize_all"]
+
+CARDINALITY_OVER = Choice(("table", "blanket"))
+MAX_CANDIDATES = Integer(10, none="")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BayesianDiscretizer(Discretizer):
     """Cuts every column into its most probable bins given its Markov blanket (Chen, Wheeler & Kochenderfer 2017).
 
@@ -63,33 +67,11 @@ class BayesianDiscretizer(Discretizer):
     children keeps its starting bins.
     """
 
-    def __init__(
-        self,
-        *,
-        cardinality_over: str = "table",
-        max_cycles: int = 10,
-        order: Sequence[str] | None = None,
-        start: str = "equal-width",
-        max_candidates: int | None = 2000,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.cardinality_over = cardinality_over
-        self.max_cycles = max_cycles
-        self.order = order
-        self.start = start
-        self.max_candidates = max_candidates
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
-
-    def check_options(self) -> None:
-        """Raise `GomeaBnError` for parameters out of range."""
-        check_bayesian_options(self.cardinality_over, self.max_cycles, self.max_candidates)
-        check_choice("start", self.start, ("equal-width", "equal-frequency", "network"))
+    cardinality_over: str = option("table", CARDINALITY_OVER)
+    max_cycles: int = option(10, Integer(1))
+    order: Sequence[str] | None = None
+    start: str = option("equal-width", Choice(("equal-width", "equal-frequency", "network")))
+    max_candidates: int | None = option(2000, MAX_CANDIDATES)
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
@@ -203,10 +185,3 @@ def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> li
             )
     check_each_once(order, movable, "continuous column")
     return [names.index(name) for name in order]
-
-
-def check_bayesian_options(cardinality_over: Any, max_cycles: Any, max_candidates: Any) -> None:
-    """Raise `GomeaBnError` for options of the method that are out of range."""
-    check_choice("cardinality_over", cardinality_over, ("table", "blanket"))
-    check_integer("max_cycles", max_cycles, 1)
-    check_integer("max_candidates", max_candidates, 10, optional=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
-from gomea_bn.discretization.bayesian.bayesian import check_bayesian_options, discretize_all
+from gomea_bn.discretization.bayesian.bayesian import (
+    CARDINALITY_OVER,
+    MAX_CANDIDATES,
+    discretize_all,
+)
 from gomea_bn.discretization.bayesian.cuts import compile_bayesian_kernels
 from gomea_bn.discretization.structure_search.k2 import (
     Parents,
     best_parent,
-    check_k2_options,
     compile_k2_kernels,
     k2_scorer,
     named_edges,
@@ -25,6 +28,7 @@ from gomea_bn.discretization.structure_search.k2 import (
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.parameters import Integer, option
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["LDBN"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LDBN(Discretizer):
     """Learns structure and bins together: K2 adds edges, and after every edge all columns are cut again.
 
@@ -87,34 +92,14 @@ class LDBN(Discretizer):
     bins.
     """
 
-    def __init__(
-        self,
-        *,
-        order: Sequence[str] | None = None,
-        max_indegree: int = 6,
-        n_restarts: int = 50,
-        max_cycles: int = 10,
-        cardinality_over: str = "table",
-        max_candidates: int | None = 2000,
-        pseudo_count: float = 1.0,
-        random_state: int | None = None,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.order = order
-        self.max_indegree = max_indegree
-        self.n_restarts = n_restarts
-        self.max_cycles = max_cycles
-        self.cardinality_over = cardinality_over
-        self.max_candidates = max_candidates
-        self.pseudo_count = pseudo_count
-        self.random_state = random_state
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
+    order: Sequence[str] | None = None
+    max_indegree: int = option(6, Integer(0))
+    n_restarts: int = option(50, Integer(1))
+    max_cycles: int = option(10, Integer(1))
+    cardinality_over: str = option("table", CARDINALITY_OVER)
+    max_candidates: int | None = option(2000, MAX_CANDIDATES)
+    pseudo_count: float = 1.0
+    random_state: int | None = option(None, Integer(0, none=""))
 
     def fit(
         self,
@@ -152,11 +137,6 @@ class LDBN(Discretizer):
             metadata={"scoring_method": "k2", "score": self.score_, "n_rows": self.table_.n_rows},
         )
         return self
-
-    def check_options(self) -> None:
-        """Raise `GomeaBnError` for parameters out of range."""
-        check_bayesian_options(self.cardinality_over, self.max_cycles, self.max_candidates)
-        check_k2_options(self.max_indegree, self.n_restarts, self.max_seconds, self.random_state)
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import log2
 from typing import TYPE_CHECKING, Any
@@ -17,14 +17,13 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer
 from gomea_bn.discretization.latent.kernels import best_class_cut
 from gomea_bn.discretization.latent.mixture import (
-    STARTS,
     Mixture,
-    MixtureOptions,
     MixtureSearch,
     MixtureTable,
     compile_latent_kernels,
 )
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.parameters import Integer, option, stated, without_effect
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
@@ -39,6 +38,11 @@ __all__ = ["ClassCuts", "LatentDiscretizer"]
 _MIXTURE_SHARE = 0.6
 
 
+@without_effect(
+    "memberships", "class_counts", "min_bins", "start", "start_rows", "tol", "max_iterations", "sd_floor",
+    "pseudo_count", "min_class_rows",
+)  # fmt: skip
+@dataclass(eq=False, repr=False, kw_only=True)
 class LatentDiscretizer(Discretizer):
     """Cuts every continuous column where the classes of a latent variable change.
 
@@ -58,34 +62,10 @@ class LatentDiscretizer(Discretizer):
         their rows during EM are dropped, so that there may be fewer.
     max_classes : int
         Largest number of classes among which BIC chooses; 1, 2, ... are tried until two in a row are no improvement.
-    memberships : {"soft", "hard"}
-        Whether a row counts for every class by its probability (the paper), or only for its most probable class.
-    class_counts : {"all", "expected", "share"}
-        Classes that count as present in a set of rows by the stopping rule; the paper leaves this open for soft
-        memberships. "all": all classes, which usually gives the fewest cuts. "expected": classes with at least one
-        expected row. "share": classes with at least 5 % of the set.
-    min_bins : int
-        Number of bins up to which the best informative cuts are made even if the stopping rule refuses them. 1 is the
-        paper's rule, which can leave a column uncut.
     max_bins : int
         Largest number of bins of a column; the splits with the largest gain over all their rows come first.
     n_restarts : int
         Number of starts of EM for every number of classes.
-    start : {"both", "spread", "random"}
-        First classes: "spread" builds them around seeds that lie far apart, "random" draws them, "both" alternates.
-    start_rows : int
-        Number of rows of the sample on which starts are compared, for larger tables.
-    tol : float
-        EM ends when a step gains at most this, in nats per row.
-    max_iterations : int
-        Largest number of EM steps from the best start, after at most 30 steps from every start.
-    sd_floor : float
-        Smallest standard deviation within a class, as a share of the column's. With 0, repeated values would make the
-        likelihood infinite.
-    pseudo_count : float
-        Number of rows added to every class, spread evenly over the levels of a discrete column.
-    min_class_rows : float
-        Classes with fewer expected rows are dropped.
     kinds, missing, max_levels
         See `gomea_bn.read_table`.
     max_seconds : float, optional
@@ -110,9 +90,9 @@ class LatentDiscretizer(Discretizer):
     BIC is the log likelihood minus (ln n)/2 nats per parameter; there are (K - 1) + K (2 continuous columns +
     sum (levels - 1)) parameters. For a set S of N rows with expected class shares p_h, Ent(S) = -sum p_h log2 p_h. The
     cut is the mid-point of distinct values with the smallest E = (N1 Ent(S1) + N2 Ent(S2)) / N. It is accepted if
-    Ent(S) - E > (log2(N - 1) + log2(3^k - 2) - k Ent(S) + k1 Ent(S1) + k2 Ent(S2)) / N, where k, k1, k2 are the
-    numbers of classes in the set and its parts. The number of cuts grows with the number of rows, since soft
-    memberships change with the values.
+    Ent(S) - E > (log2(N - 1) + log2(3^k - 2) - k (Ent(S) - Ent(S1) - Ent(S2))) / N for k classes: all of them count as
+    present in the set and its parts, which the paper leaves open for soft memberships. The number of cuts grows with
+    the number of rows, since soft memberships change with the values.
 
     On continuous columns the steps of EM are those of scikit-learn's ``GaussianMixture(covariance_type="diag")``, which
     has no discrete columns.
@@ -127,53 +107,11 @@ class LatentDiscretizer(Discretizer):
     (2, [1, 1])
     """
 
-    mixture_: Mixture | None
-    n_classes_: int
-    bic_: dict[int, float]
-    class_entropy_: dict[str, float]
-
-    def __init__(
-        self,
-        n_classes: int | None = None,
-        *,
-        max_classes: int = 10,
-        memberships: str = "soft",
-        class_counts: str = "all",
-        min_bins: int = 1,
-        max_bins: int = 30,
-        n_restarts: int = 20,
-        start: str = "both",
-        start_rows: int = 2000,
-        tol: float = 1e-5,
-        max_iterations: int = 500,
-        sd_floor: float = 0.01,
-        pseudo_count: float = 1.0,
-        min_class_rows: float = 1.0,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_classes = n_classes
-        self.max_classes = max_classes
-        self.memberships = memberships
-        self.class_counts = class_counts
-        self.min_bins = min_bins
-        self.max_bins = max_bins
-        self.n_restarts = n_restarts
-        self.start = start
-        self.start_rows = start_rows
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.sd_floor = sd_floor
-        self.pseudo_count = pseudo_count
-        self.min_class_rows = min_class_rows
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
-        self.random_state = random_state
+    n_classes: int | None = field(default=None, metadata=stated(Integer(1, none=""), ""), kw_only=False)
+    max_classes: int = option(10, Integer(1))
+    max_bins: int = option(30, Integer(1, MAX_CARDINALITY))
+    n_restarts: int = option(20, Integer(1))
+    random_state: int | None = option(0, Integer(0, none=""))
 
     def class_probabilities(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str]) -> pd.DataFrame:
         """Return the probability of every class given each row, (n_rows, n_classes_), with the frame's index.
@@ -202,26 +140,6 @@ class LatentDiscretizer(Discretizer):
         memberships = self.mixture_.memberships(self.mixture_.table.rows_of(numbers, codes))
         return pd.DataFrame(memberships, index=frame.index)
 
-    def check_options(self) -> None:
-        """Raise `GomeaBnError` for parameters out of range."""
-        check_integer("n_classes", self.n_classes, 1, optional=True)
-        check_integer("max_classes", self.max_classes, 1)
-        check_choice("memberships", self.memberships, ("soft", "hard"))
-        check_choice("class_counts", self.class_counts, tuple(_PRESENCE))
-        check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
-        check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY)
-        if self.min_bins > self.max_bins:
-            raise GomeaBnError(f"min_bins must be at most max_bins={self.max_bins}, got {self.min_bins}.")
-        check_integer("n_restarts", self.n_restarts, 1)
-        check_choice("start", self.start, STARTS)
-        check_integer("start_rows", self.start_rows, 2)
-        check_number("tol", self.tol, 0.0)
-        check_integer("max_iterations", self.max_iterations, 1)
-        check_number("sd_floor", self.sd_floor, 1e-6, 1.0)
-        check_number("pseudo_count", self.pseudo_count, 1e-9)
-        check_number("min_class_rows", self.min_class_rows, 1e-9)
-        check_integer("random_state", self.random_state, 0, optional=True)
-
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
         compile_latent_kernels()
@@ -230,21 +148,19 @@ class LatentDiscretizer(Discretizer):
         table = MixtureTable(task.table)
         self.mixture_ = self._find_mixture(task, table)
         self.n_classes_ = 0 if self.mixture_ is None else self.mixture_.n_classes
-        self.class_entropy_ = {}
+        self.class_entropy_: dict[str, float] = {}
         cuts: Cuts = {v: np.empty(0) for v in task.movable}
         if self.mixture_ is None:
             return cuts
         if not self.mixture_.converged:
             self.stopped_by_ = "max_seconds" if self._out_of_time(task) else "max_iterations"
         memberships = self.mixture_.memberships()
-        if self.memberships == "hard":
-            memberships = np.eye(self.n_classes_)[memberships.argmax(axis=1)]
         for v in task.movable:
             if task.expired:
                 break
             column = task.table.columns[v]
-            cutter = ClassCuts(column.values[table.order], memberships, self.class_counts)
-            cuts[v] = cutter.find(self.min_bins, self.max_bins, lambda: task.expired)
+            cutter = ClassCuts(column.values[table.order], memberships)
+            cuts[v] = cutter.find(self.max_bins, lambda: task.expired)
             self.class_entropy_[column.name] = cutter.expected_entropy(cuts[v])
         return cuts
 
@@ -252,22 +168,13 @@ class LatentDiscretizer(Discretizer):
         """Return the mixture with `n_classes` classes, or with the best number of classes."""
         search = MixtureSearch(
             table,
-            MixtureOptions(
-                n_restarts=self.n_restarts,
-                start=self.start,
-                start_rows=self.start_rows,
-                tol=self.tol,
-                max_iterations=self.max_iterations,
-                sd_floor=self.sd_floor,
-                pseudo_count=self.pseudo_count,
-                min_class_rows=self.min_class_rows,
-            ),
+            self.n_restarts,
             self.random_state,
             run=task.interruptible,
             expired=lambda: self._out_of_time(task),
             stop=task.stop.flag,
         )
-        self.bic_ = {}
+        self.bic_: dict[int, float] = {}
         if self.n_classes is not None:
             if self.n_classes > table.n_rows:
                 raise GomeaBnError(
@@ -291,15 +198,11 @@ class LatentDiscretizer(Discretizer):
         return over or task.expired
 
 
-_PRESENCE = {"all": (0.0, 0.0), "expected": (1.0, 0.0), "share": (0.0, 0.05)}
-"""Smallest number of expected rows, and smallest share of a set, of a class that counts as present in it."""
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class _Split:
-    """The best cut of a block of distinct values; sorts by acceptance, then by gain."""
+    """The best cut of a block of distinct values; sorts by gain over all its rows, negated."""
 
-    rank: tuple[bool, float]
+    rank: float
     low: int
     middle: int
     high: int
@@ -314,22 +217,17 @@ class ClassCuts:
         At least two distinct values.
     memberships : ndarray of shape (n_rows, n_classes), float64
         Every row sums to 1.
-    class_counts : {"all", "expected", "share"}
-        Classes that count in the stopping rule; see `LatentDiscretizer`.
     """
 
-    def __init__(
-        self, values: NDArray[np.float64], memberships: NDArray[np.float64], class_counts: str = "all"
-    ) -> None:
+    def __init__(self, values: NDArray[np.float64], memberships: NDArray[np.float64]) -> None:
         self.column = SortedColumn(values)
         self.rows_below = np.concatenate(([0], self.column.below, [self.column.n_rows]))
         self.below = np.zeros((len(self.rows_below), memberships.shape[1]))
         summed = np.cumsum(memberships[self.column.order], axis=0)
         self.below[1:] = summed[self.rows_below[1:] - 1]
-        self.least_rows, self.least_share = _PRESENCE[class_counts]
 
     def find(
-        self, min_bins: int = 1, max_bins: int = MAX_CARDINALITY, expired: Callable[[], bool] = lambda: False
+        self, max_bins: int = MAX_CARDINALITY, expired: Callable[[], bool] = lambda: False
     ) -> NDArray[np.float64]:
         """Return the cuts, ascending; the cuts so far once `expired` returns true."""
         gaps: list[int] = []
@@ -337,9 +235,6 @@ class ClassCuts:
         self._offer(0, len(self.rows_below) - 1, waiting)
         while waiting and len(gaps) + 1 < max_bins and not expired():
             split = heappop(waiting)
-            refused = split.rank[0]
-            if refused and len(gaps) + 1 >= min_bins:
-                break
             gaps.append(split.middle - 1)
             self._offer(split.low, split.middle, waiting)
             self._offer(split.middle, split.high, waiting)
@@ -354,7 +249,7 @@ class ClassCuts:
         return float(rows @ entropies) / self.column.n_rows
 
     def _offer(self, low: int, high: int, waiting: list[_Split]) -> None:
-        """Add the best split of the distinct values `low` to `high` - 1, if one gains anything."""
+        """Add the best split of the distinct values `low` to `high` - 1, if the stopping rule accepts it."""
         if high - low < 2:
             return
         middle, _ = best_class_cut(self.below, self.rows_below, low, high)
@@ -362,24 +257,17 @@ class ClassCuts:
         whole, left, right = (self._shares(*block) for block in ((low, high), (low, middle), (middle, high)))
         entropy, entropy_left, entropy_right = (_entropy(shares) for shares in (whole, left, right))
         gain = entropy - (n_left * entropy_left + (n - n_left) * entropy_right) / n
-        k, k_left, k_right = (
-            self._n_present(shares, rows)
-            for shares, rows in ((whole, n), (left, n_left), (right, n - n_left))
-        )
-        spread = k * entropy - k_left * entropy_left - k_right * entropy_right
+        k = self.below.shape[1]
+        spread = k * entropy - k * entropy_left - k * entropy_right
         price = log2(n - 1) + k * log2(3) + log2(1 - 2 * 3.0**-k) - spread
-        if is_gain(gain, entropy):
-            heappush(waiting, _Split((n * gain <= price, -n * gain), low, middle, high))
+        if is_gain(gain, entropy) and n * gain > price:
+            heappush(waiting, _Split(-n * gain, low, middle, high))
 
     def _rows(self, low: int, high: int) -> int:
         return int(self.rows_below[high] - self.rows_below[low])
 
     def _shares(self, low: int, high: int) -> NDArray[np.float64]:
         return np.asarray((self.below[high] - self.below[low]) / self._rows(low, high), np.float64)
-
-    def _n_present(self, shares: NDArray[np.float64], n_rows: int) -> int:
-        present = np.count_nonzero((shares >= self.least_share) & (shares * n_rows >= self.least_rows))
-        return max(int(present), 1)
 
 
 def _entropy(shares: NDArray[np.float64]) -> float:

@@ -27,36 +27,31 @@ from gomea_bn.discretization.latent.kernels import (
 
 __all__ = [
     "Mixture",
-    "MixtureOptions",
     "MixtureSearch",
     "MixtureSelection",
     "MixtureTable",
     "compile_latent_kernels",
 ]
 
-STARTS = ("both", "spread", "random")
 # EM steps from every start, before the best one goes on
 _SHORT_STEPS = 30
 # nats per row
 _SHORT_TOLERANCE = 1e-4
+# rows of the sample on which starts are compared, for larger tables
+_START_ROWS = 2000
+# the best start goes on until a step gains at most this, in nats per row
+_TOLERANCE = 1e-5
+_MAX_ITERATIONS = 500
+# smallest standard deviation within a class, as a share of the column's: repeated values have a finite likelihood
+_SD_FLOOR = 0.01
+# rows added to every class, spread evenly over the levels of a discrete column
+_PSEUDO_COUNT = 1.0
+# classes with fewer expected rows are dropped
+_MIN_CLASS_ROWS = 1.0
 # rows times classes times columns of one compiled call, which takes a fraction of a second
 _ENTRIES_PER_CALL = 10_000_000
 # standard deviations; the squares of larger numbers overflow
 _FARTHEST = 1e100
-
-
-@dataclass(frozen=True, slots=True)
-class MixtureOptions:
-    """Options of the fit of mixtures; see the parameters of `LatentDiscretizer`."""
-
-    n_restarts: int = 20
-    start: str = "both"
-    start_rows: int = 2000
-    tol: float = 1e-5
-    max_iterations: int = 500
-    sd_floor: float = 0.01
-    pseudo_count: float = 1.0
-    min_class_rows: float = 1.0
 
 
 class MixtureTable:
@@ -220,7 +215,8 @@ class MixtureSearch:
     Parameters
     ----------
     table : MixtureTable
-    options : MixtureOptions
+    n_restarts : int
+        Number of starts for every number of classes; around seeds that lie far apart and random ones in turn.
     seed : int or None
         The same seed gives the same mixtures. A mixture of K classes does not depend on the other K that are tried.
     run : callable
@@ -234,7 +230,7 @@ class MixtureSearch:
     def __init__(
         self,
         table: MixtureTable,
-        options: MixtureOptions,
+        n_restarts: int = 20,
         seed: int | None = 0,
         *,
         run: Callable[[Callable[[], int]], int] = lambda call: call(),
@@ -242,7 +238,7 @@ class MixtureSearch:
         stop: NDArray[np.uint8] | None = None,
     ) -> None:
         self.table = table
-        self.options = options
+        self.n_restarts = n_restarts
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         self.run = run
         self.expired = expired
@@ -277,21 +273,20 @@ class MixtureSearch:
         generator = np.random.default_rng([n_classes, self._seed])
         rows = self._sample(generator)
         short: _Run | None = None
-        for n_tried in range(1 if n_classes == 1 else self.options.n_restarts):
+        for n_tried in range(1 if n_classes == 1 else self.n_restarts):
             if short is not None and self.expired():
                 break
-            spread = self.options.start == "spread" or (self.options.start == "both" and n_tried % 2 == 0)
-            start = self._spread_classes if spread else _random_classes
+            start = self._spread_classes if n_tried % 2 == 0 else _random_classes
             run = self._from_labels(rows, start(rows, n_classes, generator))
-            run.advance(_SHORT_STEPS, max(_SHORT_TOLERANCE, self.options.tol))
+            run.advance(_SHORT_STEPS, _SHORT_TOLERANCE)
             if short is None or run.log_likelihood > short.log_likelihood:
                 short = run
         assert short is not None
         if short.rows is self.table.rows:
             whole = short
         else:
-            whole = self._from_state(short.state)
-        whole.advance(self.options.max_iterations, self.options.tol)
+            whole = self.from_state(short.state)
+        whole.advance(_MAX_ITERATIONS, _TOLERANCE)
         return whole.mixture(self.table)
 
     def _spread_classes(
@@ -329,10 +324,10 @@ class MixtureSearch:
         return costs
 
     def _sample(self, generator: np.random.Generator) -> MixtureRows:
-        rows, most = self.table.rows, self.options.start_rows
-        if self.table.n_rows <= most:
+        rows = self.table.rows
+        if self.table.n_rows <= _START_ROWS:
             return rows
-        chosen = np.sort(generator.choice(self.table.n_rows, most, replace=False))
+        chosen = np.sort(generator.choice(self.table.n_rows, _START_ROWS, replace=False))
         return MixtureRows(rows.values[chosen], rows.codes[chosen])
 
     def _from_labels(self, rows: MixtureRows, labels: NDArray[np.int64]) -> _Run:
@@ -347,20 +342,21 @@ class MixtureSearch:
         count_assigned(rows, labels, state, run.work)
         return run
 
-    def _from_state(self, state: MixtureState) -> _Run:
+    def from_state(self, state: MixtureState) -> _Run:
+        """Return a run over all rows that goes on from a state."""
         run = _Run(self, self.table.rows, state)
         run.expect()
         return run
 
     def rule(self, tolerance: float) -> MixtureRule:
-        """Return the compiled form of the options."""
-        pseudo_count = self.options.pseudo_count if self.table.n_levels else 0.0
+        """Return the rules of a step, with a tolerance in nats."""
+        pseudo_count = _PSEUDO_COUNT if self.table.n_levels else 0.0
         sizes = self.table.level_counts
         return MixtureRule(
-            least_variance=self.options.sd_floor**2,
+            least_variance=_SD_FLOOR**2,
             pseudo_counts=np.repeat(pseudo_count / sizes, sizes),
             pseudo_count=pseudo_count,
-            least_rows=self.options.min_class_rows,
+            least_rows=_MIN_CLASS_ROWS,
             tolerance=tolerance,
         )
 
@@ -441,9 +437,10 @@ def compile_latent_kernels() -> None:
     values = np.arange(8.0)
     codes: NDArray[np.int32] = np.repeat(np.arange(2, dtype=np.int32), 4)
     table = Table((Column("x", values, None, ""), Column("k", codes, (0, 1), "")), 8, ())
-    search = MixtureSearch(MixtureTable(table), MixtureOptions(start_rows=4))
+    search = MixtureSearch(MixtureTable(table))
     mixture = search.fit(2)
     assert mixture is not None
+    search.from_state(mixture.state)
     memberships = mixture.memberships()
     below = np.concatenate((np.zeros((1, mixture.n_classes)), np.cumsum(memberships, axis=0)))
     best_class_cut(below, np.arange(9, dtype=np.int64), 0, 8)

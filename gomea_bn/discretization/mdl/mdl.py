@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,16 @@ from gomea_bn.discretization.base import (
     check_each_once,
     starting_cuts,
 )
-from gomea_bn.discretization.levels import LevelGroups, grouped_columns, level_groups
+from gomea_bn.discretization.levels import grouped_columns, level_groups
 from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
-from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, DescriptionLength
+from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, nearest
+from gomea_bn.errors import GomeaBnError, Option, nearest
 from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.parameters import Choice, Integer, option, stated
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
-from gomea_bn.runtime.limits import HistoryEntry
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -35,11 +36,72 @@ if TYPE_CHECKING:
 
 __all__ = ["MDLDiscretizer"]
 
-VARIANTS = ("corrected", "published")
 STARTS = ("equal-width", "equal-frequency", "network")
 
 
-class MDLDiscretizer(Discretizer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DescriptionDiscretizer(Discretizer):
+    """What discretizers by description length share; `MDLDiscretizer` describes parameters and attributes."""
+
+    search: str = field(default="exact", metadata=stated(Choice(SEARCHES), ""), kw_only=False)
+    criterion: str = option("mdl", Choice(CRITERIA))
+    aggregate_levels: str | Sequence[str] | None = None
+    max_bins: int = option(30, Integer(1, MAX_CARDINALITY))
+    n_cells: int | None = option(None, Integer(2, none=""))
+
+    def transform(self, X: Any) -> pd.DataFrame:
+        """Return the codes of the fitted columns, int32 (n_rows, n_features_in_), with the frame's index.
+
+        The codes of columns in `level_groups_` are the positions of their groups.
+        """
+        codes = super().transform(X)
+        for name, groups in self.level_groups_.items():
+            group_of = np.repeat(np.arange(len(groups), dtype=np.int32), [len(group) for group in groups])
+            codes[name] = group_of[codes[name].to_numpy()]
+        return codes
+
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
+        compile_mdl_kernels()
+
+    def read(self, source: Any, network: Network | None = None) -> Table:
+        """Return the source as a table; see `Discretizer.read`."""
+        table = super().read(source, network)
+        self._grouped = grouped_columns(self.aggregate_levels, table)
+        return table
+
+    def _warn_of_degenerate(self, cycle: MDLCycle) -> None:
+        """Warn once about the columns for which the single-threshold rule does not depend on the data."""
+        reasons = cycle.degenerate
+        if not reasons:
+            return
+        names = cycle.columns.task.table.names
+        shown = "; ".join(f"{names[v]!r}: {reasons[v]}" for v in sorted(reasons)[:3])
+        more = f"; and {counted(len(reasons) - 3, 'more column')}" if len(reasons) > 3 else ""
+        warnings.warn(
+            f"search='single-threshold' is degenerate, whatever the data say, for {shown}{more}. Such steps are kept "
+            "only if they shorten the description. Set n_cells to fewer cells, say 20 to 100, or use "
+            "search='exact' or 'merge'.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: Graph) -> Cuts:
+        """Set the fitted attributes and return the cuts of the continuous columns."""
+        columns = cycle.columns
+        table = columns.task.table
+        self.description_length_ = cycle.length(cuts, graph)
+        self.history_ = cycle.history
+        self.n_cycles_ = cycle.n_cycles
+        self.level_groups_ = {
+            table.names[v]: level_groups(table.columns[v].levels or (), cuts[v])
+            for v in sorted(columns.grouped)
+        }
+        return {v: cuts[v] for v in columns.task.movable}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MDLDiscretizer(DescriptionDiscretizer):
     """Cuts columns so that the description of the network, its bins and the data is short.
 
     One column after another gets its best thresholds, given the bins of all others. A column is visited again once the
@@ -113,75 +175,17 @@ class MDLDiscretizer(Discretizer):
     {'x': array([79.5])}
     """
 
-    level_groups_: dict[str, LevelGroups]
-    description_length_: DescriptionLength
-    history_: list[HistoryEntry]
-    n_cycles_: int
-
-    def __init__(
-        self,
-        search: str = "exact",
-        *,
-        criterion: str = "mdl",
-        variant: str = "corrected",
-        aggregate_levels: str | Sequence[str] | None = None,
-        start: str = "equal-width",
-        start_bins: int | None = None,
-        order: Sequence[str] | None = None,
-        max_bins: int = 30,
-        n_cells: int | None = None,
-        max_cycles: int | None = None,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.search = search
-        self.criterion = criterion
-        self.variant = variant
-        self.aggregate_levels = aggregate_levels
-        self.start = start
-        self.start_bins = start_bins
-        self.order = order
-        self.max_bins = max_bins
-        self.n_cells = n_cells
-        self.max_cycles = max_cycles
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
-
-    def transform(self, X: Any) -> pd.DataFrame:
-        """Return the codes of the fitted columns, int32 (n_rows, n_features_in_), with the frame's index.
-
-        The codes of columns in `level_groups_` are the positions of their groups.
-        """
-        codes = super().transform(X)
-        for name, groups in self.level_groups_.items():
-            group_of = np.repeat(np.arange(len(groups), dtype=np.int32), [len(group) for group in groups])
-            codes[name] = group_of[codes[name].to_numpy()]
-        return codes
+    variant: str = option("corrected", Choice(("corrected", "published")))
+    start: str = option("equal-width", Choice(STARTS))
+    start_bins: int | None = option(None, Integer(1, MAX_CARDINALITY, none=""))
+    order: Sequence[str] | None = None
+    max_cycles: int | None = option(None, Integer(1, none=""))
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range."""
-        check_search(self.search, self.max_bins, self.n_cells)
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("variant", self.variant, VARIANTS)
-        check_choice("start", self.start, STARTS)
-        check_integer("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
-        check_integer("max_cycles", self.max_cycles, 1, optional=True)
+        super().check_options()
         if self.variant == "published" and self.criterion != "mdl":
             raise GomeaBnError(f"variant='published' needs criterion='mdl', got {self.criterion!r}.")
-
-    def compile(self) -> None:
-        """Compile or load the kernels of the method."""
-        compile_mdl_kernels()
-
-    def read(self, source: Any, network: Network | None = None) -> Table:
-        """Return the source as a table; see `Discretizer.read`."""
-        table = super().read(source, network)
-        self._grouped = grouped_columns(self.aggregate_levels, table)
-        return table
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         columns = MDLColumns(task, self._grouped)
@@ -214,35 +218,6 @@ class MDLDiscretizer(Discretizer):
             self.stopped_by_ = "max_cycles"
         self._warn_of_degenerate(cycle)
         return self._set_result(cycle, cuts, graph)
-
-    def _warn_of_degenerate(self, cycle: MDLCycle) -> None:
-        """Warn once about the columns for which the single-threshold rule does not depend on the data."""
-        reasons = cycle.degenerate
-        if not reasons:
-            return
-        names = cycle.columns.task.table.names
-        shown = "; ".join(f"{names[v]!r}: {reasons[v]}" for v in sorted(reasons)[:3])
-        more = f"; and {counted(len(reasons) - 3, 'more column')}" if len(reasons) > 3 else ""
-        warnings.warn(
-            f"search='single-threshold' is degenerate, whatever the data say, for {shown}{more}. Such steps are kept "
-            "only if they shorten the description. Set n_cells to fewer cells, say 20 to 100, or use "
-            "search='exact' or 'merge'.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-    def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: Graph) -> Cuts:
-        """Set the fitted attributes and return the cuts of the continuous columns."""
-        columns = cycle.columns
-        table = columns.task.table
-        self.description_length_ = cycle.length(cuts, graph)
-        self.history_ = cycle.history
-        self.n_cycles_ = cycle.n_cycles
-        self.level_groups_ = {
-            table.names[v]: level_groups(table.columns[v].levels or (), cuts[v])
-            for v in sorted(columns.grouped)
-        }
-        return {v: cuts[v] for v in columns.task.movable}
 
     def _order_of(self, columns: MDLColumns, graph: Graph) -> list[int]:
         """Return the columns that move, in the order of a pass."""
@@ -280,13 +255,6 @@ def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:
         v: columns.sorted[v].cuts if n_groups is None else equal_frequency_cuts(columns.values(v), n_groups)
         for v in columns.grouped
     }
-
-
-def check_search(search: str, max_bins: int, n_cells: int | None) -> None:
-    """Raise `GomeaBnError` for options of the search that are out of range."""
-    check_choice("search", search, SEARCHES)
-    check_integer("max_bins", max_bins, 1, MAX_CARDINALITY)
-    check_integer("n_cells", n_cells, 2, optional=True)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +13,15 @@ from gomea_bn.data.sources import source_frame
 from gomea_bn.discretization.base import DiscretizationTask, starting_cuts
 from gomea_bn.discretization.levels import level_groups, network_over_levels
 from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
-from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion
+from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure, compile_greedy_kernels
-from gomea_bn.discretization.mdl.mdl import (
-    STARTS,
-    MDLDiscretizer,
-    check_search,
-    starting_groups,
-)
+from gomea_bn.discretization.mdl.mdl import STARTS, DescriptionDiscretizer, starting_groups
 from gomea_bn.discretization.mdl.search import SearchOptions
-from gomea_bn.discretization.structure_search.tabu import permitted_start
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from gomea_bn.discretization.structure_search.tabu import check_knowledge, permitted_start
+from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import Graph
+from gomea_bn.parameters import Choice, Integer, Number, option
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
@@ -48,7 +44,8 @@ class _State:
     history: tuple[HistoryEntry, ...]
 
 
-class MDLNetwork(MDLDiscretizer):
+@dataclass(eq=False, repr=False, kw_only=True)
+class MDLNetwork(DescriptionDiscretizer):
     """Learns the graph and the bins in turn, each to shorten the description of network, bins and data.
 
     A round improves the graph under the bins by greedy hill climbing (adding, removing or reversing the edge that helps
@@ -96,44 +93,12 @@ class MDLNetwork(MDLDiscretizer):
     round before, under the common length, and gives the same result on every run.
     """
 
-    network_: DiscretizedBayesNet
-    n_rounds_: int
-
-    # not that of the discretizer: these are the parameters that scikit-learn's tools see
-    def __init__(
-        self,
-        search: str = "exact",
-        *,
-        criterion: str = "mdl",
-        aggregate_levels: str | Sequence[str] | None = None,
-        start: str = "equal-frequency",
-        start_bins: Sequence[int] = (2, 3, 5),
-        max_bins: int = 30,
-        n_cells: int | None = None,
-        max_indegree: int | None = 6,
-        knowledge: ExpertKnowledge | None = None,
-        pseudo_count: float = 1.0,
-        max_rounds: int | None = None,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.search = search
-        self.criterion = criterion
-        self.aggregate_levels = aggregate_levels
-        self.start = start
-        self.start_bins = start_bins  # type: ignore[assignment]
-        self.max_bins = max_bins
-        self.n_cells = n_cells
-        self.max_indegree = max_indegree
-        self.knowledge = knowledge
-        self.pseudo_count = pseudo_count
-        self.max_rounds = max_rounds
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
+    start: str = option("equal-frequency", Choice(STARTS))
+    start_bins: Sequence[int] = (2, 3, 5)
+    max_indegree: int | None = option(6, Integer(0, none=""))
+    knowledge: ExpertKnowledge | None = None
+    pseudo_count: float = option(1.0, Number(0))
+    max_rounds: int | None = option(None, Integer(1, none=""))
 
     def score(self, X: pd.DataFrame | NDArray[Any] | str | os.PathLike[str], y: object = None) -> float:
         """Return the mean log density per row of a table, in nats and original units; higher is better."""
@@ -145,18 +110,12 @@ class MDLNetwork(MDLDiscretizer):
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range."""
-        check_search(self.search, self.max_bins, self.n_cells)
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("start", self.start, STARTS)
-        check_integer("max_indegree", self.max_indegree, 0, optional=True)
-        check_integer("max_rounds", self.max_rounds, 1, optional=True)
+        super().check_options()
         if not isinstance(self.start_bins, Iterable) or not list(self.start_bins):
             raise GomeaBnError(f"start_bins must be a sequence of integers, got {self.start_bins!r}.")
         for n_bins in self.start_bins:
             check_integer("start_bins", n_bins, 2, MAX_CARDINALITY)
-        if self.knowledge is not None and not isinstance(self.knowledge, ExpertKnowledge):
-            raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {self.knowledge!r}.")
-        check_number("pseudo_count", self.pseudo_count, 0)
+        check_knowledge(self.knowledge)
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
@@ -173,7 +132,7 @@ class MDLNetwork(MDLDiscretizer):
         first = Graph(task.table.names, parents)
         starts: list[tuple[_State, MDLCycle]] = []
         self.n_rounds_ = 0
-        for n_bins in self.start_bins:  # type: ignore[union-attr]
+        for n_bins in self.start_bins:
             cycle = MDLCycle(
                 columns,
                 Criterion(self.criterion, task.table.n_rows),

@@ -9,12 +9,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import DiscretizationTask, starting_cuts
+from gomea_bn.discretization.base import DiscretizationTask
 from gomea_bn.discretization.mgcd.shared_gaussians import (
     ColumnCells,
     Configurations,
     SharedMixture,
-    SharedMixtureOptions,
     SharedMixtureSearch,
     separating_cuts,
 )
@@ -27,24 +26,11 @@ from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
-__all__ = ["MGCDColumns", "MGCDOptions", "MGCDState", "compile_mgcd_kernels"]
+__all__ = ["MGCDColumns", "MGCDState", "compile_mgcd_kernels"]
 
 
-@dataclass(frozen=True, slots=True)
-class MGCDOptions:
-    """Options of the cuts; see the parameters of `MGCDiscretizer`."""
-
-    mixture: SharedMixtureOptions
-    univariate: bool
-    weighted_cuts: bool
-    start: str
-    start_bins: int | None
-    max_cycles: int
-    min_deviation: float
-    min_width: float
-    min_bin_count: int
-    n_cells: int
-    seed: int | None
+# passes over the columns for one graph
+_MAX_CYCLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +40,10 @@ class MGCDState:
     graph: Graph
     cuts: Cuts
     mixtures: dict[int, SharedMixture]
+
+    def over(self, parents: Parents) -> MGCDState:
+        """Return the state with another graph."""
+        return replace(self, graph=Graph(self.graph.names, parents))
 
     def key(self) -> tuple[Parents, tuple[bytes, ...]]:
         """Return a value that is equal for equal graphs and cuts."""
@@ -67,39 +57,41 @@ class MGCDColumns:
     bin. A column whose blanket has the same codes as at its last fit keeps its mixture, also from one graph to another.
     """
 
-    def __init__(self, task: DiscretizationTask, options: MGCDOptions) -> None:
+    def __init__(
+        self,
+        task: DiscretizationTask,
+        *,
+        univariate: bool,
+        max_components: int,
+        penalty: str,
+        min_width: float,
+        min_bin_count: int,
+        seed: int | None,
+    ) -> None:
         self.task = task
-        self.options = options
+        self._univariate = univariate
+        self._max_components = max_components
+        self._penalty = penalty
+        self._min_width = min_width
+        self._min_bin_count = min_bin_count
         self.n_cycles = 0
         self.converged = True
         self._cells: dict[int, ColumnCells] = {}
-        self._seed = np.random.SeedSequence(options.seed).entropy
+        self._seed = np.random.SeedSequence(seed).entropy
         self._coded: dict[int, tuple[NDArray[np.float64], CodedColumn]] = {}
         self._fitted: dict[int, tuple[list[CodedColumn], int, SharedMixture]] = {}
-
-    def first_cuts(self) -> Cuts:
-        """Return the bins before the first round."""
-        options, task = self.options, self.task
-        if options.start != "univariate":
-            return starting_cuts(task, options.start, options.start_bins)
-        cuts = starting_cuts(task, "equal-frequency", options.start_bins)
-        for v in task.movable:
-            mixture = self._mixture(v, [], options.mixture.max_components)
-            if mixture is not None:
-                cuts[v] = self._cuts(v, mixture)
-        return cuts
 
     def discretized(self, state: MGCDState, max_table_cells: float = inf) -> MGCDState:
         """Return the state after passes over the columns, children first, until no row's bin changes."""
         cuts, mixtures = dict(state.cuts), dict(state.mixtures)
         order = [v for v in state.graph.reverse_topological_order() if v in self.task.movable]
         coded = self._recoded(cuts)
-        for _ in range(self.options.max_cycles):
+        for _ in range(_MAX_CYCLES):
             self.n_cycles += 1
             self.converged = True
             for v in order:
-                around = [] if self.options.univariate else sorted(state.graph.blanket(v))
-                most = min(self.options.mixture.max_components, _room(v, state.graph, coded, max_table_cells))
+                around = [] if self._univariate else sorted(state.graph.blanket(v))
+                most = min(self._max_components, _room(v, state.graph, coded, max_table_cells))
                 mixture = self._mixture(v, [coded[u] for u in around], most)
                 if mixture is None:
                     return MGCDState(state.graph, cuts, mixtures)
@@ -143,18 +135,15 @@ class MGCDColumns:
             former, limit, near = self._fitted[v]
             if limit == most and len(former) == len(blanket) and all(a is b for a, b in zip(former, blanket)):
                 return near
-        options, task = self.options, self.task
+        task = self.task
         if v not in self._cells:
             column = SortedColumn(task.table.columns[v].values)
-            self._cells[v] = ColumnCells(column, options.n_cells, options.min_deviation)
+            self._cells[v] = ColumnCells(column)
         search = SharedMixtureSearch(
             self._cells[v],
             Configurations.of(blanket, task.table.n_rows),
-            replace(
-                options.mixture,
-                min_components=min(options.mixture.min_components, most),
-                max_components=most,
-            ),
+            most,
+            self._penalty,
             np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(v,))),
             stop=task.stop.flag,
             run=task.interruptible,
@@ -170,6 +159,10 @@ class MGCDColumns:
         cuts = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
         wide = without_narrow_bins(cuts, (column.low, column.high), options.min_width)
         return without_sparse_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
+        column = self._cells[v].column
+        cuts = separating_cuts(mixture.cuts(), column)
+        wide = without_narrow_bins(cuts, (column.low, column.high), self._min_width)
+        return without_sparse_bins(wide, self.task.table.columns[v].values, self._min_bin_count)
 
 
 def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:
@@ -182,12 +175,13 @@ def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float
 @cache
 def compile_mgcd_kernels() -> None:
     """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
-    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10, 1e-3)
+    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10)
     halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
     search = SharedMixtureSearch(
         cells,
         Configurations.of([halves], 12),
-        SharedMixtureOptions(),
+        2,
+        "nml",
         np.random.default_rng(0),
         stop=np.zeros(1, np.uint8),
         run=lambda call: call(),

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
 from gomea_bn.discretization.mgcd.columns import (
     MGCDColumns,
-    MGCDOptions,
     MGCDState,
     compile_mgcd_kernels,
 )
-from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture, SharedMixtureOptions
+from gomea_bn.discretization.mgcd.shared_gaussians import PENALTIES
 from gomea_bn.discretization.structure_search.tabu import (
+    PATIENCE,
+    TABU_LENGTH,
     TabuList,
     TabuSearch,
-    check_tabu_options,
+    check_knowledge,
     compile_tabu_kernels,
     permitted_start,
 )
-from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, check_number
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.column_graph import Network
+from gomea_bn.parameters import Choice, Flag, Integer, Number, option, without_effect
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
@@ -40,15 +41,15 @@ __all__ = ["MGCDiscretizer"]
 
 # of a column: deviations of a small share of it must not underflow
 _LEAST_RANGE = 1e-303
-
-_CHOICES = {
-    "cut_rule": ("published", "weighted"),
-    "penalty": ("nml", "observed", "all"),
-    "start": ("equal-frequency", "equal-width", "network", "univariate"),
-    "keep": ("best", "last"),
-}
+# alternations of search and discretization
+_MAX_ROUNDS = 10
 
 
+@without_effect(
+    "min_bins", "cut_rule", "start", "start_bins", "max_cycles", "n_starts", "min_deviation", "n_cells",
+    "tabu_steps", "tabu_length", "patience", "max_rounds", "keep",
+)  # fmt: skip
+@dataclass(eq=False, repr=False, kw_only=True)
 class MGCDiscretizer(Discretizer):
     """Cuts every column between the Gaussians of its mixture given its Markov blanket; can learn the graph too.
 
@@ -62,41 +63,17 @@ class MGCDiscretizer(Discretizer):
     univariate : bool
         Whether to ignore the blankets: one mixture per column. Similar to the univariate method of Cai et al. (2013),
         with which the paper compares MGCD.
-    min_bins, max_bins : int
-        Smallest and largest number of Gaussians of a column; bins without rows are joined afterwards.
-    cut_rule : {"published", "weighted"}
-        Weights of two Gaussians at the cut between them: equal, or their numbers of rows.
+    max_bins : int
+        Largest number of Gaussians of a column; bins without rows are joined afterwards.
     penalty : {"nml", "observed", "all"}
         Cost of the weights in the choice of the number of Gaussians. "observed" and "all": (ln n)/2 nats for each
         weight, for the configurations that occur or for all possible ones (BIC, as published). "nml": the stochastic
         complexity of the rows of each configuration; see Notes.
-    start : {"equal-frequency", "equal-width", "network", "univariate"}
-        First bins. "univariate" takes the cuts that ``univariate=True`` gives, "network" those of the network given to
-        `fit`.
-    start_bins : int, optional
-        Number of first bins; see `base.starting_cuts`.
-    max_cycles : int
-        Largest number of passes over the columns for one graph.
-    n_starts : int
-        Number of starts of EM: one from quantiles, the others from rows drawn far apart.
-    min_deviation : float
-        Smallest standard deviation of a Gaussian, relative to the column's.
     min_width : float
-        Width of the narrowest bin, as a fraction of the column's range. Narrower bins are joined with a neighbour, even
-        below `min_bins`. With 0, bins around repeated values would have unbounded density.
+        Width of the narrowest bin, as a fraction of the column's range. Narrower bins are joined with a neighbour.
+        With 0, bins around repeated values would have unbounded density.
     min_bin_count : int
         Smallest number of rows of a bin; bins with fewer are joined with a neighbour.
-    n_cells : int
-        Number of cells of near values that represent a column with more distinct values.
-    tabu_steps : int, optional
-        Number of tabu steps between two discretizations; by default a whole search. The paper makes single steps.
-    tabu_length, patience
-        See `Tabu`.
-    max_rounds : int
-        Largest number of alternations of search and discretization.
-    keep : {"best", "last"}
-        Round that is the result: the one with the best "density-bic", which is comparable whatever the bins, or the
-        last one.
     max_indegree, knowledge
         Limits of the search; see `Tabu`.
     pseudo_count : float
@@ -116,8 +93,8 @@ class MGCDiscretizer(Discretizer):
     n_cycles_ : int
         Number of passes over the columns.
     edges_, network_, score_, round_scores_
-        Only if the graph was learned: the (parent, child) pairs, the network, its "density-bic" in nats (higher is
-        better), and the scores of all rounds.
+        Only if the graph was learned: the (parent, child) pairs and the network of the best round, its "density-bic" in
+        nats (higher is better, and comparable whatever the bins), and the scores of all rounds.
     stopped_by_ : str
         "fixpoint", "cycle" (rounds repeat), "max_cycles", "max_rounds", "max_seconds" or "interrupt".
 
@@ -128,7 +105,8 @@ class MGCDiscretizer(Discretizer):
     stochastic complexity of the rows that a configuration has (Kontkanen & Myllymaki 2007); a column of pure noise gets
     one bin whatever the blanket.
 
-    The paper leaves open where the alternation starts and how its rounds compare. Bins are (a, b] here and [a, b) in
+    The paper leaves open where the alternation starts and how its rounds compare; here it starts from bins of equal
+    frequency, and every round makes a whole tabu search. Bins are (a, b] here and [a, b) in
     the paper: a cut equal to a value lies just below it, so that the same rows share a bin.
 
     Examples
@@ -142,69 +120,15 @@ class MGCDiscretizer(Discretizer):
     True
     """
 
-    mixtures_: dict[str, SharedMixture]
-    n_cycles_: int
-    edges_: list[tuple[str, str]]
-    network_: DiscretizedBayesNet
-    score_: float
-    round_scores_: list[float]
-
-    def __init__(
-        self,
-        *,
-        univariate: bool = False,
-        min_bins: int = 1,
-        max_bins: int = 15,
-        cut_rule: str = "published",
-        penalty: str = "nml",
-        start: str = "equal-frequency",
-        start_bins: int | None = None,
-        max_cycles: int = 3,
-        n_starts: int = 6,
-        min_deviation: float = 1e-3,
-        min_width: float = 1e-3,
-        min_bin_count: int = 1,
-        n_cells: int = 300,
-        tabu_steps: int | None = None,
-        tabu_length: int = 50,
-        patience: int = 100,
-        max_rounds: int = 10,
-        keep: str = "best",
-        max_indegree: int | None = 6,
-        knowledge: ExpertKnowledge | None = None,
-        pseudo_count: float = 1.0,
-        random_state: int | None = None,
-        kinds: Mapping[str, str] | None = None,
-        missing: str = "error",
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.univariate = univariate
-        self.min_bins = min_bins
-        self.max_bins = max_bins
-        self.cut_rule = cut_rule
-        self.penalty = penalty
-        self.start = start
-        self.start_bins = start_bins
-        self.max_cycles = max_cycles
-        self.n_starts = n_starts
-        self.min_deviation = min_deviation
-        self.min_width = min_width
-        self.min_bin_count = min_bin_count
-        self.n_cells = n_cells
-        self.tabu_steps = tabu_steps
-        self.tabu_length = tabu_length
-        self.patience = patience
-        self.max_rounds = max_rounds
-        self.keep = keep
-        self.max_indegree = max_indegree
-        self.knowledge = knowledge
-        self.pseudo_count = pseudo_count
-        self.random_state = random_state
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
+    univariate: bool = option(False, Flag())
+    max_bins: int = option(15, Integer(1, MAX_CARDINALITY))
+    penalty: str = option("nml", Choice(PENALTIES))
+    min_width: float = option(1e-3, Number(0, 1, below=True))
+    min_bin_count: int = option(1, Integer(1))
+    max_indegree: int | None = option(6, Integer(0, none=""))
+    knowledge: ExpertKnowledge | None = None
+    pseudo_count: float = option(1.0, Number(0))
+    random_state: int | None = option(None, Integer(0, none=""))
 
     def fit(
         self,
@@ -236,26 +160,8 @@ class MGCDiscretizer(Discretizer):
 
     def check_options(self) -> None:
         """Raise `GomeaBnError` for parameters out of range."""
-        for name, choices in _CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
-        check_flag("univariate", self.univariate)
-        check_integer("min_bins", self.min_bins, 1, MAX_CARDINALITY)
-        check_integer("max_bins", self.max_bins, 1, MAX_CARDINALITY)
-        if self.min_bins > self.max_bins:
-            raise GomeaBnError(f"min_bins must be at most max_bins={self.max_bins}, got {self.min_bins}.")
-        check_integer("start_bins", self.start_bins, 1, MAX_CARDINALITY, optional=True)
-        check_integer("max_cycles", self.max_cycles, 1)
-        check_integer("n_starts", self.n_starts, 1)
-        check_number("min_deviation", self.min_deviation, 0, 1, above=True, below=True)
-        check_number("min_width", self.min_width, 0, 1, below=True)
-        check_integer("min_bin_count", self.min_bin_count, 1)
-        check_integer("n_cells", self.n_cells, 10)
-        check_integer("max_rounds", self.max_rounds, 1)
-        check_number("pseudo_count", self.pseudo_count, 0)
-        check_integer("random_state", self.random_state, 0, optional=True)
-        check_tabu_options(
-            self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.tabu_steps, "tabu_steps"
-        )
+        super().check_options()
+        check_knowledge(self.knowledge)
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
@@ -263,27 +169,22 @@ class MGCDiscretizer(Discretizer):
         compile_tabu_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        options = MGCDOptions(
-            SharedMixtureOptions(self.min_bins, self.max_bins, self.n_starts, penalty=self.penalty),
-            univariate=bool(self.univariate),
-            weighted_cuts=self.cut_rule == "weighted",
-            start=self.start,
-            start_bins=self.start_bins,
-            max_cycles=self.max_cycles,
-            min_deviation=self.min_deviation,
-            min_width=self.min_width,
-            min_bin_count=self.min_bin_count,
-            n_cells=self.n_cells,
-            seed=self.random_state,
-        )
         for column in (task.table.columns[v] for v in task.movable):
             if np.ptp(column.values) < _LEAST_RANGE:
                 raise GomeaBnError(
                     f"Column '{column.name}' ranges from {column.values.min():g} to {column.values.max():g}, too "
                     "narrow for the densities of float64; rescale it."
                 )
-        columns = MGCDColumns(task, options)
-        state = MGCDState(task.graph, columns.first_cuts(), {})
+        columns = MGCDColumns(
+            task,
+            univariate=bool(self.univariate),
+            max_components=self.max_bins,
+            penalty=self.penalty,
+            min_width=self.min_width,
+            min_bin_count=self.min_bin_count,
+            seed=self.random_state,
+        )
+        state = MGCDState(task.graph, starting_cuts(task, "equal-frequency"), {})
         if self._learns_graph:
             state = self._alternate(columns, state)
         else:
@@ -295,37 +196,35 @@ class MGCDiscretizer(Discretizer):
         return {v: state.cuts[v] for v in task.movable}
 
     def _alternate(self, columns: MGCDColumns, start: MGCDState) -> MGCDState:
-        """Return the best or the last round of search and discretization in turn."""
+        """Return the best round of search and discretization in turn."""
         task, table = columns.task, columns.task.table
         sizes = [1 if column.levels is None else len(column.levels) for column in table.columns]
         rules = edge_rules(self.knowledge, table.names, sizes, max_indegree=self.max_indegree)
         parents = permitted_start(task.graph, rules, self.knowledge, sizes)
-        state = replace(start, graph=Graph(table.names, parents))
+        state = start.over(parents)
         scorer = columns.scorer(state.cuts)
         best, best_score = state, scorer.graph_score(parents)
-        self.round_scores_ = []
+        self.round_scores_: list[float] = []
         visited = {state.key()}
         self.stopped_by_ = "max_rounds"
-        for _ in range(self.max_rounds):
-            search = TabuSearch(scorer, rules, TabuList(len(table.names), self.tabu_length))
-            result = search.run(
-                state.graph.parents, task.stop, patience=self.patience, max_steps=self.tabu_steps
-            )
+        for _ in range(_MAX_ROUNDS):
+            search = TabuSearch(scorer, rules, TabuList(len(table.names), TABU_LENGTH))
+            result = search.run(state.graph.parents, task.stop, patience=PATIENCE)
             if self.round_scores_ and result.parents == state.graph.parents:
                 self.stopped_by_ = "fixpoint"
                 break
-            moved = columns.discretized(
-                replace(state, graph=Graph(table.names, result.parents)), rules.max_table_cells
-            )
+            searched = state.over(result.parents)
+            moved = columns.discretized(searched, rules.max_table_cells)
             if task.expired:
-                searched = replace(state, graph=moved.graph)
-                if self.keep == "best" or not self.round_scores_:
-                    best, best_score = self._best_of(columns, (best, best_score), (searched, moved))
+                for unfinished in (searched, moved):
+                    score = columns.scorer(unfinished.cuts).graph_score(unfinished.graph.parents)
+                    if score > best_score:
+                        best, best_score = unfinished, score
                 break
             before, state = state.key(), moved
             scorer = columns.scorer(state.cuts)
             score = scorer.graph_score(state.graph.parents)
-            if not self.round_scores_ or score > best_score or self.keep == "last":
+            if not self.round_scores_ or score > best_score:
                 best, best_score = state, score
             self.round_scores_.append(score)
             if state.key() in visited:
@@ -342,15 +241,3 @@ class MGCDiscretizer(Discretizer):
             metadata={"scoring_method": "density-bic", "score": best_score, "n_rows": table.n_rows},
         )
         return best
-
-    @staticmethod
-    def _best_of(
-        columns: MGCDColumns, scored: tuple[MGCDState, float], states: tuple[MGCDState, ...]
-    ) -> tuple[MGCDState, float]:
-        """Return the best of a scored state and of others, with its score."""
-        best, best_score = scored
-        for state in states:
-            score = columns.scorer(state.cuts).graph_score(state.graph.parents)
-            if score > best_score:
-                best, best_score = state, score
-        return best, best_score

@@ -19,10 +19,10 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
 __all__ = [
+    "PENALTIES",
     "ColumnCells",
     "Configurations",
     "SharedMixture",
-    "SharedMixtureOptions",
     "SharedMixtureSearch",
     "gaussian_cut",
     "log_complexity",
@@ -35,18 +35,16 @@ _SHORT_RUN = 10
 _LEAST_ROWS = 2.0
 # numbers of components in a row without a better score that end the search
 _PATIENCE = 2
-
-
-@dataclass(frozen=True, slots=True)
-class SharedMixtureOptions:
-    """Options of the fit of mixtures; see the parameters of `MGCDiscretizer`."""
-
-    min_components: int = 1
-    max_components: int = 15
-    n_starts: int = 6
-    max_iterations: int = 200
-    tolerance: float = 1e-5
-    penalty: str = "nml"
+# starts of EM for a number of components: one from quantiles, the others from rows drawn far apart
+_N_STARTS = 6
+_MAX_ITERATIONS = 200
+# nats per row
+_TOLERANCE = 1e-5
+# cells of near values that represent a column with more distinct values
+_N_CELLS = 300
+# smallest standard deviation of a component, relative to the column's
+_MIN_DEVIATION = 1e-3
+PENALTIES = ("nml", "observed", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,45 +70,30 @@ class SharedMixture:
     log_likelihood: float
     score: float
 
-    def cuts(self, *, weighted: bool = False) -> NDArray[np.float64]:
-        """Return the best cut between every two neighbouring means, ascending; equal means have none.
-
-        Parameters
-        ----------
-        weighted : bool
-            Whether the Gaussians are weighted by their share of the rows; in the paper's rule all are equal.
-        """
+    def cuts(self) -> NDArray[np.float64]:
+        """Return the best cut between every two neighbouring means, ascending; equal means have none."""
         means, deviations = self.means.tolist(), self.deviations.tolist()
-        shares = self.shares.tolist() if weighted else [1.0] * len(means)
         cuts = [
-            gaussian_cut(means[k], deviations[k], means[k + 1], deviations[k + 1], shares[k], shares[k + 1])
+            gaussian_cut(means[k], deviations[k], means[k + 1], deviations[k + 1])
             for k in range(len(means) - 1)
             if means[k] < means[k + 1]
         ]
         return np.maximum.accumulate(np.array(cuts)) if cuts else np.empty(0)
 
 
-def gaussian_cut(
-    mean_0: float,
-    deviation_0: float,
-    mean_1: float,
-    deviation_1: float,
-    weight_0: float = 1.0,
-    weight_1: float = 1.0,
-) -> float:
+def gaussian_cut(mean_0: float, deviation_0: float, mean_1: float, deviation_1: float) -> float:
     """Return the cut between two Gaussians, ``mean_0 < mean_1``, with the least of their mass on the wrong side.
 
-    The cut minimises ``w0 (1 - Phi((t - m0) / s0)) + w1 Phi((t - m1) / s1)`` over t in [mean_0, mean_1] (Mabrouk et
-    al. 2015, Eq. 6, with equal weights; their Proposition 2 says "highest" for lowest). At an inner minimum the
-    weighted densities cross: it is the root of a quadratic at which its slope is positive, computed without
-    cancellation.
+    The cut minimises ``1 - Phi((t - m0) / s0) + Phi((t - m1) / s1)`` over t in [mean_0, mean_1] (Mabrouk et al. 2015,
+    Eq. 6; their Proposition 2 says "highest" for lowest). At an inner minimum the densities cross: it is the root of a
+    quadratic at which its slope is positive, computed without cancellation.
     """
     ratio = deviation_1 / deviation_0
     # halves, since the difference may overflow
     distance = 2 * ((mean_1 / 2 - mean_0 / 2) / deviation_0)
     curvature = 1 - 1 / ratio**2
     slope = distance / ratio**2
-    odds = 2 * log(weight_0 * ratio / weight_1)
+    odds = 2 * log(ratio)
     discriminant = (distance / ratio) ** 2 + odds * curvature
     positions = [0.0, distance]
     if discriminant >= 0:
@@ -118,7 +101,7 @@ def gaussian_cut(
         positions.insert(0, min(max(crossing, 0.0), distance))
 
     def misplaced(position: float) -> float:
-        return weight_0 * erfc(position / sqrt(2)) + weight_1 * erfc((distance - position) / ratio / sqrt(2))
+        return erfc(position / sqrt(2)) + erfc((distance - position) / ratio / sqrt(2))
 
     return min(max(mean_0 + deviation_0 * min(positions, key=misplaced), mean_0), mean_1)
 
@@ -197,12 +180,15 @@ class ColumnCells:
     column : SortedColumn
     n_cells : int
         Largest number of cells; with fewer distinct values each value is a cell.
-    min_deviation : float
-        Smallest standard deviation of a component, relative to the column's. It is also at least 1 / sqrt(12) times the
-        median gap between distinct values, as for values that are rounded to such steps.
+
+    Attributes
+    ----------
+    floor : float
+        Smallest standard deviation of a component: at least 1 / sqrt(12) times the median gap between distinct values,
+        as for values that are rounded to such steps.
     """
 
-    def __init__(self, column: SortedColumn, n_cells: int, min_deviation: float) -> None:
+    def __init__(self, column: SortedColumn, n_cells: int = _N_CELLS) -> None:
         self.column = column
         low, high = column.low, column.high
         self._low, self._high = low, high
@@ -221,7 +207,7 @@ class ColumnCells:
         self.rows = rows
         self.cell_of_row = np.empty(column.n_rows, np.int32)
         self.cell_of_row[column.order] = np.repeat(cell, counts)
-        self.floor = max(min_deviation, float(np.median(np.diff(values))) / sqrt(12))
+        self.floor = max(_MIN_DEVIATION, float(np.median(np.diff(values))) / sqrt(12))
 
     def counted(self, configurations: Configurations) -> CountedCells:
         """Return the rows by configuration and cell."""
@@ -264,7 +250,9 @@ class SharedMixtureSearch:
     ----------
     cells : ColumnCells
     configurations : Configurations
-    options : SharedMixtureOptions
+    max_components : int
+    penalty : {"nml", "observed", "all"}
+        See `MGCDiscretizer`.
     generator : Generator
         Draws the random starts.
     stop : ndarray of shape (1,), uint8
@@ -277,14 +265,16 @@ class SharedMixtureSearch:
         self,
         cells: ColumnCells,
         configurations: Configurations,
-        options: SharedMixtureOptions,
+        max_components: int,
+        penalty: str,
         generator: np.random.Generator,
         *,
         stop: NDArray[np.uint8],
         run: Callable[[Callable[[], int]], int],
     ) -> None:
         self.cells = cells
-        self.options = options
+        self.max_components = max_components
+        self.penalty = penalty
         self.generator = generator
         self.data = cells.counted(configurations)
         self.n_rows = cells.column.n_rows
@@ -298,8 +288,7 @@ class SharedMixtureSearch:
         More components are tried until two numbers in a row are no better. With a mixture to start from, the numbers go
         up and down from its number of components while they are better.
         """
-        options = self.options
-        most = min(options.max_components, len(self.cells.column.distinct))
+        most = min(self.max_components, len(self.cells.column.distinct))
         if near is not None:
             return self._best_near(near, min(len(near.means), most), most)
         best: SharedMixture | None = None
@@ -308,11 +297,11 @@ class SharedMixtureSearch:
             mixture = self.fitted(n_components)
             if mixture is None:
                 return None
-            if best is None or self._rank(mixture) > self._rank(best):
+            if best is None or mixture.score > best.score:
                 best, worse = mixture, 0
             else:
                 worse += 1
-            if worse >= _PATIENCE and n_components >= options.min_components:
+            if worse >= _PATIENCE:
                 break
         return best
 
@@ -325,13 +314,10 @@ class SharedMixtureSearch:
                 mixture = self.fitted(n_tried)
                 if mixture is None:
                     return None
-                if self._rank(mixture) <= self._rank(best):
+                if mixture.score <= best.score:
                     break
                 best, n_tried = mixture, n_tried + step
         return best
-
-    def _rank(self, mixture: SharedMixture) -> tuple[int, float]:
-        return min(len(mixture.means), self.options.min_components), mixture.score
 
     def fitted(self, n_components: int, near: SharedMixture | None = None) -> SharedMixture | None:
         """Return the best mixture of `n_components` components over all starts; None if stopped.
@@ -348,7 +334,7 @@ class SharedMixtureSearch:
                 best = tried
         mixture, likelihood, rows = best
         while True:
-            mixture, likelihood, rows = self._climb(mixture, self.options.max_iterations)
+            mixture, likelihood, rows = self._climb(mixture, _MAX_ITERATIONS)
             if self._stop[0]:
                 return None
             living = rows >= min(_LEAST_ROWS, rows.max())
@@ -365,7 +351,7 @@ class SharedMixtureSearch:
     def _further_starts(self, n_components: int, near: SharedMixture | None) -> Iterator[SharedGaussians]:
         """Yield the starts of EM other than quantiles."""
         if near is None and n_components > 1:
-            for _ in range(self.options.n_starts - 1):
+            for _ in range(_N_STARTS - 1):
                 yield self._started(self._far_apart(n_components))
         elif near is not None and len(near.means) == n_components:
             yield self._standardized(near)
@@ -440,7 +426,7 @@ class SharedMixtureSearch:
             trace=np.empty(max_iterations + 1),
             stop=self._stop,
         )
-        tolerance = self.options.tolerance * self.n_rows
+        tolerance = _TOLERANCE * self.n_rows
         n_iterations = self._run(
             lambda: expectation_maximisation(self.data, mixture, work, self.cells.floor, tolerance)
         )
@@ -453,7 +439,7 @@ class SharedMixtureSearch:
         n_components = len(mixture.means)
         # a mean and a deviation each
         cost = n_components * log(self.n_rows)
-        cost += self._configurations.weight_cost(n_components, self.options.penalty)
+        cost += self._configurations.weight_cost(n_components, self.penalty)
         likelihood -= self.n_rows * log(self.cells.unit)
         order = np.argsort(mixture.means, kind="stable")
         return SharedMixture(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,9 +15,9 @@ from gomea_bn.data.columns import column_positions, is_missing, level_values, st
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.discretization.base import check_each_once
-from gomea_bn.errors import GomeaBnError, check_integer, check_number, nearest, row_list
+from gomea_bn.errors import GomeaBnError, check_integer, nearest, row_list
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.parameters import Parameters
+from gomea_bn.parameters import Integer, Number, Parameters, check_declared, declarations, option
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
@@ -31,7 +32,6 @@ __all__ = [
     "K2",
     "Parents",
     "best_parent",
-    "check_k2_options",
     "compile_k2_kernels",
     "discrete_table",
     "k2_parents",
@@ -44,6 +44,7 @@ Parents = list[tuple[int, ...]]
 """Positions of every column's parents, in the order in which the search added them."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class K2(Parameters):
     """Learns the structure of discretized columns: each column takes the best parents among those before it.
 
@@ -90,24 +91,13 @@ class K2(Parameters):
     [('a', 'b')]
     """
 
-    def __init__(
-        self,
-        *,
-        order: Sequence[str] | None = None,
-        max_indegree: int = 6,
-        n_restarts: int = 50,
-        pseudo_count: float = 1.0,
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.order = order
-        self.max_indegree = max_indegree
-        self.n_restarts = n_restarts
-        self.pseudo_count = pseudo_count
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
-        self.random_state = random_state
+    order: Sequence[str] | None = None
+    max_indegree: int = option(6, Integer(0))
+    n_restarts: int = option(50, Integer(1))
+    pseudo_count: float = 1.0
+    max_levels: int = 50
+    max_seconds: float | None = option(None, Number(0, above=True, none=""))
+    random_state: int | None = option(None, Integer(0, none=""))
 
     def fit(self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], y: object = None) -> Self:
         """Learn the structure and return self.
@@ -125,7 +115,7 @@ class K2(Parameters):
         GomeaBnError
             For columns with missing values or too many levels, and for options out of range.
         """
-        check_k2_options(self.max_indegree, self.n_restarts, self.max_seconds, self.random_state)
+        check_declared(declarations(type(self)).values(), vars(self))
         table = discrete_table(X, self.max_levels)
         coded = [CodedColumn(c.values, len(c.levels or ())) for c in table.columns]
         orders = orders_to_try(self.order, table.names, self.n_restarts, self.random_state)
@@ -272,14 +262,6 @@ def _advice(name: str, fault: str, learner: str, coupled: str) -> str:
         f"gomea_bn.discretization.EqualFrequency().fit_transform(frame), or use {coupled}, which does both; raise "
         "max_levels for a discrete column."
     )
-
-
-def check_k2_options(max_indegree: Any, n_restarts: Any, max_seconds: Any, random_state: Any) -> None:
-    """Raise `GomeaBnError` for options of the search that are out of range."""
-    check_integer("max_indegree", max_indegree, 0)
-    check_integer("n_restarts", n_restarts, 1)
-    check_number("max_seconds", max_seconds, 0, above=True, optional=True)
-    check_integer("random_state", random_state, 0, optional=True)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
@@ -15,10 +15,19 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.structure_search.k2 import discrete_table, named_edges
 from gomea_bn.discretization.structure_search.moves import EdgeMoves, ParentSet
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import Graph, Network
-from gomea_bn.parameters import Parameters
+from gomea_bn.parameters import (
+    Choice,
+    Integer,
+    Number,
+    Parameters,
+    check_declared,
+    declarations,
+    option,
+    stated,
+)
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -29,19 +38,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "PATIENCE",
+    "TABU_LENGTH",
     "SearchResult",
     "Tabu",
     "TabuList",
     "TabuSearch",
-    "check_tabu_options",
+    "check_knowledge",
     "compile_tabu_kernels",
     "permitted_start",
 ]
 
 DISCRETE_SCORES = ("aic", "bdeu", "bic", "k2")
+TABU_LENGTH, PATIENCE = 50, 100
 Parents = tuple[tuple[int, ...], ...]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Tabu(Parameters):
     """Learns the structure of discretized columns by tabu search: the best move to a neighbouring graph, even downhill.
 
@@ -98,30 +111,16 @@ class Tabu(Parameters):
     [('a', 'b')]
     """
 
-    def __init__(
-        self,
-        scoring_method: str = "bic",
-        *,
-        max_indegree: int | None = 6,
-        knowledge: ExpertKnowledge | None = None,
-        tabu_length: int = 50,
-        patience: int = 100,
-        max_steps: int | None = None,
-        equivalent_sample_size: float = 1.0,
-        pseudo_count: float = 1.0,
-        max_levels: int = 50,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.scoring_method = scoring_method
-        self.max_indegree = max_indegree
-        self.knowledge = knowledge
-        self.tabu_length = tabu_length
-        self.patience = patience
-        self.max_steps = max_steps
-        self.equivalent_sample_size = equivalent_sample_size
-        self.pseudo_count = pseudo_count
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
+    scoring_method: str = field(default="bic", metadata=stated(Choice(DISCRETE_SCORES), ""), kw_only=False)
+    max_indegree: int | None = option(6, Integer(0, none=""))
+    knowledge: ExpertKnowledge | None = None
+    tabu_length: int = option(TABU_LENGTH, Integer(0))
+    patience: int = option(PATIENCE, Integer(1))
+    max_steps: int | None = option(None, Integer(1, none=""))
+    equivalent_sample_size: float = 1.0
+    pseudo_count: float = 1.0
+    max_levels: int = 50
+    max_seconds: float | None = option(None, Number(0, above=True, none=""))
 
     def fit(
         self,
@@ -148,7 +147,8 @@ class Tabu(Parameters):
             For columns with missing values or too many levels, for options out of range, and for a first graph that
             breaks the rules.
         """
-        self.check_options()
+        check_declared(declarations(type(self)).values(), vars(self))
+        check_knowledge(self.knowledge)
         table = discrete_table(X, self.max_levels, "Tabu", "MGCDiscretizer")
         names = table.names
         cardinality = [len(column.levels or ()) for column in table.columns]
@@ -178,12 +178,6 @@ class Tabu(Parameters):
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         return self
-
-    def check_options(self) -> None:
-        """Raise `GomeaBnError` for parameters out of range."""
-        check_choice("scoring_method", self.scoring_method, DISCRETE_SCORES)
-        check_tabu_options(self.max_indegree, self.knowledge, self.tabu_length, self.patience, self.max_steps)
-        check_number("max_seconds", self.max_seconds, 0, above=True, optional=True)
 
 
 class TabuList:
@@ -315,19 +309,8 @@ def permitted_start(
     return graph.parents
 
 
-def check_tabu_options(
-    max_indegree: Any,
-    knowledge: Any,
-    tabu_length: Any,
-    patience: Any,
-    max_steps: Any,
-    steps_name: str = "max_steps",
-) -> None:
-    """Raise `GomeaBnError` for options of the search that are out of range."""
-    check_integer("max_indegree", max_indegree, 0, optional=True)
-    check_integer("tabu_length", tabu_length, 0)
-    check_integer("patience", patience, 1)
-    check_integer(steps_name, max_steps, 1, optional=True)
+def check_knowledge(knowledge: Any) -> None:
+    """Raise `GomeaBnError` unless the option is an expert's knowledge or None."""
     if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
         raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r:.80}.")
 
