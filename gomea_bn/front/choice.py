@@ -1,4 +1,4 @@
-"""Choices from a front of objective values: knees, the network nearest to given weights, and a representative subset.
+"""Choices from a front of objective values: the knee, the network nearest to weights, and a representative subset.
 
 All functions take finite values of shape (n, m), float64, to be minimised, and consider the rows that no other row
 dominates. They scale every objective by its range over these rows, so that units do not matter. An objective in which
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +16,15 @@ from numpy.typing import NDArray
 __all__ = [
     "greedy_hypervolume",
     "hyperplane_knee",
-    "ideal_point_choice",
-    "marginal_utility_knee",
     "nearest_pseudo_weights",
     "nondominated_rows",
     "price_choice",
     "scaled",
-    "simplex_lattice",
 ]
 
 Values = NDArray[np.float64]
 
 _TIE = 1e-9
-_MAX_WEIGHTS = 1000
-_WEIGHTS_AT_ONCE = 64
 
 
 def hyperplane_knee(values: Values) -> int:
@@ -54,42 +48,6 @@ def hyperplane_knee(values: Values) -> int:
         if (through > 0).all():
             normal = through / through.max()
     return _smallest(unit @ normal, values, rows)
-
-
-def ideal_point_choice(values: Values) -> int:
-    """Return the row with the least Euclidean distance to the ideal point, the best values of all objectives.
-
-    Notes
-    -----
-    This is the compromise solution with exponent 2 (Zeleny, "Compromise programming", 1973; Yu, "A class of solutions
-    for group decision problems", Management Science 19, 1973). It is defined for every front. Of equally spread rows on
-    a line it chooses the middle, where the other two definitions have no preference.
-    """
-    rows, unit = _scaled_front(values)
-    return _smallest(np.sqrt((unit**2).sum(axis=1)), values, rows)
-
-
-def marginal_utility_knee(values: Values) -> int:
-    """Return the row whose loss would cost most, averaged over all weightings of the objectives.
-
-    Notes
-    -----
-    Branke, Deb, Dierolf & Osswald, "Finding knees in multi-objective optimization", PPSN VIII, 2004. Under weights w
-    the best row i costs w.z_i; without it the second-best row is used, and the difference counts for i. The mean is
-    over uniform weights, here a lattice of at most 1000. The method favours isolated rows, so that gaps of a sparse
-    front can decide. If no row is the single best one for any weights (a straight line), an extreme wins.
-    """
-    rows, unit = _scaled_front(values)
-    if unit.shape[1] < 2:
-        return _smallest(unit.sum(axis=1), values, rows)
-    weights = simplex_lattice(unit.shape[1])
-    utility = np.zeros(len(unit))
-    for start in range(0, len(weights), _WEIGHTS_AT_ONCE):
-        costs = unit @ weights[start : start + _WEIGHTS_AT_ONCE].T
-        best = costs.argmin(axis=0)
-        least, second = np.partition(costs, 1, axis=0)[:2]
-        np.add.at(utility, best, second - least)
-    return _smallest(-utility / len(weights), values, rows)
 
 
 def price_choice(values: Values, prices: Values) -> int:
@@ -191,23 +149,6 @@ def scaled(values: Values, ideal: Values, nadir: Values) -> Values:
     """Return (values - ideal) / (nadir - ideal), where a difference of 0 counts as 1."""
     spread = nadir - ideal
     return np.asarray((values - ideal) / np.where(spread > 0, spread, 1.0))
-
-
-def simplex_lattice(m: int) -> Values:
-    """Return at most 1000 evenly spaced positive weights, shape (k, m), whose rows sum to 1.
-
-    They are (c_j + 1/m) / (h + 1) for all counts c_j that sum to h, with the largest h that gives at most 1000 rows.
-    """
-    parts = 0
-    while m > 1 and comb(parts + m, m - 1) <= _MAX_WEIGHTS:
-        parts += 1
-    counts = np.zeros((1, 0), dtype=np.int64)
-    for left in range(m - 1, -1, -1):
-        rest = parts - counts.sum(axis=1)
-        sizes = rest + 1 if left else np.ones(len(rest), dtype=np.int64)
-        steps = np.concatenate([np.arange(size) for size in sizes]) if left else rest
-        counts = np.column_stack([np.repeat(counts, sizes, axis=0), steps])
-    return (counts + 1 / m) / (parts + 1)
 
 
 def _scaled_front(values: Values) -> tuple[NDArray[np.int64], Values]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -270,7 +271,7 @@ class Front:
 
         Parameters
         ----------
-        method : {"aic", "left-out", "hyperplane", "ideal-point", "marginal-utility"}, optional
+        method : {"aic", "left-out", "hyperplane"}, optional
             Definition of the knee. If misfit and complexity are objectives, the distance to an expert is the only
             further one, and the number of rows is known, the default is "left-out" for a misfit that leaves rows out of
             their own tables, and "aic" for other misfits; otherwise "hyperplane".
@@ -285,16 +286,21 @@ class Front:
         more fit than the rows leave in doubt. Of the rest of the front only the least misfit matters to "left-out", and
         nothing to "aic".
 
-        "hyperplane" chooses the network farthest below the plane through the extremes (Das 1999), "ideal-point" the one
-        with the least distance to the best values (Zeleny 1973), and "marginal-utility" the one whose loss would cost
-        most under random weights (Branke et al. 2004). These three scale every objective by its range over the front,
-        so that a longer tail of complex networks or a distant expert moves them. See `gomea_bn.front.choice`.
+        "hyperplane" chooses the network farthest below the plane through the extremes (Das 1999). It scales every
+        objective by its range over the front, so that a longer tail of complex networks or a distant expert moves it.
 
         Raises
         ------
         GomeaBnError
             For an unknown method. Also for "aic" and "left-out" without misfit, complexity or the number of rows.
         """
+        if method in ("ideal-point", "marginal-utility"):
+            warnings.warn(
+                f"method={method!r} is now 'hyperplane'; the next version drops it.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            method = "hyperplane"
         check_choice("method", method, get_args(KneeMethod), optional=True)
         row = knee_row(
             self._values, self.names, self.n_rows, method, leaves_rows_out=leaves_rows_out(self.record)

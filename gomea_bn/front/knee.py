@@ -15,15 +15,10 @@ from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 
 __all__ = ["KneeMethod", "knee_row"]
 
-KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane", "ideal-point", "marginal-utility"]
+KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane"]
 
 # standard errors of a mean of n differences that have a standard deviation of 1 nat
 _MARGIN = 2.0
-_BY_EXTREMES = {
-    "hyperplane": choice.hyperplane_knee,
-    "ideal-point": choice.ideal_point_choice,
-    "marginal-utility": choice.marginal_utility_knee,
-}
 
 
 def knee_row(
@@ -59,8 +54,8 @@ def knee_row(
         others = set(names) - {MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name}
         priced: KneeMethod = "left-out" if leaves_rows_out else "aic"
         method = priced if has_prices and not others else "hyperplane"
-    if method in _BY_EXTREMES:
-        return _BY_EXTREMES[method](values)
+    if method == "hyperplane":
+        return choice.hyperplane_knee(values)
     n_rows = _checked_rows(method, names, n_rows)
     prices = {MISFIT.name: 1.0, COMPLEXITY.name: 1.0 / n_rows}
     rows = np.arange(len(values))

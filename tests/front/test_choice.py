@@ -1,5 +1,4 @@
 import math
-from collections import Counter
 
 import moocore
 import numpy as np
@@ -13,28 +12,22 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.front import choice
 from gomea_bn.front.front import MISFIT, Front
 
-KNEES = {
-    "hyperplane": choice.hyperplane_knee,
-    "ideal-point": choice.ideal_point_choice,
-    "marginal-utility": choice.marginal_utility_knee,
-}
-
 # ---- knees
 
 
 @given(matrices(), st.data())
 @settings(max_examples=150)
-def test_knees_ignore_units_order_and_copies_and_are_dominated_by_none(values, data):
+def test_the_knee_ignores_units_order_and_copies_and_is_dominated_by_none(values, data):
     m = values.shape[1]
     scales = 2.0 ** np.array(data.draw(st.lists(st.integers(-8, 8), min_size=m, max_size=m)))
     shifts = np.array(data.draw(st.lists(st.integers(-64, 64), min_size=m, max_size=m)), dtype=float)
     order = data.draw(st.permutations(range(len(values))))
-    for rule in KNEES.values():
-        row = rule(values)
-        assert not any(dominates(other, values[row]) for other in values.tolist())
-        assert rule(values * scales + shifts) == row
-        np.testing.assert_array_equal(values[list(order)][rule(values[list(order)])], values[row])
-        np.testing.assert_array_equal(values[rule(np.vstack([values, values])) % len(values)], values[row])
+    row = choice.hyperplane_knee(values)
+    assert not any(dominates(other, values[row]) for other in values.tolist())
+    assert choice.hyperplane_knee(values * scales + shifts) == row
+    shuffled, doubled = values[list(order)], np.vstack([values, values])
+    np.testing.assert_array_equal(shuffled[choice.hyperplane_knee(shuffled)], values[row])
+    np.testing.assert_array_equal(doubled[choice.hyperplane_knee(doubled)], values[row])
 
 
 def line_distance(point, first, second):
@@ -73,65 +66,18 @@ def test_hyperplane_knee_takes_equal_sums_where_the_plane_does_not_face_the_idea
         assert choice.hyperplane_knee(values) == unit.sum(axis=1).argmin()
 
 
-@pytest.mark.parametrize("m", [2, 3, 4])
-def test_ideal_point_choice_is_nearest_to_the_best_values(m):
-    values = spread(25, m, m) * 10.0 ** np.arange(m)
-    low, high = values.min(axis=0), values.max(axis=0)
-    distances = [math.dist((row - low) / (high - low), np.zeros(m)) for row in values]
-    assert choice.ideal_point_choice(values) == int(np.argmin(distances))
-
-
-@pytest.mark.parametrize("m", [2, 3])
-def test_marginal_utility_knee_is_the_row_whose_loss_costs_most_on_average(m):
-    """Against the plain definition with a fine random sample of weights."""
-    values = np.vstack([spread(20, m, 1), np.full((1, m), 0.2)])
-    unit = (values - values.min(axis=0)) / np.ptp(values, axis=0)
-    lost = np.zeros(len(unit))
-    for weights in np.random.default_rng(0).dirichlet(np.ones(m), size=1500):
-        costs = unit @ weights
-        best = int(costs.argmin())
-        lost[best] += np.delete(costs, best).min() - costs[best]
-    assert choice.marginal_utility_knee(values) == lost.argmax() == 20
-
-
-def test_marginal_utility_counts_what_is_lost_not_how_often_a_row_wins():
-    """The row that is best for most weights has a near substitute; an extreme is missed more."""
-    values = np.array([[0.0, 10.0], [2.0, 2.05], [2.1, 2.0], [6.0, 0.0], [5.99, 0.02]])
-    unit = values / values.max(axis=0)
-    share = np.linspace(0.0005, 0.9995, 1000)
-    costs = np.outer(unit[:, 0], share) + np.outer(unit[:, 1], 1 - share)
-    ranked = np.sort(costs, axis=0)
-    lost = [np.where(costs.argmin(axis=0) == row, ranked[1] - ranked[0], 0).mean() for row in range(5)]
-    assert choice.marginal_utility_knee(values) == int(np.argmax(lost)) == 0
-    assert Counter(costs.argmin(axis=0).tolist()).most_common(1)[0][0] != 0
-
-
-def test_degenerate_fronts_have_a_knee_by_every_definition():
+def test_degenerate_fronts_have_a_knee():
     line = np.array([[0.0, 4.0], [1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [4.0, 0.0]])
     cases = {
         "one": (np.array([[3.0, 1.0]]), {0}),
         "two": (np.array([[1.0, 7.0], [2.0, 3.0]]), {0, 1}),
-        "line": (line, {0, 2}),
-        "one constant": (np.column_stack([line, np.full(5, 7.0)]), {0, 2}),
+        "line": (line, {0}),
+        "one constant": (np.column_stack([line, np.full(5, 7.0)]), {0}),
         "all equal": (np.full((4, 3), 2.0), {0}),
         "one objective": (np.array([[3.0], [1.0], [2.0]]), {1}),
     }
     for name, (values, allowed) in cases.items():
-        for rule in KNEES.values():
-            assert rule(values) in allowed, name
-    assert choice.ideal_point_choice(line) == 2
-    assert choice.hyperplane_knee(line) == choice.marginal_utility_knee(line) == 0
-
-
-def test_simplex_lattices_are_even_and_inside():
-    for m in range(1, 8):
-        weights = choice.simplex_lattice(m)
-        assert 1 <= len(weights) <= 1000
-        assert len(np.unique(weights.round(9), axis=0)) == len(weights)
-        assert (weights > 0).all()
-        np.testing.assert_allclose(weights.sum(axis=1), 1)
-        np.testing.assert_allclose(weights.mean(axis=0), 1 / m)
-    assert len(choice.simplex_lattice(2)) == 1000
+        assert choice.hyperplane_knee(values) in allowed, name
 
 
 def test_default_knee_prices_a_parameter_by_akaike():
@@ -174,8 +120,9 @@ def test_knee_falls_back_to_geometry_and_methods_are_checked():
     assert unpriced.knee().index == choice.hyperplane_knee(unpriced.values)
     with_cost = front_of(spread(30, 4, 5), record={"n_rows": 10})
     assert with_cost.knee().index == choice.hyperplane_knee(with_cost.values)
-    for method, rule in KNEES.items():
-        assert priced.knee(method).index == rule(priced.values)
+    assert priced.knee("hyperplane").index == choice.hyperplane_knee(priced.values)
+    with pytest.warns(DeprecationWarning, match="'ideal-point' is now 'hyperplane'"):
+        assert priced.knee("ideal-point").index == priced.knee("hyperplane").index
     with pytest.raises(GomeaBnError, match="number of rows"):
         unpriced.knee("aic")
     with pytest.raises(GomeaBnError, match="needs the objective 'complexity'"):
