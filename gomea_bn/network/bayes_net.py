@@ -71,6 +71,9 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         variable is distributed as the shape is inside that bin. A variable without an entry is uniform inside its bins.
     conditionals : Conditionals, optional
         Conditional densities; without them the tables are the network.
+    counts : mapping of str to array-like, optional
+        Number of rows of every cell of the tables of a network without conditionals, so that `update` can add rows.
+        They do not count for equality.
     curve_edges : iterable of (parent, child), optional
         Deprecated: edges whose parents have no axis in the tables.
     pseudo_count : float or "auto", optional
@@ -91,6 +94,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
     __slots__ = (
         "_cards",
         "_conditionals",
+        "_counts",
         "_cuts",
         "_families",
         "_grids",
@@ -108,6 +112,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
     _cards: tuple[int, ...]
     _conditionals: Conditionals | None
+    _counts: dict[str, NDArray[np.float64]]
     _cuts: dict[str, NDArray[np.float64]]
     _families: dict[str, Family]
     _grids: CellGrids | None
@@ -133,6 +138,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         tables: Mapping[str, ArrayLike],
         shapes: Mapping[str, Shape] | None = None,
         conditionals: Conditionals | None = None,
+        counts: Mapping[str, ArrayLike] | None = None,
         curve_edges: Iterable[tuple[str, str]] = (),
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -149,6 +155,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
             support=support,
             levels=levels,
             tables=tables,
+            counts=counts if conditionals is None else None,
             shapes=shapes,
             pseudo_count=pseudo_count,
             metadata=metadata,
@@ -270,6 +277,11 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         return self._conditionals
 
     @property
+    def counts(self) -> dict[str, NDArray[np.float64]]:
+        """Number of rows of the cells of the tables, if they were counted and the network has no conditionals."""
+        return dict(self._counts)
+
+    @property
     def families(self) -> Mapping[str, Family]:
         """The density of every variable given its parents, on arrays of values."""
         return self._families
@@ -332,7 +344,10 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
     def changed(self, **parts: Any) -> Self:
         """Return a network with other values of some keywords of the constructor, and the names and edges of this."""
-        return _rebuild(type(self), self._names, self.edges, {**self._content(), **parts})
+        content = self._content()
+        if "tables" in parts:
+            content["counts"] = None
+        return _rebuild(type(self), self._names, self.edges, {**content, **parts})
 
     def with_metadata(self, **entries: Any) -> Self:
         """Return the network with further entries in its metadata, which replace those of the same name.
@@ -596,6 +611,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
             "tables": self._tables,
             "shapes": self._shapes,
             "conditionals": self._conditionals,
+            "counts": self._counts,
             "pseudo_count": self._pseudo_count,
             "metadata": self.metadata,
             "value_kinds": self._value_kinds,

@@ -84,6 +84,10 @@ class NetworkLike(WithEdges, Protocol):
         """Conditional densities that the tables are computed from; None if the network is its tables."""
 
     @property
+    def counts(self) -> Mapping[str, NDArray[np.float64]]:
+        """Number of rows of the cells of counted tables; empty if unknown."""
+
+    @property
     def families(self) -> Mapping[str, Family]:
         """The density of every variable given its parents, on arrays of values."""
 
