@@ -516,6 +516,55 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
         return sampled_rows(self, n, random_state, values)
 
+    def update(
+        self,
+        data: pd.DataFrame | Table | str | os.PathLike[str],
+        weight: float = 1.0,
+        forget: float | None = None,
+    ) -> DiscretizedBayesNet:
+        """Return a network that has learned from further rows; graph and cuts stay.
+
+        Tables are smoothed as before, from the counts of all rows. Coefficients and scales of lines and curves are
+        those of a fit to all rows, with the same functions of the parents, tails, scales of columns and weights
+        against the tables. The shape of a column, which kernels smooth, takes the new rows by groups of its pieces, and
+        its point masses take them exactly. The support stays: values outside it count as its ends. Missing cells are
+        drawn given the others of their row.
+
+        Parameters
+        ----------
+        data : DataFrame, Table, or path of a CSV, TSV or Parquet file
+            Further rows with the columns and levels of the network.
+        weight : float
+            Number of rows that each of them counts for, above 0.
+        forget : float, optional
+            Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
+
+        Returns
+        -------
+        DiscretizedBayesNet
+            Its tables over the shown bins are computed from drawn rows. It does not know how sure its cuts are, since
+            these are those of the former rows.
+
+        Raises
+        ------
+        GomeaBnError
+            For rows that do not fit the columns and levels, and for a network that does not hold the counts of its
+            rows, such as one of an earlier version.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> rows = pd.DataFrame({"x": ["a", "a", "b"]})
+        >>> network = DiscretizedBayesNet.from_table(rows, [], {})
+        >>> updated = network.update(pd.DataFrame({"x": ["b"] * 5}))
+        >>> print(updated.tables["x"].round(3))
+        [0.278 0.722]
+        """
+        from gomea_bn.network.updates import updated_network
+
+        return updated_network(self, data, weight=weight, forget=forget)
+
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
         from gomea_bn.plots.html import network_html

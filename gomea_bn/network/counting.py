@@ -93,9 +93,9 @@ def network_of_counts(
     """
     smoothing = parts["pseudo_count"]
 
-    def network_of(tables: Iterable[NDArray[np.float64]], of_tables: Sequence[NDArray[np.float64]]) -> Net:
-        by_name = (dict(zip(names, of_names, strict=True)) for of_names in (tables, of_tables))
-        return kind(names, edges, **dict(zip(("tables", "counts"), by_name)), **parts)
+    def network_of(tables: Iterable[NDArray[np.float64]], of_rows: Sequence[NDArray[np.float64]]) -> Net:
+        by_name = dict(zip(names, tables, strict=True))
+        return kind(names, edges, tables=by_name, counts=dict(zip(names, of_rows, strict=True)), **parts)
 
     network = network_of(
         in_threads(lambda of_family: table_of_counts(of_family, smoothing), counts, n_threads=n_threads),

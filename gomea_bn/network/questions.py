@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.explanations import Explanation
     from gomea_bn.network.protocol import NetworkLike
 
-    Net = TypeVar("Net", bound=DiscretizedBayesNet)
     Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 __all__ = ["Questions"]
@@ -55,54 +54,6 @@ class Questions:
     """
 
     __slots__ = ()
-
-    def update(
-        self: Net,
-        data: pd.DataFrame | Table | str | os.PathLike[str],
-        weight: float = 1.0,
-        forget: float | None = None,
-    ) -> Net:
-        """Return a network that has learned from further rows; graph and cuts stay.
-
-        Tables are smoothed as before, from the counts of all rows. Coefficients and scales of lines and curves are
-        those of a fit to all rows, with the same functions of the parents, tails, scales of columns and weights
-        against the tables. Pieces and point masses of the shape of a column have the probabilities of all rows, and
-        keep their edges. Values outside the support widen it. Missing cells are drawn given the others of their row.
-
-        Parameters
-        ----------
-        data : DataFrame, Table, or path of a CSV, TSV or Parquet file
-            Further rows with the columns and levels of the network.
-        weight : float
-            Number of rows that each of them counts for, above 0.
-        forget : float, optional
-            Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
-
-        Returns
-        -------
-        DiscretizedBayesNet
-            Its tables over the shown bins are computed from drawn rows. It does not know how sure its cuts are, since
-            these are those of the former rows.
-
-        Raises
-        ------
-        GomeaBnError
-            For rows that do not fit the columns and levels, and for a network that does not hold the counts of its
-            rows, such as one of an earlier version.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from gomea_bn import DiscretizedBayesNet
-        >>> rows = pd.DataFrame({"x": ["a", "a", "b"]})
-        >>> network = DiscretizedBayesNet.from_table(rows, [], {})
-        >>> updated = network.update(pd.DataFrame({"x": ["b"] * 5}))
-        >>> print(updated.tables["x"].round(3))
-        [0.278 0.722]
-        """
-        from gomea_bn.network.updates import updated_network
-
-        return updated_network(self, data, weight=weight, forget=forget)
 
     def query(
         self: NetworkLike,

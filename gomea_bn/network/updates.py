@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,13 @@ from gomea_bn.network.rows import rows_for
 from gomea_bn.network.sampling import drawn_values
 from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
+from gomea_bn.problems.cuts.shape import Shape
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.distributions.smoothing import PseudoCount
-
-    Net = TypeVar("Net", bound=DiscretizedBayesNet)
 
 __all__ = ["shape_with_rows", "updated_network"]
 
@@ -40,17 +38,17 @@ _SEED = 20240219
 _MOST_DRAWS = 20_000
 # entries of the metadata that are of the former rows
 _OF_FORMER_ROWS = ("score", "data_sha256")
-# a piece never loses its probability
-_LEAST_MASS = 1e-12
+# a piece never loses all of its probability
+_LEAST_FACTOR = 1e-12
 
 
 def updated_network(
-    network: Net,
+    network: DiscretizedBayesNet,
     data: pd.DataFrame | Table | str | os.PathLike[str],
     *,
     weight: float = 1.0,
     forget: float | None = None,
-) -> Net:
+) -> DiscretizedBayesNet:
     """Return the network with further rows; `DiscretizedBayesNet.update` describes it."""
     check_number("weight", weight, 0, above=True)
     check_number("forget", forget, 0, above=True, optional=True)
@@ -78,22 +76,19 @@ class _Update:
     weights : ndarray of shape (n_rows,), float64
     """
 
-    def __init__(self, network: Any, rows: Table, old: float, weights: NDArray[np.float64]) -> None:
+    def __init__(
+        self, network: DiscretizedBayesNet, rows: Table, old: float, weights: NDArray[np.float64]
+    ) -> None:
         self._network, self._rows, self._old, self._weights = network, rows, old, weights
         self._values = {column.name: column.values for column in rows.columns}
-        self._support = {
-            name: (min(low, float(self._values[name].min())), max(high, float(self._values[name].max())))
-            for name, (low, high) in network.support.items()
-        }
         self._position = {name: v for v, name in enumerate(network.names)}
         self._smoothing: PseudoCount = "auto" if network.pseudo_count is None else network.pseudo_count
 
-    def network(self) -> Any:
+    def network(self) -> DiscretizedBayesNet:
         """Return the network with the rows."""
         network, known = self._network, self._network.conditionals
         former = {name: float(of_name.sum()) for name, of_name in _counts_of(network).items()}
         parts: dict[str, Any] = {
-            "support": self._support,
             "shapes": {
                 name: shape_with_rows(shape, self._values[name], self._weights, self._old * former[name])
                 for name, shape in network.shapes.items()
@@ -149,7 +144,7 @@ class _Update:
     def _lines(self, known: Conditionals, former: Mapping[str, float]) -> dict[str, FamilyLine]:
         network = self._network
         of_shapes = {name: ProbabilityScale(shape, known.n_rows) for name, shape in known.scales.items()}
-        of_units = {name: UnitScale(*pair, self._support[name]) for name, pair in known.units.items()}
+        of_units = {name: UnitScale(*pair, network.support[name]) for name, pair in known.units.items()}
         columns = Columns(self._values)
         lines = {}
         for name, line in known.lines.items():
@@ -192,60 +187,48 @@ class _Update:
 def shape_with_rows(
     shape: Shape, values: NDArray[np.float64], weights: NDArray[np.float64], former: float
 ) -> Shape:
-    """Return a shape whose pieces and points have the probabilities of former and new rows together.
+    """Return a shape whose groups of pieces and points have the probabilities of former and new rows together.
 
-    A piece keeps the slope inside. Values beyond the range add a piece at its end, as wide as they reach.
+    The groups are about equally probable, and as many as the cube root of the number of rows: a single piece has too
+    few rows to say what is new. The density keeps its form inside each of them.
 
     Parameters
     ----------
     shape : Shape
         Distribution of the former rows.
     values, weights : ndarray of shape (n_rows,), float64
-        New rows, and how often they count.
+        New rows, and how often they count. Values beyond the range belong to the groups at its ends.
     former : float
         Number of former rows.
     """
-    low, high = float(values.min()), float(values.max())
-    added = int(low < shape.low), int(high > shape.high)
-    edges = np.concatenate([[low] * added[0], shape.edges, [high] * added[1]])
-    heights = np.stack([shape.left, shape.right])
-    masses = np.diff(shape.edges) * heights.mean(axis=0) / (shape.high - shape.low)
-    # a piece without former rows is uniform
-    slopes = np.pad(heights / heights.mean(axis=0), ((0, 0), added), constant_values=1.0)
+    masses = np.diff(shape.edges) * (shape.left + shape.right) / (2 * (shape.high - shape.low))
+    n_groups = round(np.cbrt(former + weights.sum()))
+    middles = (np.cumsum(masses) - masses / 2) / masses.sum()
+    groups = (middles * n_groups).astype(np.int64)
     nearest, is_point = shape.find_points(values)
-    pieces = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, len(edges) - 2)
-    counts = former * np.pad(masses, added)
-    counts += np.bincount(pieces[~is_point], weights[~is_point], minlength=len(counts))
+    pieces = np.clip(np.searchsorted(shape.edges, values, side="left") - 1, 0, len(masses) - 1)
+    further = np.bincount(groups[pieces[~is_point]], weights[~is_point], minlength=n_groups)
+    of_groups = np.bincount(groups, masses, minlength=n_groups)
     of_points = former * shape.point_masses
     of_points += np.bincount(nearest[is_point], weights[is_point], minlength=len(of_points))
+    counts = former * of_groups + further
     total = counts.sum() + of_points.sum()
-    shares, of_points = np.maximum(counts / total, _LEAST_MASS), of_points / total
-    edges, shares, slopes = _merged(edges, shares * (1 - of_points.sum()) / shares.sum(), slopes)
-    heights = shares / np.diff(edges) * (edges[-1] - edges[0]) * slopes
-    points = dict(zip(shape.point_values.tolist(), of_points.tolist(), strict=True))
-    return Shape(edges, heights[0], heights[1], points)
+    least = _LEAST_FACTOR * total
+    factors = np.maximum(counts, least * of_groups) / np.maximum(of_groups, _LEAST_FACTOR) / total
+    points = of_points / total
+    rest = (1 - points.sum()) / float(factors[groups] @ masses)
+    of_pieces = factors[groups] * rest
+    by_value = dict(zip(shape.point_values.tolist(), points.tolist(), strict=True))
+    return Shape(shape.edges, shape.left * of_pieces, shape.right * of_pieces, by_value)
 
 
-def _merged(
-    edges: NDArray[np.float64], shares: NDArray[np.float64], slopes: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return pieces of which the neighbours with the fewest rows are one, so that there are not too many."""
-    while len(shares) > MOST_PIECES:
-        first = int(np.argmin(shares[:-1] + shares[1:]))
-        edges, slopes = np.delete(edges, first + 1), np.delete(slopes, first + 1, axis=1)
-        merged = shares[first] + shares[first + 1]
-        shares = np.delete(shares, first + 1)
-        shares[first], slopes[:, first] = merged, 1.0
-    return edges, shares, slopes
-
-
-def _counts_of(network: Any) -> Mapping[str, NDArray[np.float64]]:
+def _counts_of(network: DiscretizedBayesNet) -> Mapping[str, NDArray[np.float64]]:
     """Return numbers of rows of cells by variable, of the first set of cuts; empty if they are unknown."""
     known = network.conditionals
     return network.counts if known is None else known.copies[0].counts
 
 
-def _check_sums(network: Any) -> None:
+def _check_sums(network: DiscretizedBayesNet) -> None:
     """Raise `GomeaBnError` for a network that does not hold what its tables and lines were made of."""
     known = network.conditionals
     copies = () if known is None else known.copies

@@ -187,4 +187,5 @@ class LineSums:
         rows, columns = np.triu_indices(n)
         products[:, rows, columns] = halves
         products[:, columns, rows] = halves
-        return cls(products, *parts, float(least_scale))
+        n_rows, ratios, tails, widths = parts
+        return cls(products, n_rows, ratios, tails, widths, float(least_scale))
