@@ -565,6 +565,56 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
 
         return updated_network(self, data, weight=weight, forget=forget)
 
+    def drift(
+        self,
+        data: pd.DataFrame | Table | str | os.PathLike[str],
+        *,
+        level: float = 0.05,
+        random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
+    ) -> pd.DataFrame:
+        """Return whether further rows still follow the network, one row per column.
+
+        Two tests judge a column, and Holm's procedure all columns. The mean of -ln p(column | parents) is compared
+        with that of the former rows, each left out of the fit (Welch's test), or with that of drawn rows where it is
+        unknown. The numbers of rows in cells of the column are compared with their sums of probabilities by a
+        chi-square that allows for the error of the former rows.
+
+        An edge is broken if knowing the parent gains surely less for the rows than for rows drawn from the network, and
+        at most half. Not knowing it is having the value of another row.
+
+        Parameters
+        ----------
+        data : DataFrame, Table, or path of a CSV, TSV or Parquet file
+            Rows that the network was not learned from. A family is judged by the rows in which it has no missing cell.
+        level : float
+            Probability that any column of rows that follow the network counts as drifted, between 0 and 1.
+        random_state : int, SeedSequence, Generator or None
+            Seed of the draws.
+
+        Returns
+        -------
+        DataFrame
+            By column: `rows`, their number; `log_loss` and `expected`, its mean in nats in these rows and as expected;
+            `p_value` of both tests together; `drifted`; `outside`, the share of values outside the support; and
+            `broken`, the parents of broken edges as text.
+
+        Raises
+        ------
+        GomeaBnError
+            For rows that do not fit the columns and levels of the network.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> network = DiscretizedBayesNet.from_table(pd.DataFrame({"x": ["a", "b"] * 100}), [], {})
+        >>> network.drift(pd.DataFrame({"x": ["a"] * 50 + ["b"] * 10}))["drifted"].tolist()
+        [True]
+        """
+        from gomea_bn.network.drift import drift
+
+        return drift(self, data, level=level, random_state=random_state)
+
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
         from gomea_bn.plots.html import network_html
