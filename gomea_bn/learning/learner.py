@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
@@ -238,6 +239,7 @@ class BayesNetLearner(NetworkParameters):
         X: pd.DataFrame | Sequence[pd.DataFrame] | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
+        start: DiscretizedBayesNet | None = None,
         checkpoint: CheckpointOption = None,
     ) -> Self:
         """Learn a network from a table.
@@ -250,6 +252,9 @@ class BayesNetLearner(NetworkParameters):
             a list of frames is a table in pieces, which need not fit into memory.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
+        start : DiscretizedBayesNet, optional
+            Network from whose graph and cuts the search begins, such as one that was learned from former rows. Edges
+            that rules and limits exclude are left out.
         checkpoint : Checkpoint or path, optional
             Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
@@ -265,18 +270,24 @@ class BayesNetLearner(NetworkParameters):
             data or options.
         """
         limits = self._checked_limits()
+        if start is not None and not isinstance(start, DiscretizedBayesNet):
+            raise GomeaBnError(
+                [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
+            )
         began = perf_counter()
         if is_in_pieces(X):
-            self._fit_many_rows(X, checkpoint, limits, began)
+            self._fit_many_rows(X, checkpoint, limits, began, start)
             return self
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if LearningOptions.of(self).asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):
-            self._fit_many_rows(table, checkpoint, limits, began)
+            self._fit_many_rows(table, checkpoint, limits, began, start)
             return self
-        section, seed = learner_section(self, checkpoint, table, seed_of(self.random_state))
-        began, found = self._search(table, limits, seed, section, began)
+        section, seed = learner_section(
+            self, checkpoint, table, seed_of(self.random_state), **started_from(start)
+        )
+        began, found = self._search(table, limits, seed, section, began, start=start)
         if plain_options(self)["density"] == "averaged":
             self._average(found.conditionals)
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
@@ -300,6 +311,7 @@ class BayesNetLearner(NetworkParameters):
         began: float,
         *,
         of_sample: bool = False,
+        start: DiscretizedBayesNet | None = None,
     ) -> tuple[float, Found]:
         """Search for the network of a table, and keep it with tables counted from these rows.
 
@@ -319,25 +331,40 @@ class BayesNetLearner(NetworkParameters):
             settings = SearchSettings(
                 self.algorithm or GOMEA(), limits, seed, n_threads, callback, section, of_sample
             )
-            found = search(rows, options, settings, began=began)
+            found = search(rows, options, settings, began=began, start=start)
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
             section.close()
             self.network_, self.score_ = final_network(
                 self, table, found, seed=seed, data_digest=digest.result()
             )
+            if start is not None:
+                self.network_ = self.network_.with_metadata(**started_from(start))
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(table, found.problem.n_edge_genes, found.result, seed, began)
         return began, found
 
-    def _fit_many_rows(self, source: Any, checkpoint: CheckpointOption, limits: Limits, began: float) -> None:
+    def _fit_many_rows(
+        self,
+        source: Any,
+        checkpoint: CheckpointOption,
+        limits: Limits,
+        began: float,
+        start: DiscretizedBayesNet | None,
+    ) -> None:
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
         # the compiler is not on the clock
         began += compile_many_rows()
         with opened_improvement(self, source, checkpoint, began) as rows:
             with rows.about_sample():
                 began, found = self._search(
-                    rows.sample, rows.limits_of_search(limits), rows.seed, rows.part, began, of_sample=True
+                    rows.sample,
+                    rows.limits_of_search(limits),
+                    rows.seed,
+                    rows.part,
+                    began,
+                    of_sample=True,
+                    start=start,
                 )
             network, self.score_, record = rows.run(
                 self.network_, found.problem.pairs, self.stopped_by_, began
@@ -471,6 +498,13 @@ class BayesNetLearner(NetworkParameters):
                 f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
             )
         return self.network_
+
+
+def started_from(start: DiscretizedBayesNet | None) -> dict[str, str]:
+    """Return the digest of the network from which a search begins, as records and checkpoints have it."""
+    if start is None:
+        return {}
+    return {"started_from": hashlib.sha256(start.to_json().encode()).hexdigest()}
 
 
 def compile_many_rows(announce: Callable[[str], object] = print_line) -> float:

@@ -16,8 +16,9 @@ from gomea_bn.learning.search.completed_tables import limits_before, with_comple
 from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
 from gomea_bn.learning.search.settings import SearchSettings
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
-from gomea_bn.learning.search.staged_search import searched
+from gomea_bn.learning.search.staged_search import searched, start_of
 from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Result
@@ -48,7 +49,13 @@ class Found:
 
 
 def search(
-    table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float = 1.0
+    table: Table,
+    options: LearningOptions,
+    settings: SearchSettings,
+    *,
+    began: float,
+    share: float = 1.0,
+    start: NetworkLike | None = None,
 ) -> Found:
     """Search for the best network of a table.
 
@@ -66,6 +73,8 @@ def search(
         Time of `perf_counter` at which the preparation of the table began.
     share : float
         Share of the seconds of the preparation that the limits pay for.
+    start : NetworkLike, optional
+        Network from whose graph and cuts the search begins.
     """
     deadline = np.inf
     if settings.of_sample or ranks_pairs(table):
@@ -78,10 +87,11 @@ def search(
         callback=reporting(settings.callback, problem.scorer.constant_score),
     )
     first = settings.part("search")
+    begin = None if start is None else start_of(start, table, problem, options.min_bin_count)
     if options.asks_discretizer:
-        problem, result = DiscretizerSearch(problem, table, options, first).run()
+        problem, result = DiscretizerSearch(problem, table, options, first).run(begin)
     else:
-        result = searched(problem, first.within(limits_before(problem, table, settings.limits)))
+        result = searched(problem, first.within(limits_before(problem, table, settings.limits)), begin)
     # Ctrl-C must not lose what the search has found
     with delayed_interrupts():
         completed = with_completions(problem, table, options, result, settings.part("completions"))
