@@ -412,7 +412,8 @@ def _policy_of(
 
 def genotype_of(problem: StructureProblem, edges: Sequence[tuple[int, int]], cuts: Cuts) -> NDArray[np.int16]:
     """Return the genotype of arcs (parent, child) and of the inner cuts of all continuous variables."""
-    return _genotypes(problem, [_Network(list(edges), cuts)])[0]
+    genotype: NDArray[np.int16] = _genotypes(problem, [_Network(list(edges), cuts)])[0]
+    return genotype
 
 
 def start_of(
