@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import is_in_pieces
+from gomea_bn.data.row_weights import repeated_rows
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, Option, Setting
@@ -239,6 +240,7 @@ class BayesNetLearner(NetworkParameters):
         X: pd.DataFrame | Sequence[pd.DataFrame] | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
+        sample_weight: ArrayLike | None = None,
         start: DiscretizedBayesNet | None = None,
         checkpoint: CheckpointOption = None,
     ) -> Self:
@@ -252,6 +254,9 @@ class BayesNetLearner(NetworkParameters):
             a list of frames is a table in pieces, which need not fit into memory.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequency weights: number of times that each row counts, whole and from 0 on. Everything is as if the rows
+            stood so many times in the table, which `table_` then is. Tables in pieces have none.
         start : DiscretizedBayesNet, optional
             Network from whose graph and cuts the search begins, such as one that was learned from former rows. Edges
             that rules and limits exclude are left out.
@@ -276,9 +281,16 @@ class BayesNetLearner(NetworkParameters):
             )
         began = perf_counter()
         if is_in_pieces(X):
+            if sample_weight is not None:
+                raise GomeaBnError(
+                    [Option("sample_weight"), " needs a table in memory: pieces are counted where they lie."],
+                    ["repeat the rows of the pieces"],
+                )
             self._fit_many_rows(X, checkpoint, limits, began, start)
             return self
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        if sample_weight is not None:
+            table = repeated_rows(table, sample_weight)
         if LearningOptions.of(self).asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):

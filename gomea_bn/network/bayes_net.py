@@ -519,7 +519,7 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
     def update(
         self,
         data: pd.DataFrame | Table | str | os.PathLike[str],
-        weight: float = 1.0,
+        weight: ArrayLike = 1.0,
         forget: float | None = None,
     ) -> DiscretizedBayesNet:
         """Return a network that has learned from further rows; graph and cuts stay.
@@ -534,8 +534,8 @@ class DiscretizedBayesNet(Immutable, Questions, Exports):
         ----------
         data : DataFrame, Table, or path of a CSV, TSV or Parquet file
             Further rows with the columns and levels of the network.
-        weight : float
-            Number of rows that each of them counts for, above 0.
+        weight : float, or array-like of shape (n_rows,)
+            Number of rows that each of them counts for: one above 0 for all, or one per row from 0 on.
         forget : float, optional
             Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
 

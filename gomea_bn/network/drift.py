@@ -123,9 +123,13 @@ class _Expected:
         """
         network, name = self._network, self._name
         cuts, codes = None, rows[name]
-        if name in network.cut_points:
+        if name in network.shapes:
             shares = np.arange(1, _N_CELLS) / _N_CELLS
             cuts = np.unique(np.quantile(self._drawn[name], shares, method="inverted_cdf"))
+        elif name in network.cut_points:
+            # inside the bins a uniform distribution is no claim about the rows
+            cuts = network.cut_points[name]
+        if cuts is not None:
             codes = np.searchsorted(cuts, rows[name], side="left")
         masses = network.families[name].masses(cuts, Columns(rows))
         n_rows = len(codes)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.data.row_weights import checked_weights
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.network.conditionals.conditionals import Conditionals
@@ -46,20 +47,23 @@ def updated_network(
     network: DiscretizedBayesNet,
     data: pd.DataFrame | Table | str | os.PathLike[str],
     *,
-    weight: float = 1.0,
+    weight: ArrayLike = 1.0,
     forget: float | None = None,
 ) -> DiscretizedBayesNet:
     """Return the network with further rows; `DiscretizedBayesNet.update` describes it."""
-    check_number("weight", weight, 0, above=True)
+    is_same = np.ndim(weight) == 0
+    if is_same:
+        check_number("weight", weight, 0, above=True)
     check_number("forget", forget, 0, above=True, optional=True)
     _check_sums(network)
     given = rows_for(network, data)
     rows = completed_table(network, given, np.random.default_rng(_SEED))
     n = rows.n_rows
+    of_rows = checked_weights(np.full(n, weight) if is_same else weight, n, "weight")
     ages = np.arange(n - 1, -1, -1.0)
     # a former row is as old as all new ones together
     old = 1.0 if forget is None else float(0.5 ** (n / forget))
-    weights = np.full(n, float(weight)) if forget is None else weight * 0.5 ** (ages / forget)
+    weights = of_rows if forget is None else of_rows * 0.5 ** (ages / forget)
     return _Update(network, rows, old, weights).network()
 
 

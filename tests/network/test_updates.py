@@ -298,3 +298,12 @@ def test_a_learned_network_takes_rows():
     frame = rows(300, 15)
     network = BayesNetLearner(max_evaluations=300, random_state=1, density="bins").fit(frame).network_
     assert network.update(rows(100, 16)).metadata["n_rows"] == 400
+
+
+def test_a_weight_per_row_equals_rows_that_are_given_so_often():
+    network = DiscretizedBayesNet.from_table(rows(100, 8), EDGES, CUTS, pseudo_count="auto")
+    further = rows(80, 9)
+    weights = np.random.default_rng(0).integers(0, 4, 80)
+    assert network.update(further, weights) == network.update(further.iloc[np.repeat(np.arange(80), weights)])
+    with pytest.raises(GomeaBnError, match="weight must have one weight for each of 80 rows"):
+        network.update(further, weights[:-1])

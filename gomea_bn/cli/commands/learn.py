@@ -58,6 +58,12 @@ def learn(
             metavar="NETWORK", help="Network from which the search begins: a file, or the folder of a run."
         ),
     ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column that says how often each row counts: whole numbers from 0 on."
+        ),
+    ] = None,
     device: FormerDevice = "cpu",
     confidence: Annotated[bool, typer.Option("--confidence", hidden=True)] = False,
     confidence_seconds: Annotated[float | None, typer.Option(min=0, hidden=True)] = None,
@@ -108,7 +114,7 @@ def learn(
                 "`gomea-bn confidence RUN`; the next version has them there alone."
             )
         first = None if start is None else named_network(start)
-        _learn(learner, data, out, reading, saved_search, after_search, given, first)
+        _learn(learner, data, out, reading, saved_search, after_search, given, first, weight)
     except GomeaBnError as error:
         fail(error, WRONG_USE, given.spelled)
     except KeyboardInterrupt:
@@ -124,6 +130,7 @@ def _learn(
     after_search: AfterSearch,
     given: Given,
     start: DiscretizedBayesNet | None,
+    weight: str | None,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.data.table import Table
@@ -144,7 +151,7 @@ def _learn(
     if out is not None:
         check_run_folder(out)
     tell = silent if given.is_quiet else say
-    rows, source_sha256 = _read_source(learner, data, reading, after_search, tell)
+    rows, source_sha256 = _read_source(learner, data, reading, after_search, tell, weight)
     size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
     seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
     tell(announcement(learner, out))
@@ -156,6 +163,8 @@ def _learn(
         after_search.compute(learner, tell)
     with finishing("the report and the files"):
         record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
+        if weight is not None:
+            record["data"]["weight"] = weight
         _write_and_print(learner, out, record, after_search, tell, as_json=given.as_json)
 
 
@@ -165,6 +174,7 @@ def _read_source(
     reading: ReadingOptions,
     after_search: AfterSearch,
     tell: Callable[[str], None],
+    weight: str | None,
 ) -> tuple[Path | Table, str]:
     """Return a checked table, or the path of one in pieces, and the SHA-256 of its files."""
     from gomea_bn.data.pieces import files_digest, is_in_pieces
@@ -175,6 +185,8 @@ def _read_source(
     from gomea_bn.runtime.threads import thread_count
 
     if is_in_pieces(data):
+        if weight is not None:
+            raise GomeaBnError("--weight needs a table in one file; leave it out for a folder.")
         if reading.given:
             raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
         if after_search.confidence or after_search.n_repeats:
@@ -192,6 +204,7 @@ def _read_source(
         missing=learner.missing,
         max_levels=learner.max_levels,
         reading=reading,
+        weight=weight,
     )
     digest = file_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling()))
