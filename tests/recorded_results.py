@@ -215,8 +215,9 @@ def _network_files() -> dict[str, Any]:
         texts = {path.name: path.read_text() for path in Path(folder).iterdir()}
     record = json.loads(texts.pop("network.json"))
     for variable in record["variables"]:
-        # kinds of values are younger than the digest
-        variable.pop("values", None)
+        # kinds of values and counts are younger than the digest
+        for part in ("values", "counts"):
+            variable.pop(part, None)
     record["metadata"] = sorted(set(record["metadata"]) - {"shape"})
     return {"json": record, "summary": network.summary(), **texts}
 

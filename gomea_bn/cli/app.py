@@ -25,6 +25,7 @@ from gomea_bn.cli.commands.discretize import discretize
 from gomea_bn.cli.commands.explain import explain
 from gomea_bn.cli.commands.fit import fit
 from gomea_bn.cli.commands.front import front
+from gomea_bn.cli.commands.further_rows import drift, update
 from gomea_bn.cli.commands.graph_testing import test_graph
 from gomea_bn.cli.commands.info import info
 from gomea_bn.cli.commands.learn import learn
@@ -177,6 +178,8 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     confidence: "Say how sure a learned network is of its edges.",
     certify: "Prove that no graph with the same bins scores better.",
     test_graph: "Test whether a table rejects the graph of a network.",
+    update: "Let a network take further rows.",
+    drift: "Say whether further rows still follow a network.",
     cross_validate: "Judge learners and baselines on held-out rows.",
     front: "Find networks that trade fit, simplicity and an expert.",
     review: "Write an offline page of a network or a front.",

@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,21 +36,39 @@ __all__ = [
 
 
 def read_data(
-    data: Path, *, kinds: Mapping[str, str], missing: str, max_levels: int, reading: ReadingOptions
+    data: Path,
+    *,
+    kinds: Mapping[str, str],
+    missing: str,
+    max_levels: int,
+    reading: ReadingOptions,
+    weight: str | None = None,
 ) -> Table:
-    """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings."""
+    """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings.
+
+    The column `weight` says how often every row stands in the table.
+    """
+    from gomea_bn.data.row_weights import repeated_rows
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import table_of
     from gomea_bn.errors import nearest
 
     loaded = loaded_data(data, reading)
     names = list(map(str, loaded.frame.columns))
+    if weight is not None and weight not in names:
+        raise GomeaBnError(f"--weight: unknown column '{weight}'.{nearest(weight, names)}")
     for name in kinds:
         if name not in names:
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
     try:
         with printed_warnings():
-            return table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
+            if weight is not None:
+                weights = loaded.frame.iloc[:, names.index(weight)]
+                loaded = replace(loaded, frame=loaded.frame.drop(columns=weights.name))
+            table = table_of(
+                loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels
+            )
+            return table if weight is None else repeated_rows(table, weights.to_numpy())
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.pieces import is_in_pieces
+from gomea_bn.data.row_weights import repeated_rows
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learning_problem import check_learning
@@ -245,6 +247,8 @@ class BayesNetLearner(NetworkParameters):
         X: pd.DataFrame | Sequence[pd.DataFrame] | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
+        sample_weight: ArrayLike | None = None,
+        start: DiscretizedBayesNet | None = None,
         checkpoint: CheckpointOption = None,
     ) -> Self:
         """Learn a network from a table.
@@ -257,6 +261,12 @@ class BayesNetLearner(NetworkParameters):
             a list of frames is a table in pieces, which need not fit into memory.
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequency weights: number of times that each row counts, whole and from 0 on. Everything is as if the rows
+            stood so many times in the table, which `table_` then is. Tables in pieces have none.
+        start : DiscretizedBayesNet, optional
+            Network from whose graph and cuts the search begins, such as one that was learned from former rows. Edges
+            that rules and limits exclude are left out.
         checkpoint : Checkpoint or path, optional
             Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
@@ -272,19 +282,32 @@ class BayesNetLearner(NetworkParameters):
             data or options.
         """
         limits = self._checked_limits()
+        if start is not None and not isinstance(start, DiscretizedBayesNet):
+            raise GomeaBnError(
+                [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
+            )
         began = perf_counter()
         if is_in_pieces(X):
-            self._fit_many_rows(X, checkpoint, limits, began)
+            if sample_weight is not None:
+                raise GomeaBnError(
+                    [Option("sample_weight"), " needs a table in memory: pieces are counted where they lie."],
+                    ["repeat the rows of the pieces"],
+                )
+            self._fit_many_rows(X, checkpoint, limits, began, start)
             return self
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        if sample_weight is not None:
+            table = repeated_rows(table, sample_weight)
         if LearningOptions.of(self).asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):
-            self._fit_many_rows(table, checkpoint, limits, began)
+            self._fit_many_rows(table, checkpoint, limits, began, start)
             return self
-        section, seed = learner_section(self, checkpoint, table, seed_of(self.random_state))
+        section, seed = learner_section(
+            self, checkpoint, table, seed_of(self.random_state), **started_from(start)
+        )
         ordered = columns_of_search(table, self.shape)
-        began, found = self._search(ordered, table, limits, seed, section, began)
+        began, found = self._search(ordered, table, limits, seed, section, began, start=start)
         if plain_options(self)["density"] == "averaged":
             self._average(ordered, found.conditionals)
         self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
@@ -310,6 +333,7 @@ class BayesNetLearner(NetworkParameters):
         began: float,
         *,
         of_sample: bool = False,
+        start: DiscretizedBayesNet | None = None,
     ) -> tuple[float, Found]:
         """Search for the network of a table, and keep it with tables counted from these rows.
 
@@ -330,17 +354,24 @@ class BayesNetLearner(NetworkParameters):
             settings = SearchSettings(
                 self.algorithm or GOMEA(), limits, seed, n_threads, callback, section, of_sample
             )
-            found = search(rows, options, settings, began=began)
+            found = search(rows, options, settings, began=began, start=start)
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
             section.close()
             network, self.score_ = final_network(self, table, found, seed=seed, data_digest=digest.result())
-            self.network_ = network
+            self.network_ = network if start is None else network.with_metadata(**started_from(start))
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)
         return began, found
 
-    def _fit_many_rows(self, source: Any, checkpoint: CheckpointOption, limits: Limits, began: float) -> None:
+    def _fit_many_rows(
+        self,
+        source: Any,
+        checkpoint: CheckpointOption,
+        limits: Limits,
+        began: float,
+        start: DiscretizedBayesNet | None,
+    ) -> None:
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
         from gomea_bn.learning.many_rows import opened_improvement
 
@@ -356,6 +387,7 @@ class BayesNetLearner(NetworkParameters):
                     rows.part,
                     began,
                     of_sample=True,
+                    start=start,
                 )
             network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_, began)
         self.network_ = network.in_order(rows.given_sample.names)
@@ -488,6 +520,13 @@ class BayesNetLearner(NetworkParameters):
                 f"This {type(self).__name__} has not learned a network yet; call fit(frame) first."
             )
         return self.network_
+
+
+def started_from(start: DiscretizedBayesNet | None) -> dict[str, str]:
+    """Return the digest of the network from which a search begins, as records and checkpoints have it."""
+    if start is None:
+        return {}
+    return {"started_from": hashlib.sha256(start.to_json().encode()).hexdigest()}
 
 
 def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:

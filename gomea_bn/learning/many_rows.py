@@ -615,7 +615,7 @@ class Improvement:
         except KeyboardInterrupt:
             self.stop.replace_reason("interrupt")
             record = self._record(tables_of="sample")
-            by_tables = TableSet(network.cut_points, _parents_of(network), network.tables)
+            by_tables = TableSet(network.cut_points, _parents_of(network), network.tables, network.counts)
             of_sample = self._with_lines(network, by_tables).with_metadata(all_rows=record)
             return of_sample, float(network.metadata["score"]), record
 
@@ -880,11 +880,14 @@ class Improvement:
         of_families = [counts.astype(np.float64) for counts in available]
         network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)
         smoothing = of_sample.pseudo_count or 0.0
+        counts_of_curves = {name: of_name.astype(np.float64) for name, of_name in by_tables.items()}
         tables = network.tables | {
-            name: table_of_counts(of_name.astype(np.float64), smoothing)
-            for name, of_name in by_tables.items()
+            name: table_of_counts(of_name, smoothing) for name, of_name in counts_of_curves.items()
         }
-        network = self._with_lines(network, TableSet(network.cut_points, _parents_of(network), tables))
+        of_all_rows = TableSet(
+            network.cut_points, _parents_of(network), tables, network.counts | counts_of_curves
+        )
+        network = self._with_lines(network, of_all_rows)
         record = self._record(
             tables_of="all rows", rows=rows, moves=_described(climb, names), n_recut=len(climb.rules.recut)
         )

@@ -131,6 +131,9 @@ class DiscretizedBayesNet(Immutable):
         variable is distributed as the shape is inside that bin. A variable without an entry is uniform inside its bins.
     conditionals : Conditionals, optional
         Conditional densities; without them the tables are the network.
+    counts : mapping of str to array-like, optional
+        Number of rows of every cell of the tables of a network without conditionals, so that `update` can add rows.
+        They do not count for equality.
     curve_edges : iterable of (parent, child), optional
         Deprecated: edges whose parents have no axis in the tables.
     pseudo_count : float or "auto", optional
@@ -151,6 +154,7 @@ class DiscretizedBayesNet(Immutable):
     __slots__ = (
         "_cards",
         "_conditionals",
+        "_counts",
         "_cuts",
         "_families",
         "_grids",
@@ -168,6 +172,7 @@ class DiscretizedBayesNet(Immutable):
 
     _cards: tuple[int, ...]
     _conditionals: Conditionals | None
+    _counts: dict[str, NDArray[np.float64]]
     _cuts: dict[str, NDArray[np.float64]]
     _families: dict[str, Family]
     _grids: CellGrids | None
@@ -193,6 +198,7 @@ class DiscretizedBayesNet(Immutable):
         tables: Mapping[str, ArrayLike],
         shapes: Mapping[str, Shape] | None = None,
         conditionals: Conditionals | None = None,
+        counts: Mapping[str, ArrayLike] | None = None,
         curve_edges: Iterable[tuple[str, str]] = (),
         pseudo_count: PseudoCount | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -209,6 +215,7 @@ class DiscretizedBayesNet(Immutable):
             support=support,
             levels=levels,
             tables=tables,
+            counts=counts if conditionals is None else None,
             shapes=shapes,
             pseudo_count=pseudo_count,
             metadata=metadata,
@@ -330,6 +337,11 @@ class DiscretizedBayesNet(Immutable):
         return self._conditionals
 
     @property
+    def counts(self) -> dict[str, NDArray[np.float64]]:
+        """Number of rows of the cells of the tables, if they were counted and the network has no conditionals."""
+        return dict(self._counts)
+
+    @property
     def families(self) -> Mapping[str, Family]:
         """The density of every variable given its parents, on arrays of values."""
         return self._families
@@ -392,7 +404,10 @@ class DiscretizedBayesNet(Immutable):
 
     def changed(self, **parts: Any) -> Self:
         """Return a network with other values of some keywords of the constructor, and the names and edges of this."""
-        return _rebuild(type(self), self._names, self.edges, {**self._content(), **parts})
+        content = self._content()
+        if "tables" in parts:
+            content["counts"] = None
+        return _rebuild(type(self), self._names, self.edges, {**content, **parts})
 
     def in_order(self, names: Sequence[str]) -> Self:
         """Return the network with its variables in another order; the axes of every table follow its parents.
@@ -414,10 +429,9 @@ class DiscretizedBayesNet(Immutable):
                 f"names must have every variable of the network once: {listed(self._names)}; got {listed(names)}."
             )
         content = self._content()
-        ordered = TableSet(self._cuts, {name: self.parents(name) for name in names}, self._tables).in_order(
-            names
-        )
-        content |= {"cut_points": ordered.cut_points, "tables": ordered.tables}
+        parents = {name: self.parents(name) for name in names}
+        ordered = TableSet(self._cuts, parents, self._tables, self._counts).in_order(names)
+        content |= {"cut_points": ordered.cut_points, "tables": ordered.tables, "counts": ordered.counts}
         if self._conditionals is not None:
             content["conditionals"] = self._conditionals.in_order(names)
         for part in ("support", "levels", "shapes", "value_kinds"):
@@ -590,6 +604,105 @@ class DiscretizedBayesNet(Immutable):
         from gomea_bn.network.sampling import sampled_rows
 
         return sampled_rows(self, n, random_state, values)
+
+    def update(
+        self,
+        data: pd.DataFrame | Table | str | os.PathLike[str],
+        weight: ArrayLike = 1.0,
+        forget: float | None = None,
+    ) -> DiscretizedBayesNet:
+        """Return a network that has learned from further rows; graph and cuts stay.
+
+        Tables are smoothed as before, from the counts of all rows. Coefficients and scales of lines and curves are
+        those of a fit to all rows, with the same functions of the parents, tails, scales of columns and weights
+        against the tables. The shape of a column, which kernels smooth, takes the new rows by groups of its pieces, and
+        its point masses take them exactly. The support stays: values outside it count as its ends. Missing cells are
+        drawn given the others of their row.
+
+        Parameters
+        ----------
+        data : DataFrame, Table, or path of a CSV, TSV or Parquet file
+            Further rows with the columns and levels of the network.
+        weight : float, or array-like of shape (n_rows,)
+            Number of rows that each of them counts for: one above 0 for all, or one per row from 0 on.
+        forget : float, optional
+            Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
+
+        Returns
+        -------
+        DiscretizedBayesNet
+            Its tables over the shown bins are computed from drawn rows. It does not know how sure its cuts are, since
+            these are those of the former rows.
+
+        Raises
+        ------
+        GomeaBnError
+            For rows that do not fit the columns and levels, and for a network that does not hold the counts of its
+            rows, such as one of an earlier version.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> rows = pd.DataFrame({"x": ["a", "a", "b"]})
+        >>> network = DiscretizedBayesNet.from_table(rows, [], {})
+        >>> updated = network.update(pd.DataFrame({"x": ["b"] * 5}))
+        >>> print(updated.tables["x"].round(3))
+        [0.278 0.722]
+        """
+        from gomea_bn.network.updates import updated_network
+
+        return updated_network(self, data, weight=weight, forget=forget)
+
+    def drift(
+        self,
+        data: pd.DataFrame | Table | str | os.PathLike[str],
+        *,
+        level: float = 0.05,
+        random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
+    ) -> pd.DataFrame:
+        """Return whether further rows still follow the network, one row per column.
+
+        Two tests judge a column, and Holm's procedure all columns. The mean of -ln p(column | parents) is compared
+        with that of the former rows, each left out of the fit (Welch's test), or with that of drawn rows where it is
+        unknown. The numbers of rows in cells of the column are compared with their sums of probabilities by a
+        chi-square that allows for the error of the former rows.
+
+        An edge is broken if knowing the parent gains surely less for the rows than for rows drawn from the network, and
+        at most half. Not knowing it is having the value of another row.
+
+        Parameters
+        ----------
+        data : DataFrame, Table, or path of a CSV, TSV or Parquet file
+            Rows that the network was not learned from. A family is judged by the rows in which it has no missing cell.
+        level : float
+            Probability that any column of rows that follow the network counts as drifted, between 0 and 1.
+        random_state : int, SeedSequence, Generator or None
+            Seed of the draws.
+
+        Returns
+        -------
+        DataFrame
+            By column: `rows`, their number; `log_loss` and `expected`, its mean in nats in these rows and as expected;
+            `p_value` of both tests together; `drifted`; `outside`, the share of values outside the support; and
+            `broken`, the parents of broken edges as text.
+
+        Raises
+        ------
+        GomeaBnError
+            For rows that do not fit the columns and levels of the network.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gomea_bn import DiscretizedBayesNet
+        >>> network = DiscretizedBayesNet.from_table(pd.DataFrame({"x": ["a", "b"] * 100}), [], {})
+        >>> network.drift(pd.DataFrame({"x": ["a"] * 50 + ["b"] * 10}))["drifted"].tolist()
+        [True]
+        """
+        from gomea_bn.network.drift import drift
+
+        return drift(self, data, level=level, random_state=random_state)
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
@@ -1311,6 +1424,7 @@ class DiscretizedBayesNet(Immutable):
             "tables": self._tables,
             "shapes": self._shapes,
             "conditionals": self._conditionals,
+            "counts": self._counts,
             "pseudo_count": self._pseudo_count,
             "metadata": self.metadata,
             "value_kinds": self._value_kinds,

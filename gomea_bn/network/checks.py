@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "check_counts",
     "check_cut_points",
     "check_edges",
     "check_keys",
@@ -61,6 +62,7 @@ def checked_parts(
     support: Mapping[str, tuple[float, float]],
     levels: Mapping[str, Sequence[Level]],
     tables: Mapping[str, ArrayLike],
+    counts: Mapping[str, ArrayLike] | None,
     shapes: Mapping[str, Shape] | None,
     pseudo_count: PseudoCount | None,
     metadata: Mapping[str, Any] | None,
@@ -100,6 +102,7 @@ def checked_parts(
         "shapes": check_shapes(shapes, ends, names),
         "levels": checked_levels,
         "tables": checked_tables,
+        "counts": check_counts(counts or {}, checked_tables),
         "pseudo_count": check_pseudo_count(pseudo_count),
         "metadata": check_metadata(metadata),
         "value_kinds": check_value_kinds(value_kinds, names, cuts),
@@ -251,6 +254,28 @@ def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tup
     sorted_parents = tuple(tuple(sorted(positions)) for positions in parents)
     topological_order(sorted_parents, names)
     return sorted_parents
+
+
+def check_counts(
+    counts: Mapping[str, ArrayLike], tables: Mapping[str, NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers of rows of the cells of all tables or of none, float64 and read-only."""
+    if not counts:
+        return {}
+    check_keys(counts, list(tables), list(tables), "counts")
+    checked = {}
+    for name, table in tables.items():
+        try:
+            of_name = np.array(counts[name], np.float64)
+        except (TypeError, ValueError, OverflowError):
+            of_name = np.empty(0)
+        if of_name.shape != table.shape or not (np.isfinite(of_name) & (of_name >= 0)).all():
+            raise GomeaBnError(
+                f"The counts of '{name}' must be finite numbers from 0 on, of the shape {table.shape} of its table."
+            )
+        of_name.flags.writeable = False
+        checked[name] = of_name
+    return checked
 
 
 def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -187,18 +187,22 @@ def network_of_counts(
     """
     smoothing = parts["pseudo_count"]
 
-    def network_of(tables: Iterable[NDArray[np.float64]]) -> Net:
-        return kind(names, edges, tables=dict(zip(names, tables, strict=True)), **parts)
+    def network_of(tables: Iterable[NDArray[np.float64]], of_rows: Sequence[NDArray[np.float64]]) -> Net:
+        by_name = dict(zip(names, tables, strict=True))
+        return kind(names, edges, tables=by_name, counts=dict(zip(names, of_rows, strict=True)), **parts)
 
     network = network_of(
-        in_threads(lambda of_family: table_of_counts(of_family, smoothing), counts, n_threads=n_threads)
+        in_threads(lambda of_family: table_of_counts(of_family, smoothing), counts, n_threads=n_threads),
+        counts,
     )
     for step in range(0 if completed is None else N_STEPS):
         assert completed is not None
-        network = network_of(
+        all_expected = completed(network, step)
+        tables = [
             table_of_expectation(expected, available, smoothing)
-            for expected, available in zip(completed(network, step), counts, strict=True)
-        )
+            for expected, available in zip(all_expected, counts, strict=True)
+        ]
+        network = network_of(tables, all_expected)
     return network
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from gomea_bn.network.conditionals.conditionals import WithDensities
@@ -19,6 +19,10 @@ __all__ = ["NetworkLike"]
 
 class NetworkLike(WithDensities, Protocol):
     """The read-only members of a discretized network; `DiscretizedBayesNet` documents them."""
+
+    @property
+    def counts(self) -> Mapping[str, NDArray[np.float64]]:
+        """Number of rows of the cells of counted tables; empty if unknown."""
 
     @property
     def cell_grids(self) -> CellGrids:

@@ -19,7 +19,7 @@ from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["column_name", "column_values", "level_column", "table_for"]
+__all__ = ["column_name", "column_values", "level_column", "rows_for", "table_for"]
 
 
 def _has_variables(table: Table, network: NetworkLike) -> bool:
@@ -59,17 +59,45 @@ def table_for(
         For missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
         points outside the data, and fewer than 2 rows.
     """
-    frame: Any = data
     if isinstance(data, Table):
         if not allow_missing:
             data.require_complete("The network")
         if _has_variables(data, network):
             return data
-        frame = data.to_frame()
-    else:
-        frame = source_frame(data)
-    if len(frame) < 2:
-        raise GomeaBnError(f"data must have at least 2 rows, got {len(frame)}.")
+    table = rows_for(network, data, allow_missing=allow_missing)
+    if table.n_rows < 2:
+        raise GomeaBnError(f"data must have at least 2 rows, got {table.n_rows}.")
+    for column in table.columns:
+        if column.levels is not None:
+            continue
+        name = column.name
+        low, high = _range(name, column.observed)
+        if low == high:
+            raise GomeaBnError(f"Column '{name}' is constant: all its values are {low:g}.")
+        outside = [cut for cut in network.cut_points[name].tolist() if not low < cut < high]
+        if outside:
+            raise GomeaBnError(
+                f"Column '{name}' has values from {low:g} to {high:g}, which the network's cut point {outside[0]:g} is "
+                "outside of; give the rows that the network was learned from."
+            )
+    return table
+
+
+def rows_for(
+    network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str], *, allow_missing: bool = True
+) -> Table:
+    """Return rows with the network's variables, order and levels, whatever their number and their range.
+
+    Parameters are those of `table_for`.
+
+    Raises
+    ------
+    GomeaBnError
+        For missing columns, missing values unless they are allowed, unknown levels, and a table without rows.
+    """
+    frame = data.to_frame() if isinstance(data, Table) else source_frame(data)
+    if not len(frame):
+        raise GomeaBnError("data must have at least 1 row, got none.")
     positions = column_positions(frame, network.names)
     columns = []
     for name in network.names:
@@ -80,15 +108,6 @@ def table_for(
             columns.append(Column(name, codes, levels, "as in the network", kind.is_ordered))
             continue
         values = numeric_values(series, name, allow_missing=allow_missing)
-        low, high = _range(name, values[~np.isnan(values)])
-        if low == high:
-            raise GomeaBnError(f"Column '{name}' is constant: all its values are {low:g}.")
-        outside = [cut for cut in network.cut_points[name].tolist() if not low < cut < high]
-        if outside:
-            raise GomeaBnError(
-                f"Column '{name}' has values from {low:g} to {high:g}, which the network's cut point {outside[0]:g} is "
-                "outside of; give the rows that the network was learned from."
-            )
         columns.append(Column(name, values, None, "as in the network", is_integer=kind.is_integer))
     return Table(tuple(columns), len(frame), ())
 

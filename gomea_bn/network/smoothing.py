@@ -66,6 +66,16 @@ class _Seen:
     totals: NDArray[np.float64]
 
     @property
+    def fewer(self) -> NDArray[np.float64]:
+        """Counts with one row left out."""
+        return np.maximum(self.counts - 1, 0.0)
+
+    @property
+    def fewer_of_totals(self) -> NDArray[np.float64]:
+        """Counts of the table rows with one row left out."""
+        return np.maximum(self.totals - 1, 0.0)
+
+    @property
     def children(self) -> NDArray[np.int64]:
         """Code of the child in every cell."""
         return self.cells % self.counts_shape[-1]
@@ -183,19 +193,20 @@ def _averaged(
     left_out = np.zeros(len(seen.cells))
     for (base, values), row in zip(bases, weights.tolist()):
         leanings.append(Leaning(base, tuple(row)))
-        of_count, of_base = _factors(seen.totals - 1, leanings[-1].weights)
-        left_out += of_count * (seen.counts - 1) + of_base * values
+        of_count, of_base = _factors(seen.fewer_of_totals, leanings[-1].weights)
+        left_out += of_count * seen.fewer + of_base * values
     return Smoothing(parents, tuple(leanings)), left_out
 
 
 def _likelihoods(seen: _Seen, base: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the leave-one-out log likelihood of every amount, (n_amounts,); `base` also leaves the row out.
 
-    All rows of a cell have the same probability when one of them is left out, so one value per cell is exact.
+    All rows of a cell have the same probability when one of them is left out, so one value per cell is exact. A cell of
+    less than one row, as weights make it, is left out as a whole.
     """
     likelihoods = np.empty(len(AMOUNTS))
     for position, amount in enumerate(AMOUNTS):
-        left_out = (seen.counts - 1 + amount * base) / (seen.totals - 1 + amount)
+        left_out = (seen.fewer + amount * base) / (seen.fewer_of_totals + amount)
         likelihoods[position] = (seen.counts * np.log(left_out)).sum()
     return likelihoods
 

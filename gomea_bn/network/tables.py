@@ -29,6 +29,7 @@ __all__ = [
     "family_index",
     "smoothed_table",
     "table_and_left_out",
+    "table_and_left_out_cells",
     "table_of_counts",
     "table_of_expectation",
 ]
@@ -115,14 +116,23 @@ def table_and_left_out(
     The row is left out of the counts for its own probability, float64 (n_rows,). All rows of a cell have the same
     probability, so it takes one division per cell. Errors are those of `smoothed_table`.
     """
-    counts = family_counts(codes, parents, child, cards, name)
-    if pseudo_count == "auto":
-        table, left_out = smoothed_and_left_out(counts)
-    else:
-        totals = counts.sum(axis=-1, keepdims=True)
-        table = _evenly_smoothed(counts, totals, pseudo_count)
-        left_out = _evenly_smoothed(counts - 1, totals - 1, pseudo_count)
+    table, left_out = table_and_left_out_cells(
+        family_counts(codes, parents, child, cards, name), pseudo_count
+    )
     return table, left_out.ravel()[family_index(codes, parents, child, cards)]
+
+
+def table_and_left_out_cells(
+    counts: NDArray[np.float64], pseudo_count: PseudoCount
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the table of counts, and the probability of every cell with one of its rows left out, of their shape."""
+    if pseudo_count == "auto":
+        return smoothed_and_left_out(counts)
+    totals = counts.sum(axis=-1, keepdims=True)
+    return (
+        _evenly_smoothed(counts, totals, pseudo_count),
+        _evenly_smoothed(counts - 1, totals - 1, pseudo_count),
+    )
 
 
 def family_counts(

@@ -12,6 +12,7 @@ import typer
 
 from gomea_bn.cli.after_search import AfterSearch
 from gomea_bn.cli.learn_report import report
+from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import KIND_OVERRIDE, Data, FormerDevice, Given, OutFolder, reads_table, searches
 from gomea_bn.cli.output import (
     FAILED,
@@ -37,6 +38,7 @@ from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
 __all__ = ["learn"]
@@ -50,6 +52,18 @@ _MUCH_MEMORY = 1e9
 def learn(
     data: Data,
     out: OutFolder = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NETWORK", help="Network from which the search begins: a file, or the folder of a run."
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column that says how often each row counts: whole numbers from 0 on."
+        ),
+    ] = None,
     device: FormerDevice = "cpu",
     confidence: Annotated[bool, typer.Option("--confidence", hidden=True)] = False,
     confidence_seconds: Annotated[float | None, typer.Option(min=0, hidden=True)] = None,
@@ -80,7 +94,8 @@ def learn(
         if given.folder is not None:
             targets["--checkpoint"] = [given.folder / CHECKPOINT_FILE]
         if targets:
-            check_targets(targets, {"DATA": [data], **given.files})
+            of_start = {} if start is None else {"--start": files_of(start)}
+            check_targets(targets, {"DATA": [data], **of_start, **given.files})
         learner = learner_of_options(BayesNetLearner, given.options())
         saved_search = given.saved_search()
         after_search = AfterSearch.of(
@@ -98,7 +113,8 @@ def learn(
                 "Warning: the options for probabilities of edges and for repeated searches move to the command "
                 "`gomea-bn confidence RUN`; the next version has them there alone."
             )
-        _learn(learner, data, out, reading, saved_search, after_search, given)
+        first = None if start is None else named_network(start)
+        _learn(learner, data, out, reading, saved_search, after_search, given, first, weight)
     except GomeaBnError as error:
         fail(error, WRONG_USE, given.spelled)
     except KeyboardInterrupt:
@@ -113,6 +129,8 @@ def _learn(
     checkpoint: Checkpoint | None,
     after_search: AfterSearch,
     given: Given,
+    start: DiscretizedBayesNet | None,
+    weight: str | None,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.data.table import Table
@@ -132,18 +150,20 @@ def _learn(
     if out is not None:
         check_run_folder(out)
     tell = silent if given.is_quiet else say
-    rows, source_sha256 = _read_source(learner, data, reading, after_search, tell)
+    rows, source_sha256 = _read_source(learner, data, reading, after_search, tell, weight)
     size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
     seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
     tell(announcement(learner, out))
     with printed_warnings({"network_": "The network of the whole search is kept: it"}):
-        learner.fit(rows, checkpoint=checkpoint)
+        learner.fit(rows, start=start, checkpoint=checkpoint)
     if learner.stopped_by_ == "interrupt":
         say("Interrupted: this is the best network found so far.")
     with printed_warnings():
         after_search.compute(learner, tell)
     with finishing("the report and the files"):
         record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
+        if weight is not None:
+            record["data"]["weight"] = weight
         _write_and_print(learner, out, record, after_search, tell, as_json=given.as_json)
 
 
@@ -153,6 +173,7 @@ def _read_source(
     reading: ReadingOptions,
     after_search: AfterSearch,
     tell: Callable[[str], None],
+    weight: str | None,
 ) -> tuple[Path | Table, str]:
     """Return a checked table, or the path of one in pieces, and the SHA-256 of its files."""
     from gomea_bn.data.pieces import files_digest, is_in_pieces
@@ -162,6 +183,8 @@ def _read_source(
     from gomea_bn.runtime.threads import thread_count
 
     if is_in_pieces(data):
+        if weight is not None:
+            raise GomeaBnError("--weight needs a table in one file; leave it out for a folder.")
         if reading.given:
             raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
         if after_search.confidence or after_search.n_repeats:
@@ -179,6 +202,7 @@ def _read_source(
         missing=learner.missing,
         max_levels=learner.max_levels,
         reading=reading,
+        weight=weight,
     )
     digest = file_digest(data)
     tell(table.describe(KIND_OVERRIDE, spelling()))

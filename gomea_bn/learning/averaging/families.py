@@ -24,12 +24,18 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.checks import around_cuts
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals
 from gomea_bn.network.conditionals.family import Columns, TableSet
-from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups
+from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups, log_mixture
 from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.shown_tables import table_over_rows
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
-from gomea_bn.network.tables import bin_widths, smoothed_table, table_and_left_out
+from gomea_bn.network.tables import (
+    bin_widths,
+    family_counts,
+    family_index,
+    table_and_left_out_cells,
+    table_of_counts,
+)
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals, log_sum_exp
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -194,11 +200,12 @@ def _counted_tables(network: DiscretizedBayesNet, table: Table) -> TableSet:
     ]
     cards = [network.cardinality(name) for name in names]
     smoothing = "auto" if network.pseudo_count is None else network.pseudo_count
-    tables = {
-        name: smoothed_table(codes, [position[p] for p in parents[name]], v, cards, smoothing, name)
+    counts = {
+        name: family_counts(codes, [position[p] for p in parents[name]], v, cards, name)
         for v, name in enumerate(names)
     }
-    return TableSet(dict(cuts), parents, tables)
+    tables = {name: table_of_counts(of_name, smoothing) for name, of_name in counts.items()}
+    return TableSet(dict(cuts), parents, tables, counts)
 
 
 def average_of_blanket(
@@ -282,8 +289,19 @@ class _Averaging:
             Probabilities and intervals of the shown cuts.
         """
         lines, scales, units = self.lines(left_out) if line == "auto" else ({}, {}, {})
+        losses = {
+            name: (len(logs), -float(logs.mean()), float(logs.std()))
+            for name, logs in left_out.items()
+            if np.isfinite(logs).all()
+        }
         conditionals = Conditionals(
-            copies, lines=lines, scales=scales, units=units, n_rows=self.table.n_rows, **of_cuts
+            copies,
+            lines=lines,
+            scales=scales,
+            units=units,
+            n_rows=self.table.n_rows,
+            log_losses=losses,
+            **of_cuts,
         )
         network = self.network.changed(conditionals=conditionals)
         rows = {column.name: column.values for column in self.table.columns}
@@ -365,15 +383,15 @@ class _Averaging:
             coded = self.session.coded(cuts)
             codes = [np.asarray(column.codes, np.int32) for column in coded]
             cards = [column.cardinality for column in coded]
-            tables = {}
+            tables, counts = {}, {}
             for v, name in enumerate(names):
-                tables[name], predicted = table_and_left_out(
-                    codes, parents[v], v, cards, self.pseudo_count, name
-                )
+                counts[name] = family_counts(codes, parents[v], v, cards, name)
+                tables[name], of_cells = table_and_left_out_cells(counts[name], self.pseudo_count)
+                predicted = of_cells.ravel()[family_index(codes, parents[v], v, cards)]
                 with np.errstate(divide="ignore"):
                     left_out[name].append(np.log(predicted) + inside[v] - self._log_sizes(v, cuts, coded))
             of_names = {names[v]: tuple(names[p] for p in of_v) for v, of_v in enumerate(parents)}
-            copies.append(TableSet({names[v]: of_v for v, of_v in cuts.items()}, of_names, tables))
+            copies.append(TableSet({names[v]: of_v for v, of_v in cuts.items()}, of_names, tables, counts))
         return copies, {
             name: log_sum_exp(np.array(terms)) - np.log(len(terms)) for name, terms in left_out.items()
         }
@@ -401,7 +419,8 @@ class _Averaging:
         Parameters
         ----------
         left_out : dict of str to ndarray of shape (n_rows,), float64
-            Log density of every row under the bins, by variable.
+            Log density of every row under the bins, by variable. Those of columns with lines are replaced by the log
+            density under the mixture.
 
         Returns
         -------
@@ -436,11 +455,11 @@ class _Averaging:
             ]
             candidates = [candidate for candidate in found if candidate is not None]
             most = 0.0 if has_points else most_log_density(columns[name])
-            means = [float(of_line.mean()) for _, of_line in candidates]
+            means = [float(of_line.mean()) for _, of_line, _ in candidates]
             possible = [mean for mean in means if mean <= most]
             if not possible:
                 continue
-            line, of_line = best = candidates[means.index(max(possible))]
+            line, of_line, rows = best = candidates[means.index(max(possible))]
             in_units = best is found[-1] and not has_points
             weight = mixture_weight(left_out[name], of_line)
             if mixture_gain(left_out[name], of_line, weight) > _LEAST_GAIN:
@@ -454,7 +473,9 @@ class _Averaging:
                     line.terms.knots,
                     line.terms.has_products,
                     in_units,
+                    line.sums(rows),
                 )
+                left_out[name] = log_mixture(left_out[name], of_line, weight)
                 members[in_units] |= {name, *parents}
         return (
             lines,
@@ -470,8 +491,8 @@ class _Averaging:
         scales: Mapping[str, LineScale],
         columns: Columns,
         left_out: NDArray[np.float64],
-    ) -> tuple[FittedLine, NDArray[np.float64]] | None:
-        """Return the best line of a column on some scales, and the log density of left-out rows in its units.
+    ) -> tuple[FittedLine, NDArray[np.float64], LineRows] | None:
+        """Return the best line of a column on some scales, the log density of left-out rows in its units, and the rows.
 
         None if the line adds nothing to the tables, whose log densities of the left-out rows are given.
         """
@@ -483,7 +504,7 @@ class _Averaging:
         slope = scale.log_slope(values, z)
         rows = LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale), ends)
         line = best_line(rows, left_out - slope)
-        return None if line is None else (line, line.left_out + slope)
+        return None if line is None else (line, line.left_out + slope, rows)
 
     def _without_points(self, name: str, shape: ColumnShape) -> Shape:
         """Return a shape of a column with uniform bins: all rows have a density, and a line no probabilities."""

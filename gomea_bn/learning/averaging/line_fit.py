@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density, log_mixture
 from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.line_sums import (
+    PRECISION,
+    PRIOR_ROWS,
+    PRIOR_VARIANCE,
+    LineSums,
+    design_of,
+    scale_of,
+)
 from gomea_bn.network.conditionals.student import log_student
 
 __all__ = [
@@ -25,11 +33,6 @@ __all__ = [
     "possible_terms",
 ]
 
-# precision of the normal prior of intercepts and slopes, in rows of a standard normal column
-_PRECISION = 0.1
-# the scale has an inverse-gamma prior of the weight of one row
-_PRIOR_ROWS = 1.0
-_PRIOR_VARIANCE = 0.02
 # rows of the whole table that the variance of a group is pooled with
 _POOLED_ROWS = 8.0
 # fewest and most knots of a curve, and where the outer ones lie on a normal scale
@@ -59,6 +62,8 @@ class FittedLine:
     terms : LineTerms
     coefficients : ndarray of shape (n_groups, n_terms + 1), float64
     scales, freedom : ndarray of shape (n_groups,), float64
+    ratios, tails, widths : ndarray, float64
+        As of `LineSums`.
     left_out : ndarray of shape (n_rows,), float64
         Log density of every row on the scale of the column, with the row left out of the fit.
     """
@@ -67,7 +72,17 @@ class FittedLine:
     coefficients: NDArray[np.float64]
     scales: NDArray[np.float64]
     freedom: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    tails: NDArray[np.float64]
+    widths: NDArray[np.float64]
     left_out: NDArray[np.float64]
+
+    def sums(self, rows: LineRows) -> LineSums:
+        """Return the sums of the rows that the line was fitted to."""
+        terms = self.terms.of_rows(rows.parents)
+        return LineSums.of_rows(
+            rows.z, terms, rows.groups, self.ratios, self.tails, self.widths, rows.min_scale
+        )
 
 
 @dataclass(frozen=True)
@@ -223,14 +238,13 @@ def left_out_residuals(
 def _with_shared_slopes(rows: LineRows, terms: LineTerms, heavy_tails: Sequence[float]) -> FittedLine:
     """Return the line with the same coefficients in all groups; intercepts and variances may differ."""
     z, groups, n_groups, n_rows = rows.z, rows.groups, rows.n_groups, len(rows.z)
-    indicators = np.eye(n_groups)[groups] if n_groups > 1 else np.empty((n_rows, 0))
-    design = np.column_stack([np.ones(n_rows), terms.of_rows(rows.parents), indicators])
-    precisions = np.full(design.shape[1], _PRECISION)
+    design = design_of(terms.of_rows(rows.parents), groups, n_groups)
+    precisions = np.full(design.shape[1], PRECISION)
     counts = np.bincount(groups, minlength=n_groups)
     ratios = np.ones(n_groups)
     if n_groups > 1:
         _, residuals, _, total = left_out_residuals(z, design, precisions)
-        of_all = max(total / n_rows, _PRIOR_VARIANCE / n_rows)
+        of_all = max(total / n_rows, PRIOR_VARIANCE / n_rows)
         of_groups = np.bincount(groups, residuals**2, minlength=n_groups)
         ratios = np.sqrt((of_groups / of_all + _POOLED_ROWS) / (counts + _POOLED_ROWS))
     weights = 1 / ratios[groups]
@@ -238,9 +252,9 @@ def _with_shared_slopes(rows: LineRows, terms: LineTerms, heavy_tails: Sequence[
         z * weights, design * weights[:, None], precisions
     )
     wider = np.sqrt(1 + design.shape[1] / n_rows)
-    of_rows = _scale(squares, n_rows - 1) * wider
-    tail = _tail(residuals / of_rows, n_rows - 1 + _PRIOR_ROWS, heavy_tails)
-    scales = np.maximum(_scale(total, n_rows) * wider * tail.scale * ratios, rows.min_scale)
+    of_rows = scale_of(squares, n_rows - 1) * wider
+    tail = _tail(residuals / of_rows, n_rows - 1 + PRIOR_ROWS, heavy_tails)
+    scales = np.maximum(scale_of(total, n_rows) * wider * tail.scale * ratios, rows.min_scale)
     left_out = log_line_density(
         z,
         z - residuals * ratios[groups],
@@ -252,9 +266,17 @@ def _with_shared_slopes(rows: LineRows, terms: LineTerms, heavy_tails: Sequence[
     n_terms = terms.n_terms
     intercepts = coefficients[0] + (coefficients[1 + n_terms :] if n_groups > 1 else np.zeros(1))
     slopes = np.tile(coefficients[1 : 1 + n_terms], (n_groups, 1))
-    freedom = tail.freedom + 1.0 if tail.scale == 1.0 else tail.freedom
+    is_normal = tail.scale == 1.0
+    freedom = tail.freedom + 1.0 if is_normal else tail.freedom
     return FittedLine(
-        terms, np.column_stack([intercepts, slopes]), scales, np.full(n_groups, freedom), left_out
+        terms,
+        np.column_stack([intercepts, slopes]),
+        scales,
+        np.full(n_groups, freedom),
+        ratios,
+        np.array([0.0 if is_normal else tail.freedom]),
+        np.array([tail.scale]),
+        left_out,
     )
 
 
@@ -291,6 +313,7 @@ def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[
 def _with_own_slopes(rows: LineRows, shared: FittedLine, heavy_tails: Sequence[float]) -> FittedLine:
     """Return one regression per group; a group without rows has the line with shared slopes."""
     coefficients, scales, freedom = shared.coefficients.copy(), shared.scales.copy(), shared.freedom.copy()
+    tails, widths = np.zeros(rows.n_groups), np.ones(rows.n_groups)
     left_out = np.empty(len(rows.z))
     for group in range(rows.n_groups):
         members = np.flatnonzero(rows.groups == group)
@@ -300,13 +323,10 @@ def _with_own_slopes(rows: LineRows, shared: FittedLine, heavy_tails: Sequence[f
         of_group = _with_shared_slopes(alone, shared.terms, heavy_tails)
         coefficients[group] = of_group.coefficients[0]
         scales[group], freedom[group] = of_group.scales[0], of_group.freedom[0]
+        tails[group], widths[group] = of_group.tails[0], of_group.widths[0]
         left_out[members] = of_group.left_out
-    return FittedLine(shared.terms, coefficients, scales, freedom, left_out)
-
-
-def _scale(squares: NDArray[np.float64] | float, n_rows: int) -> NDArray[np.float64]:
-    """Return the scale of residuals from their sum of squares."""
-    return np.sqrt((np.asarray(squares) + _PRIOR_ROWS * _PRIOR_VARIANCE) / (n_rows + _PRIOR_ROWS))
+    ratios = np.ones(rows.n_groups)
+    return FittedLine(shared.terms, coefficients, scales, freedom, ratios, tails, widths, left_out)
 
 
 def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:

@@ -17,7 +17,7 @@ from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search.shown_cuts import learned_cut_points
-from gomea_bn.learning.search.staged_search import SearchRounds, SearchSettings
+from gomea_bn.learning.search.staged_search import SearchRounds, SearchSettings, genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.structure import StructureProblem
@@ -101,8 +101,16 @@ class DiscretizerSearch:
         self.best = _Best(np.inf, [], {})
         self._began = 0.0
 
-    def run(self) -> tuple[StructureProblem, Result]:
-        """Return the problem of the last round, and the best of all rounds as a result of that problem."""
+    def run(
+        self, start: tuple[list[tuple[int, int]], dict[int, NDArray[np.float64]]] | None = None
+    ) -> tuple[StructureProblem, Result]:
+        """Return the problem of the last round, and the best of all rounds as a result of that problem.
+
+        Parameters
+        ----------
+        start : (edges, cuts), optional
+            A network from which the first round starts, with the cuts of equal frequency nearest to its own.
+        """
         section = self.settings.section
         if section.saved is not None and "entered" in section.saved:
             self._restore_cuts(section.saved)
@@ -119,7 +127,7 @@ class DiscretizerSearch:
         self.statistics.update(discretizer_runs=0, discretizer_cut_short=0, policies_entered=0)
         self.stop = self.rounds.stop
         problem = self.problem
-        initial: NDArray[np.int16] | None = None
+        initial = None if start is None else genotype_of(problem, *start)[None]
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
         with self.stop.catching_interrupts():

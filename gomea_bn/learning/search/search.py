@@ -12,8 +12,9 @@ from gomea_bn.learning.learning_problem import learning_problem, ranks_pairs
 from gomea_bn.learning.options import LearningOptions, limits_after_preparation, preparation_seconds
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
-from gomea_bn.learning.search.staged_search import SearchSettings, searched
+from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
 from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Result
@@ -44,7 +45,13 @@ class Found:
 
 
 def search(
-    table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float = 1.0
+    table: Table,
+    options: LearningOptions,
+    settings: SearchSettings,
+    *,
+    began: float,
+    share: float = 1.0,
+    start: NetworkLike | None = None,
 ) -> Found:
     """Search for the best network of a table.
 
@@ -62,6 +69,8 @@ def search(
         Time of `perf_counter` at which the preparation of the table began.
     share : float
         Share of the seconds of the preparation that the limits pay for.
+    start : NetworkLike, optional
+        Network from whose graph and cuts the search begins.
     """
     if table.n_missing:
         from gomea_bn.learning.search.completed_tables import limits_before, with_completions
@@ -77,13 +86,14 @@ def search(
         callback=reporting(settings.callback, problem.scorer.constant_score),
     )
     first = settings.part("search")
+    begin = None if start is None else start_of(start, table, problem, options.min_bin_count)
     if options.asks_discretizer:
         from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
 
-        problem, result = DiscretizerSearch(problem, table, options, first).run()
+        problem, result = DiscretizerSearch(problem, table, options, first).run(begin)
     else:
         limits = limits_before(problem, settings.limits) if table.n_missing else settings.limits
-        result = searched(problem, first.within(limits))
+        result = searched(problem, first.within(limits), begin)
     # Ctrl-C must not lose what the search has found
     with delayed_interrupts():
         network, conditionals = None, None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -15,9 +15,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search.completed_tables import network_of
 from gomea_bn.learning.search.search import search
-from gomea_bn.learning.search.staged_search import SearchSettings
+from gomea_bn.learning.search.staged_search import SearchSettings, genotype_of
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, FrontHistoryEntry, Limits, Result
@@ -70,24 +69,7 @@ class SingleNetwork:
 
     def genotype(self, problem: FrontProblem) -> NDArray[np.int16]:
         """Return the network as a genotype of a front's problem, whose libraries of cuts it enters."""
-        policies = [0] * problem.n_nodes
-        for v, cuts in self.cuts.items():
-            if problem.scorer.grows[v]:
-                policies[v] = problem.enter_between_runs(v, cuts, ())
-            else:
-                policies[v] = _nearest_policy(problem.scorer.variables[v].policies, cuts)
-        return problem.genotype(self.edges, policies)
-
-
-def _nearest_policy(library: Sequence[Policy], cuts: NDArray[np.float64]) -> int:
-    """Return the index of the policy with these cuts, or else of the first one whose number of bins is nearest.
-
-    Cuts of equal frequency move when missing values are filled.
-    """
-    same = [np.array_equal(policy.cut_points, cuts) for policy in library]
-    if any(same):
-        return same.index(True)
-    return int(np.argmin([abs(len(policy.cut_points) - len(cuts)) for policy in library]))
+        return genotype_of(problem, self.edges, dict(self.cuts))
 
 
 def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:

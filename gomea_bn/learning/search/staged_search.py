@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
+from gomea_bn.data.table import Table
+from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
@@ -27,7 +30,9 @@ __all__ = [
     "SearchRounds",
     "SearchSettings",
     "StagedSearch",
+    "genotype_of",
     "searched",
+    "start_of",
 ]
 
 
@@ -572,10 +577,92 @@ def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArr
     policies = np.zeros((len(networks), problem.n_nodes), np.int64)
     for v in networks[0].cuts:
         for k, network in enumerate(networks):
-            policies[k, v] = problem.enter_between_runs(v, network.cuts[v], policies[:k, v].tolist())
+            policies[k, v] = _policy_of(problem, v, network.cuts[v], policies[:k, v].tolist())
     return np.stack(
         [
             problem.genotype(network.edges, of_variables)
             for network, of_variables in zip(networks, policies.tolist())
         ]
     )
+
+
+def _policy_of(
+    problem: StructureProblem, variable: int, cuts: NDArray[np.float64], in_use: Sequence[int]
+) -> int:
+    """Return the index of the policy with these cuts, which enters a library that grows.
+
+    In another library it is the first policy whose number of bins is nearest: cuts of equal frequency move with rows.
+    """
+    if problem.scorer.grows[variable]:
+        return problem.enter_between_runs(variable, cuts, in_use)
+    library = problem.scorer.variables[variable].policies
+    same = [np.array_equal(policy.cut_points, cuts) for policy in library]
+    if any(same):
+        return same.index(True)
+    return int(np.argmin([abs(len(policy.cut_points) - len(cuts)) for policy in library]))
+
+
+def genotype_of(problem: StructureProblem, edges: Sequence[tuple[int, int]], cuts: Cuts) -> NDArray[np.int16]:
+    """Return the genotype of arcs (parent, child) and of the inner cuts of all continuous variables."""
+    genotype: NDArray[np.int16] = _genotypes(problem, [_Network(list(edges), cuts)])[0]
+    return genotype
+
+
+def start_of(
+    network: NetworkLike, table: Table, problem: StructureProblem, min_bin_count: int = 1
+) -> tuple[list[tuple[int, int]], Cuts]:
+    """Return the edges and cuts of a network from which a search of a table may start.
+
+    Columns that the network lacks have no edges. Left out are edges that rules, limits or candidate pairs exclude, and
+    cuts outside the rows or next to bins with too few of them. Required edges are added.
+
+    Parameters
+    ----------
+    network : NetworkLike
+    table : Table
+        Rows of the problem.
+    problem : StructureProblem
+    min_bin_count : int
+        Fewest rows of a bin.
+    """
+    first = problem.cuts(problem.genotype([], [0] * problem.n_nodes))
+    cuts = {}
+    for v, of_library in first.items():
+        column = table.columns[v]
+        given = network.cut_points.get(column.name, of_library)
+        low, high = float(column.observed.min()), float(column.observed.max())
+        inside = without_sparse_bins(given[(given > low) & (given < high)], column.observed, min_bin_count)
+        cuts[v] = inside if problem.scorer.grows[v] else given
+    rules, position = problem.edge_rules, {name: v for v, name in enumerate(table.names)}
+    cardinality = [
+        len(cuts[v]) + 1 if column.levels is None else len(column.levels)
+        for v, column in enumerate(table.columns)
+    ]
+    parents: list[set[int]] = [set() for _ in table.names]
+    edges = _required_edges(problem)
+    for parent, child in edges:
+        parents[child].add(parent)
+    for parent_name, child_name in network.edges:
+        if parent_name not in position or child_name not in position:
+            continue
+        parent, child = position[parent_name], position[child_name]
+        is_searched = problem.pairs is None or bool(problem.pairs[parent, child])
+        if (
+            is_searched
+            and parent in rules.addable(child, parents[child], cardinality)
+            and not _leads(parents, child, parent)
+        ):
+            parents[child].add(parent)
+            edges.append((parent, child))
+    return edges, cuts
+
+
+def _leads(parents: Sequence[Collection[int]], first: int, last: int) -> bool:
+    """Return whether a path leads from one variable to another."""
+    reached, found = [last], {last}
+    while reached:
+        for parent in parents[reached.pop()]:
+            if parent not in found:
+                found.add(parent)
+                reached.append(parent)
+    return first in found

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
 from gomea_bn.errors import GomeaBnError, check_integer, is_real
-from gomea_bn.network.checks import check_cut_points, check_keys, check_table
+from gomea_bn.network.checks import check_counts, check_cut_points, check_keys, check_table
 from gomea_bn.network.conditionals.checks import (
     check_line,
     checked_intervals,
     checked_probabilities,
     checked_units,
 )
-from gomea_bn.network.conditionals.family import Family, TableSet
+from gomea_bn.network.conditionals.family import Family, TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine
 from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
 from gomea_bn.network.parts import Immutable, WithTables
@@ -51,13 +51,15 @@ class Conditionals(Immutable):
     units : mapping of str to (centre, spread), optional
         Numbers that are subtracted from, and then divide, the columns that are part of lines in own units.
     n_rows : int
-        Number of rows that the conditionals were learned from.
+        Number of rows that the conditionals were learned from, updates apart.
     cut_probabilities : mapping of str to sequence of float, optional
         For every continuous column the probability that each shown cut is near.
     cut_intervals : mapping of str to sequence of pairs of float, optional
         For every continuous column the 90 % interval of each shown cut.
     set_values : mapping of str to float, optional
         Numbers, or codes of levels, that an intervention has set columns to.
+    log_losses : mapping of str to (number of rows, mean, standard deviation), optional
+        Of -ln p(column | parents) in nats, over rows that were left out of the fit, by column.
     """
 
     __slots__ = (
@@ -65,6 +67,7 @@ class Conditionals(Immutable):
         "_cut_intervals",
         "_cut_probabilities",
         "_lines",
+        "_log_losses",
         "_n_rows",
         "_scales",
         "_set_values",
@@ -75,6 +78,7 @@ class Conditionals(Immutable):
     _cut_intervals: dict[str, Any]
     _cut_probabilities: dict[str, Any]
     _lines: dict[str, FamilyLine]
+    _log_losses: dict[str, tuple[float, float, float]]
     _n_rows: int
     _scales: dict[str, Shape]
     _set_values: dict[str, float]
@@ -91,6 +95,7 @@ class Conditionals(Immutable):
         cut_probabilities: Mapping[str, ArrayLike] | None = None,
         cut_intervals: Mapping[str, ArrayLike] | None = None,
         set_values: Mapping[str, float] | None = None,
+        log_losses: Mapping[str, tuple[float, float, float]] | None = None,
     ) -> None:
         check_integer("n_rows", n_rows, 1)
         if not copies:
@@ -105,6 +110,7 @@ class Conditionals(Immutable):
                 "_cut_probabilities": dict(cut_probabilities or {}),
                 "_cut_intervals": dict(cut_intervals or {}),
                 "_set_values": dict(set_values or {}),
+                "_log_losses": {name: tuple(of_name) for name, of_name in (log_losses or {}).items()},
             }
         )
 
@@ -148,6 +154,11 @@ class Conditionals(Immutable):
         """Numbers, or codes of levels, that an intervention has set columns to."""
         return dict(self._set_values)
 
+    @property
+    def log_losses(self) -> dict[str, tuple[float, float, float]]:
+        """Number of left-out rows, mean and standard deviation of -ln p(column | parents) by column, if known."""
+        return dict(self._log_losses)
+
     def mean_line_weight(self, network: WithTables) -> float:
         """Return the mean weight of lines over the columns with continuous parents, 0 without such columns."""
         continuous = network.cut_points
@@ -177,6 +188,7 @@ class Conditionals(Immutable):
             copies=copies,
             set_values={**self._set_values, **values},
             lines={name: line for name, line in self._lines.items() if name not in values},
+            log_losses={name: loss for name, loss in self._log_losses.items() if name not in values},
         )
 
     def in_order(self, names: Sequence[str]) -> Conditionals:
@@ -194,6 +206,7 @@ class Conditionals(Immutable):
             "cut_probabilities",
             "cut_intervals",
             "set_values",
+            "log_losses",
         )
         own = {name: getattr(self, f"_{name}") for name in names}
         return Conditionals(**{**own, **parts})
@@ -241,12 +254,19 @@ class Conditionals(Immutable):
                 n: check_table(copy.tables[n], n, (*(cards[p] for p in copy.parents[n]), cards[n]))
                 for n in network.names
             }
-            copies.append(TableSet(of_copy, dict(copy.parents), tables))
+            counts = check_counts(copy.counts, tables)
+            copies.append(TableSet(of_copy, dict(copy.parents), tables, counts))
         check_keys(self._set_values, list(self._set_values), network.names, "set_values")
         for name, value in self._set_values.items():
             low, high = support[name] if name in cuts else (0, len(levels[name]) - 1)
             if not is_real(value) or not low <= value <= high:
                 raise GomeaBnError(f"set_values['{name}'] must be from {low:g} to {high:g}, got {value!r}.")
+        check_keys(self._log_losses, list(self._log_losses), network.names, "log_losses")
+        for name, loss in self._log_losses.items():
+            if len(loss) != 3 or not all(map(is_real, loss)) or loss[0] < 0 or loss[2] < 0:
+                raise GomeaBnError(
+                    f"log_losses['{name}'] must be a number of rows, a mean and a standard deviation, got {loss!r:.80}."
+                )
         return self.changed(
             copies=copies,
             cut_probabilities={
@@ -267,6 +287,7 @@ class Conditionals(Immutable):
                 "cut_points": {name: cuts.tolist() for name, cuts in copy.cut_points.items()},
                 "parents": {name: list(parents) for name, parents in copy.parents.items()},
                 "tables": {name: table.tolist() for name, table in copy.tables.items()},
+                **({"counts": counts_content(copy.counts)} if copy.counts else {}),
             }
             for copy in self._copies
         ]
@@ -278,6 +299,7 @@ class Conditionals(Immutable):
             "cut_probabilities": {n: np.asarray(p).tolist() for n, p in self._cut_probabilities.items()},
             "cut_intervals": {n: np.asarray(ends).tolist() for n, ends in self._cut_intervals.items()},
             "set_values": self.set_values,
+            "log_losses": {name: list(loss) for name, loss in self._log_losses.items()},
             "copies": copies,
         }
 
@@ -290,7 +312,9 @@ class Conditionals(Immutable):
         return hash((self._n_rows, len(self._copies), tuple(self._lines)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("lines", "scales", "units", "n_rows", "cut_probabilities", "cut_intervals", "set_values")
+        names = (
+            "lines", "scales", "units", "n_rows", "cut_probabilities", "cut_intervals", "set_values", "log_losses",
+        )  # fmt: skip
         return _rebuild, (self._copies, {name: getattr(self, f"_{name}") for name in names})
 
     def __repr__(self) -> str:

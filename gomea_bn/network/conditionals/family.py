@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["Columns", "Family", "TableSet"]
+__all__ = ["Columns", "Family", "TableSet", "counts_content"]
 
 # a probability of the range of a column that is lost to rounding
 _LEAST_MASS = 1e-12
@@ -40,22 +40,35 @@ class TableSet:
         Parents in the table of every column, in column order.
     tables : dict of str to ndarray of shape (card(parent_1), ..., card(name)), float64
         P(name | parents) by column.
+    counts : dict of str to ndarray, float64, optional
+        Number of rows of every cell of the tables, so that they can take further rows; empty if unknown.
     """
 
     cut_points: dict[str, NDArray[np.float64]]
     parents: dict[str, tuple[str, ...]]
     tables: dict[str, NDArray[np.float64]]
+    counts: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def in_order(self, names: Sequence[str]) -> TableSet:
         """Return the tables of the same columns in another order, which the axes of every table follow."""
-        parents, tables = {}, {}
+        parents, tables, counts = {}, {}, {}
         for name in names:
             of_name = sorted(self.parents[name], key=names.index)
-            axes = [self.parents[name].index(parent) for parent in of_name]
+            axes = [*(self.parents[name].index(parent) for parent in of_name), len(of_name)]
             parents[name] = tuple(of_name)
-            tables[name] = self.tables[name].transpose([*axes, len(axes)])
+            tables[name] = self.tables[name].transpose(axes)
+            if name in self.counts:
+                counts[name] = self.counts[name].transpose(axes)
         cuts = {name: self.cut_points[name] for name in names if name in self.cut_points}
-        return TableSet(cuts, parents, tables)
+        return TableSet(cuts, parents, tables, counts)
+
+
+def counts_content(counts: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
+    """Return numbers of rows by column as values that JSON can hold; whole numbers take no decimal point."""
+    return {
+        name: (of_name.astype(np.int64) if (of_name == np.floor(of_name)).all() else of_name).tolist()
+        for name, of_name in counts.items()
+    }
 
 
 class Columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
+from gomea_bn.network.conditionals.line_sums import LineSums
 from gomea_bn.network.conditionals.student import (
     LEAST_SPREAD,
     below_student,
@@ -182,6 +183,8 @@ class FamilyLine:
         As of `LineTerms`; by default the terms are the parents themselves, a line.
     in_units : bool
         Whether columns are in their own units, and not on their probability scales.
+    sums : LineSums, optional
+        Sums over the rows that the line was fitted to, so that it can take further rows.
 
     Raises
     ------
@@ -198,6 +201,7 @@ class FamilyLine:
     knots: tuple[NDArray[np.float64], ...] = ()
     has_products: bool = False
     in_units: bool = False
+    sums: LineSums | None = None
 
     def __post_init__(self) -> None:
         given = self.knots or ((),) * len(self.parents)
@@ -240,6 +244,24 @@ class FamilyLine:
         n_slopes = slopes.shape[1] if is_shared else slopes.size
         return n_slopes + 2 * len(self.scales)
 
+    def of_sums(self, sums: LineSums) -> FamilyLine:
+        """Return the line that the sums over some rows give, with the same terms, tails and ratios of the groups.
+
+        A group without rows that has a regression of its own keeps its coefficients.
+        """
+        coefficients, scales, freedom = self.coefficients.copy(), self.scales.copy(), self.freedom.copy()
+        n_terms, is_shared = self.terms.n_terms, len(sums.products) == 1
+        for k in np.flatnonzero(sums.n_rows > 0).tolist():
+            of_design, scale, of_variance = sums.coefficients(k)
+            groups = slice(None) if is_shared else slice(k, k + 1)
+            coefficients[groups, 0] = of_design[0]
+            coefficients[groups, 1:] = of_design[1 : 1 + n_terms]
+            if is_shared and len(self.scales) > 1:
+                coefficients[:, 0] += of_design[1 + n_terms :]
+            scales[groups] = np.maximum(scale * sums.ratios[groups], sums.least_scale)
+            freedom[groups] = of_variance
+        return replace(self, coefficients=coefficients, scales=scales, freedom=freedom, sums=sums)
+
     def to_content(self) -> dict[str, Any]:
         """Return the line as values that JSON can hold; a line on probability scales needs no further fields."""
         content: dict[str, Any] = {
@@ -253,7 +275,9 @@ class FamilyLine:
         if self.terms.kind != "line":
             content["knots"] = [knots.tolist() for knots in self.knots]
             content["has_products"] = self.has_products
-        return {**content, "in_units": True} if self.in_units else content
+        if self.in_units:
+            content["in_units"] = True
+        return content if self.sums is None else {**content, "sums": self.sums.to_content()}
 
     @classmethod
     def from_content(cls, content: Any) -> FamilyLine:
@@ -278,7 +302,7 @@ class FamilyLine:
             raise GomeaBnError(
                 f"has_products and in_units of a line must be true or false, got {flags!r:.80}."
             )
-        return cls(
+        line = cls(
             weight,
             tuple(content["parents"]),
             tuple(content["groups"]),
@@ -289,3 +313,7 @@ class FamilyLine:
             has_products=flags[0],
             in_units=flags[1],
         )
+        # files of earlier versions have none
+        if "sums" not in content:
+            return line
+        return replace(line, sums=LineSums.from_content(content["sums"], line.terms.n_terms, len(scales)))

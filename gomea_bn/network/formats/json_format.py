@@ -11,7 +11,7 @@ import numpy as np
 
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.network.conditionals.conditionals import Conditionals
-from gomea_bn.network.conditionals.family import TableSet
+from gomea_bn.network.conditionals.family import TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine
 from gomea_bn.network.earlier_versions import with_axes
 from gomea_bn.network.value_kinds import ValueKind
@@ -47,11 +47,20 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
 
     The text has one entry per variable in column order: name, kind, support and cut_points or levels, values if their
     kind is known (integer, step, ordered), parents, table (nested lists: one level per parent in order, then the
-    variable), and shape if the variable has one. The field "conditionals" follows if the network has some: every set of
-    cuts has its cut points, parents and tables. Numbers are written so that reading them gives the same float64.
+    variable), the counts of rows of its cells if they are known, and shape if the variable has one. The field
+    "conditionals" follows if the network has some: every set of cuts has its cut points, parents, tables and counts.
+    Numbers are written so that reading them gives the same float64.
     """
     tables = network.tables
-    variables = [{**entry, "table": tables[entry["name"]].tolist()} for entry in variable_contents(network)]
+    counts = counts_content(network.counts)
+    variables = [
+        {
+            **entry,
+            "table": tables[entry["name"]].tolist(),
+            **({"counts": counts[entry["name"]]} if counts else {}),
+        }
+        for entry in variable_contents(network)
+    ]
     lines = [f"    {json.dumps(entry, allow_nan=False)}" for entry in variables]
     head = head_content(network)
     content = head.pop("conditionals", None)
@@ -147,6 +156,7 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         "support": {},
         "levels": {},
         "tables": {},
+        "counts": {},
         "shapes": {},
         "value_kinds": {},
     }
@@ -165,7 +175,9 @@ def _network_of(content: Mapping[str, Any], kind: Callable[..., Net]) -> Net:
         if "shape" in entry:
             with prefixed_errors(where):
                 parts["shapes"][name] = Shape.from_content(entry["shape"])
-        # files of earlier versions have none
+        # files of earlier versions have none of these two
+        if "counts" in entry:
+            parts["counts"][name] = field_of(entry, "counts", list, where)
         if "values" in entry:
             with prefixed_errors(where):
                 parts["value_kinds"][name] = ValueKind.from_content(entry["values"])
@@ -213,17 +225,23 @@ def _conditionals_of(content: Mapping[str, Any]) -> Conditionals:
         )
         if not all(isinstance(of_name, list) for of_name in parents.values()):
             raise GomeaBnError(f"copies[{k}]: parents must be lists of names.")
-        copies.append(TableSet(cuts, {name: tuple(of_name) for name, of_name in parents.items()}, tables))
+        counts = field_of({"counts": {}, **copy}, "counts", dict, f"copies[{k}]")
+        copies.append(
+            TableSet(cuts, {name: tuple(of_name) for name, of_name in parents.items()}, tables, counts)
+        )
     lines, scales = (field_of(content, part, dict, where) for part in ("lines", "scales"))
     # files of earlier versions lack the other parts
-    others = {"units": {}, "cut_intervals": {}, "set_values": {}, **content}
+    others = {"units": {}, "cut_intervals": {}, "set_values": {}, "log_losses": {}, **content}
     return Conditionals(
         copies,
         lines={name: FamilyLine.from_content(line) for name, line in lines.items()},
         scales={name: Shape.from_content(shape) for name, shape in scales.items()},
         n_rows=field_of(content, "n_rows", int, where),
         cut_probabilities=field_of(content, "cut_probabilities", dict, where),
-        **{part: field_of(others, part, dict, where) for part in ("units", "cut_intervals", "set_values")},
+        **{
+            part: field_of(others, part, dict, where)
+            for part in ("units", "cut_intervals", "set_values", "log_losses")
+        },
     )
 
 

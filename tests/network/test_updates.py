@@ -1,0 +1,309 @@
+"""Tests of networks that take further rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families
+from gomea_bn.network.conditionals import FamilyLine
+from gomea_bn.network.tables import smoothed_table
+from gomea_bn.network.updates import shape_with_rows
+from gomea_bn.problems.cuts.shape_fit import fit_shape
+
+
+def rows(n: int, seed: int) -> pd.DataFrame:
+    """Return rows whose smallest and largest values are always the same, so that supports do not move."""
+    generator = np.random.default_rng(seed)
+    group = generator.choice(["p", "q", "r"], n)
+    a = np.clip(generator.normal(size=n), -2, 2)
+    noise = np.where(group == "p", 0.2, 0.5) * generator.standard_t(4, n)
+    b = np.clip(np.where(group == "r", -a, np.sin(2 * a)) + noise, -3, 3)
+    c = np.clip(a * b + 0.3 * generator.normal(size=n), -4, 4)
+    frame = pd.DataFrame({"group": group, "a": a, "b": b, "c": c})
+    frame.loc[:1, ["a", "b", "c"]] = [[-2.0, -3.0, -4.0], [2.0, 3.0, 4.0]]
+    return frame
+
+
+EDGES = [("group", "b"), ("a", "b"), ("a", "c"), ("b", "c")]
+CUTS = {"a": [-0.5, 0.5], "b": [0.0], "c": [-1.0, 1.0]}
+
+
+@pytest.fixture(scope="module")
+def averaged() -> DiscretizedBayesNet:
+    frame = rows(400, 0)
+    shapes = {name: fit_shape(frame[name].to_numpy(), ()).shape for name in CUTS}
+    network = DiscretizedBayesNet.from_table(frame, EDGES, CUTS, pseudo_count="auto", shapes=shapes)
+    return average_families(network, frame, n_copies=3)
+
+
+@pytest.mark.parametrize("pseudo_count", [1.0, "auto"])
+def test_counted_tables_equal_those_of_all_rows_to_the_last_bit(pseudo_count):
+    first, second = rows(200, 1), rows(150, 2)
+    network = DiscretizedBayesNet.from_table(first, EDGES, CUTS, pseudo_count=pseudo_count)
+    of_all = DiscretizedBayesNet.from_table(
+        pd.concat([first, second]), EDGES, CUTS, pseudo_count=pseudo_count
+    )
+    updated = network.update(second)
+    assert updated == of_all
+    for name in network.names:
+        assert np.array_equal(updated.counts[name], of_all.counts[name])
+
+
+def test_averaged_tables_equal_those_counted_from_all_rows(averaged):
+    second = rows(300, 3)
+    updated = averaged.update(second)
+    frame = pd.concat([rows(400, 0), second])
+    assert averaged.conditionals is not None
+    assert updated.conditionals is not None
+    position = {name: v for v, name in enumerate(averaged.names)}
+    for before, copy in zip(averaged.conditionals.copies, updated.conditionals.copies, strict=True):
+        codes = [
+            np.searchsorted(copy.cut_points[name], frame[name], side="left").astype(np.int32)
+            if name in copy.cut_points
+            else np.array([averaged.levels[name].index(level) for level in frame[name]], np.int32)
+            for name in averaged.names
+        ]
+        cards = [copy.tables[name].shape[-1] for name in averaged.names]
+        for v, name in enumerate(averaged.names):
+            assert np.array_equal(before.cut_points.get(name, []), copy.cut_points.get(name, []))
+            parents = [position[parent] for parent in copy.parents[name]]
+            wanted = smoothed_table(codes, parents, v, cards, "auto", name)
+            np.testing.assert_array_equal(copy.tables[name], wanted)
+
+
+def ridge_of_rows(network: DiscretizedBayesNet, line: FamilyLine, name: str, frame: pd.DataFrame):
+    """Return coefficients, scales and freedom of a line from single rows: a slow twin in plain NumPy."""
+    known = network.conditionals
+    assert known is not None
+    assert line.sums is not None
+    n_groups = len(line.scales)
+
+    def position(column: str) -> np.ndarray:
+        values = frame[column].to_numpy()
+        if line.in_units:
+            centre, spread = known.units[column]
+            return (np.clip(values, *network.support[column]) - centre) / spread
+        below = known.scales[column].distribution(values)
+        return np.asarray(scipy.special.ndtri((known.n_rows * below + 0.5) / (known.n_rows + 1)))
+
+    z = position(name)
+    terms = [position(parent) for parent in line.parents]
+    for parent, knots in zip(line.parents, line.knots, strict=True):
+        terms += [np.maximum(position(parent) - knot, 0) for knot in knots]
+    if line.has_products:
+        n = len(line.parents)
+        terms += [
+            position(line.parents[i]) * position(line.parents[j]) for i in range(n) for j in range(i, n)
+        ]
+    groups = np.zeros(len(frame), int)
+    for group in line.groups:
+        levels = network.levels[group]
+        groups = groups * len(levels) + np.array([levels.index(level) for level in frame[group]])
+    parts = [np.arange(len(frame))] if len(line.sums.tails) == 1 else [groups == g for g in range(n_groups)]
+    found = []
+    for k, part in enumerate(parts):
+        indicators = (
+            np.eye(n_groups)[groups] if len(parts) == 1 and n_groups > 1 else np.empty((len(frame), 0))
+        )
+        design = np.column_stack([np.ones(len(frame)), *terms, indicators])[part]
+        ratios = line.sums.ratios[groups][part]
+        weighted, target = design / ratios[:, None], z[part] / ratios
+        q = design.shape[1]
+        # the prior as further rows
+        prior = np.sqrt(0.1) * np.eye(q)
+        coefficients = np.linalg.lstsq(
+            np.vstack([weighted, prior]), np.concatenate([target, np.zeros(q)]), rcond=None
+        )[0]
+        squares = ((target - weighted @ coefficients) ** 2).sum() + 0.1 * (coefficients**2).sum()
+        n_rows = len(target)
+        scale = np.sqrt((squares + 0.02) / (n_rows + 1)) * np.sqrt(1 + q / n_rows) * line.sums.widths[k]
+        found.append((coefficients, scale, line.sums.tails[k] or n_rows + 1))
+    coefficients = np.empty(line.coefficients.shape)
+    scales, freedom = np.empty(n_groups), np.empty(n_groups)
+    for g in range(n_groups):
+        of_part, scale, of_variance = found[min(g, len(found) - 1)]
+        coefficients[g] = of_part[: line.terms.n_terms + 1]
+        if len(found) == 1 and n_groups > 1:
+            coefficients[g, 0] += of_part[line.terms.n_terms + 1 + g]
+        scales[g] = max(scale * line.sums.ratios[g], line.sums.least_scale)
+        freedom[g] = of_variance
+    return coefficients, scales, freedom
+
+
+@pytest.mark.parametrize("n_further", [0, 1, 250])
+def test_lines_equal_a_regression_of_all_rows(averaged, n_further):
+    frame, network = rows(400, 0), averaged
+    if n_further:
+        further = rows(250, 4)[:n_further]
+        frame, network = pd.concat([frame, further]), averaged.update(further)
+    assert network.conditionals is not None
+    lines = network.conditionals.lines
+    assert set(lines) == {"b", "c"}
+    # several groups, and a surface or curves
+    assert len(lines["b"].scales) == 3
+    assert lines["c"].terms.n_terms > 2
+    for name, line in lines.items():
+        coefficients, scales, freedom = ridge_of_rows(network, line, name, frame)
+        np.testing.assert_allclose(line.coefficients, coefficients, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(line.scales, scales, rtol=1e-9)
+        np.testing.assert_allclose(line.freedom, freedom, rtol=1e-12)
+
+
+def test_further_rows_of_the_same_law_raise_the_density_of_others(averaged):
+    others = rows(3_000, 5)
+    assert averaged.update(rows(1_600, 6)).score(others) > averaged.score(others) + 0.01
+
+
+def test_one_update_equals_two_in_turn(averaged):
+    further = rows(200, 7)
+    for options in ({}, {"weight": 0.5}, {"forget": 100.0}):
+        at_once = averaged.update(further, **options).conditionals
+        in_turn = averaged.update(further[:50], **options).update(further[50:], **options).conditionals
+        assert at_once is not None
+        assert in_turn is not None
+        for first, second in zip(at_once.copies, in_turn.copies, strict=True):
+            for name in averaged.names:
+                np.testing.assert_allclose(first.tables[name], second.tables[name], atol=1e-9)
+        for name, line in at_once.lines.items():
+            np.testing.assert_allclose(line.coefficients, in_turn.lines[name].coefficients, atol=1e-8)
+            np.testing.assert_allclose(line.scales, in_turn.lines[name].scales, rtol=1e-8)
+
+
+def test_a_weight_of_two_equals_rows_that_are_given_twice():
+    network = DiscretizedBayesNet.from_table(rows(100, 8), EDGES, CUTS, pseudo_count="auto")
+    further = rows(80, 9)
+    assert network.update(further, weight=2) == network.update(pd.concat([further, further]))
+
+
+def test_forgotten_rows_count_half_after_as_many_rows():
+    network = DiscretizedBayesNet.from_table(rows(100, 8), EDGES, CUTS)
+    before = network.counts["group"]
+    after = network.update(rows(40, 9), forget=40).counts["group"]
+    newest = 0.5 ** (np.arange(39, -1, -1) / 40)
+    assert after.sum() == pytest.approx(before.sum() / 2 + newest.sum())
+
+
+@given(st.integers(0, 1000), st.integers(1, 300), st.floats(0.1, 10))
+def test_shapes_take_rows_by_groups_and_points_exactly(seed, n, former):
+    generator = np.random.default_rng(seed)
+    values = np.where(generator.random(500) < 0.3, 1.0, np.round(generator.normal(size=500), 3))
+    shape = fit_shape(values, (1.0,)).shape
+    further = np.clip(
+        np.where(generator.random(n) < 0.5, 1.0, generator.normal(size=n)), shape.low, shape.high
+    )
+    updated = shape_with_rows(shape, further, np.ones(n), 100 * former)
+    total = 100 * former + n
+    if 1.0 in shape.points:
+        wanted = (100 * former * shape.points[1.0] + (further == 1.0).sum()) / total
+        assert updated.points[1.0] == pytest.approx(wanted)
+    assert updated.distribution(np.array([shape.high])) == pytest.approx(1)
+    # no interval changes by more than the share of the new rows
+    places = np.linspace(shape.low, shape.high, 50)
+    moved = np.abs(updated.distribution(places) - shape.distribution(places))
+    assert moved.max() <= n / total + 1e-9
+    # a uniform shape of one group moves to the share of the rows below its middle
+    assert shape_with_rows(shape, shape.quantile(generator.random(n)), np.full(n, 1e-9), 1e6).points == {
+        value: pytest.approx(mass) for value, mass in shape.points.items()
+    }
+
+
+def test_a_shape_follows_rows_that_have_moved():
+    values = np.random.default_rng(0).normal(size=1_000)
+    shape = fit_shape(values, ()).shape
+    upper = values[values > 0]
+    updated = shape_with_rows(shape, upper, np.ones(len(upper)), 1.0)
+    assert updated.distribution(np.array([-0.2]))[0] < 0.02
+
+
+def test_an_updated_network_is_read_from_its_file(averaged, tmp_path):
+    updated = averaged.update(rows(60, 10), forget=500)
+    updated.to_json(tmp_path / "network.json")
+    again = DiscretizedBayesNet.from_json(tmp_path / "network.json")
+    assert again == updated
+    assert again.update(rows(30, 11)) == updated.update(rows(30, 11))
+
+
+def test_missing_cells_are_drawn(averaged):
+    further = rows(100, 12)
+    further.loc[::3, "b"] = np.nan
+    updated = averaged.update(further)
+    assert updated == averaged.update(further)
+    assert updated.conditionals.copies[0].counts["b"].sum() == 500
+
+
+def test_metadata_say_how_many_rows_were_added(averaged):
+    updated = averaged.with_metadata(score=3.0).update(rows(60, 10)).update(rows(40, 10))
+    assert updated.metadata["n_rows"] == 500
+    assert updated.metadata["updates"] == [60, 40]
+    assert "score" not in updated.metadata
+
+
+def test_values_outside_the_support_count_as_its_ends(averaged):
+    further = rows(50, 13)
+    outside = further.copy()
+    outside.loc[further["a"].idxmax(), "a"] = 50.0
+    assert averaged.update(outside).score(further) == pytest.approx(averaged.update(further).score(further))
+
+
+@pytest.mark.parametrize("kind", ["earlier file", "intervention", "tables"])
+def test_a_network_without_counts_is_refused(averaged, kind):
+    network = averaged.do({"a": 0.5})
+    if kind == "earlier file":
+        content = json.loads(averaged.to_json())
+        for copy in content["conditionals"]["copies"]:
+            del copy["counts"]
+        network = DiscretizedBayesNet.from_json(json.dumps(content))
+    elif kind == "tables":
+        network = averaged.of_tables()
+    with pytest.raises(GomeaBnError, match="does not hold the counts of the rows"):
+        network.update(rows(50, 14))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weight": 0.0}, "weight must be a finite number above 0, got 0.0"),
+        ({"forget": -1.0}, "forget must be a finite number above 0 or None, got -1.0"),
+    ],
+)
+def test_options_are_checked(averaged, options, message):
+    with pytest.raises(GomeaBnError, match=message):
+        averaged.update(rows(50, 14), **options)
+
+
+def test_an_unknown_level_is_named(averaged):
+    with pytest.raises(GomeaBnError, match="group"):
+        averaged.update(rows(50, 14).replace({"group": {"p": "new"}}))
+
+
+def test_counts_of_a_file_must_fit_their_tables(averaged):
+    content = json.loads(averaged.to_json())
+    content["conditionals"]["copies"][0]["counts"]["a"] = [1, 2, 3, 4, 5, 6, 7]
+    with pytest.raises(GomeaBnError, match="counts of 'a'"):
+        DiscretizedBayesNet.from_json(json.dumps(content))
+    content = json.loads(averaged.to_json())
+    content["conditionals"]["lines"]["b"]["sums"]["ratios"] = [0, 1, 1]
+    with pytest.raises(GomeaBnError, match="sums of a line"):
+        DiscretizedBayesNet.from_json(json.dumps(content))
+
+
+def test_a_learned_network_takes_rows():
+    frame = rows(300, 15)
+    network = BayesNetLearner(max_evaluations=300, random_state=1, density="bins").fit(frame).network_
+    assert network.update(rows(100, 16)).metadata["n_rows"] == 400
+
+
+def test_a_weight_per_row_equals_rows_that_are_given_so_often():
+    network = DiscretizedBayesNet.from_table(rows(100, 8), EDGES, CUTS, pseudo_count="auto")
+    further = rows(80, 9)
+    weights = np.random.default_rng(0).integers(0, 4, 80)
+    assert network.update(further, weights) == network.update(further.iloc[np.repeat(np.arange(80), weights)])
+    with pytest.raises(GomeaBnError, match="weight must have one weight for each of 80 rows"):
+        network.update(further, weights[:-1])
