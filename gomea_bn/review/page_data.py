@@ -46,7 +46,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
     Parameters
     ----------
     front : Front
-        All networks, among which landmarks such as the knee are chosen.
+        All networks, among which landmarks such as the recommended network are chosen.
     shown : Front
         Networks to show: `front` itself, or `front` after thinning.
     ids : sequence of int
@@ -59,6 +59,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
     record = shown.record
     frame = shown.to_frame()
     pools = Pools(names, shown.table)
+    recommendation = front.recommended()
     data: dict[str, Any] = {
         "kind": "front",
         "title": title,
@@ -78,7 +79,8 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         "n_edges": frame["n_edges"].tolist(),
         "largest_table": frame["largest_table"].tolist(),
         "competing": _competing(shown.values),
-        "landmarks": _landmarks(front),
+        "landmarks": _landmarks(front, recommendation.candidate.index),
+        "reason": recommendation.reason,
         "ids": [int(position) for position in ids],
         "networks": [pools.add(network) for network in networks],
         "expert": pools.add(shown.expert) if shown.expert is not None else None,
@@ -328,15 +330,15 @@ def _competing(values: NDArray[np.float64]) -> list[bool]:
     return [position in rows for position in range(len(values))]
 
 
-def _landmarks(front: Front) -> list[dict[str, Any]]:
+def _landmarks(front: Front, recommended: int) -> list[dict[str, Any]]:
     """Return the networks that have a button: their keys, labels, ids, and the objectives in which they are best."""
     if len(front) == 1:
         return []
-    landmarks: list[dict[str, Any]] = []
-    if len(front.objectives) > 1:
-        landmarks.append({"key": "knee", "label": "Knee", "id": front.knee().index, "objective": None})
+    landmarks: list[dict[str, Any]] = [
+        {"key": "recommended", "label": "Recommended", "id": recommended, "objective": None}
+    ]
     if (single := front.single) is not None:
-        landmarks.append({"key": "single", "label": "Single network", "id": single.index, "objective": None})
+        landmarks.append({"key": "single", "label": "Best single network", "id": single.index, "objective": None})
     usual = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
     others = {
         objective.name: f"Least {objective.label.lower()}"

@@ -172,7 +172,7 @@ def export(
     network: Annotated[
         str | None,
         typer.Option(
-            help="Id in the front, knee, closest (to the expert), single (of the search for one network), or the "
+            help="Id in the front, recommended, knee, closest (to the expert), single (of the search for one network), or the "
             "objective in which the network is best."
         ),
     ] = None,

@@ -20,7 +20,7 @@ function landmarkButton(landmark) {
 
 /**
  * The position that a landmark's button leads to, null if no network passes the filters.
- * The knee is that of the whole front; the best of an objective is the best of the networks left.
+ * The recommended network is that of the whole front; the best of an objective is the best of the networks left.
  */
 function landmarkTarget(landmark) {
   const position = model.data.ids.indexOf(landmark.id);

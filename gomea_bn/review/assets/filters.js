@@ -92,13 +92,14 @@ const rowMiddle = (index) => index * ROW + ROW / 2 + 4;
 
 function across(axis, value) {
   const room = filterPlot.width - 2 * INSET;
-  return INSET + (axis.high > axis.low ? (room * (value - axis.low)) / (axis.high - axis.low) : room / 2);
+  const [low, at, high] = [axis.low, value, axis.high].map((end) => placeOf(axis, end));
+  return INSET + (high > low ? (room * (at - low)) / (high - low) : room / 2);
 }
 
 function valueAt(axis, x) {
   const room = filterPlot.width - 2 * INSET;
   const share = Math.min(1, Math.max(0, (x - INSET) / room));
-  return axis.low + share * (axis.high - axis.low);
+  return axis.isLog ? axis.low * (axis.high / axis.low) ** share : axis.low + share * (axis.high - axis.low);
 }
 
 function strandPath(position) {

@@ -34,10 +34,10 @@ function renderPanels() {
   }
 }
 
-/** Selects the knee, or the first network if there is no knee, and the first two objectives as axes. */
+/** Selects the recommended network, and the first two objectives as axes. */
 function setStart() {
-  const knee = model.data.landmarks.find((landmark) => landmark.key === "knee");
-  view.selected = knee ? Math.max(0, model.data.ids.indexOf(knee.id)) : 0;
+  const first = model.data.landmarks.find((landmark) => landmark.key === "recommended");
+  view.selected = first ? Math.max(0, model.data.ids.indexOf(first.id)) : 0;
   view.x = Math.min(model.data.objectives.length, 1);
   view.y = 0;
 }

@@ -92,7 +92,7 @@ function askDraws() {
   const cells = answers.after?.cells ?? 0;
   const number = Math.min(N_DRAWS, Math.floor(MOST_DRAWN / Math.max(cells, 1)));
   if (!counts) target.note = "No interval: the number of rows behind the tables is unknown.";
-  else if (number < N_DRAWS) target.note = "No interval: the tables of the answer are too large.";
+  else if (number < N_DRAWS) target.note = estimateNote() || "No interval: the tables of the answer are too large.";
   else {
     const { known, weights } = questionOf(fitting());
     target.ticket = post({ draws: { target: targetColumn(), known, weights, counts, number } });
@@ -165,7 +165,7 @@ function targetWords() {
   if (answers.refusal) return answerText();
   if (!insight) return "…";
   const { name } = model.data.variables[targetColumn()];
-  if (!insight.share) return insight.log === null ? answerText() : impossibleText();
+  if (!insight.share) return impossibleText();
   if (!insight.columns) return `${name} is known. Remove its finding to ask about it.`;
   const start = insight.alone.at(-1).share;
   const now = `The ${quantityText()} is ${valueText(quantityOf(insight.share))}`;

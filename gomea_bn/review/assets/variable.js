@@ -378,8 +378,7 @@ function probabilityRows(entry, decimals) {
     const parents = configuration(row, cards).map((code, at) =>
       make("th", { scope: "row" }, named(labels[at][code])),
     );
-    const start = (entry.w ? row : index) * card;
-    const cells = Array.from(probabilities.subarray(start, start + card), (share) =>
+    const cells = Array.from(probabilities.subarray(row * card, (row + 1) * card), (share) =>
       probabilityCell(share, decimals),
     );
     return make(
