@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -45,23 +44,22 @@ def recommended(front: Front) -> Recommendation:
 
     Notes
     -----
-    A network fits as well as the best one if its misfit exceeds the least one by at most one standard error of the mean
-    difference of their log densities of a row: the rule of one standard error (Breiman et al., "Classification and
-    regression trees", 1984) for paired differences. The misfits leave every row out of its own tables. The standard
-    deviation of the differences is that over at most 5,000 complete rows, under tables that include them; it is 1 nat
-    where the front has fewer than 30 of them. Fronts with misfits in sample have the knee, since their least misfit
-    says little about other rows.
+    A network fits as well as the best one if its misfit exceeds the least one by at most the standard error of the
+    least one: the rule of one standard error (Breiman, Friedman, Olshen & Stone, "Classification and regression trees",
+    1984). The misfits leave every row out of its own tables. The standard deviation of the log density of a row is that
+    over at most 5,000 complete rows, under tables that include them; it is 1 nat where the front has fewer than 30 of
+    them. Fronts with misfits in sample have the knee, since their least misfit says little about other rows.
     """
     names = front.names
     if not {MISFIT.name, COMPLEXITY.name} <= set(names) or not leaves_rows_out(front.record):
         return Recommendation(front.knee(), "The knee: more complex networks hardly fit better.")
     misfits, sizes = (front.values[:, names.index(name)] for name in (MISFIT.name, COMPLEXITY.name))
     best = int(np.argmin(misfits))
-    error_of = _paired_error(front, best)
+    error = _standard_error(front, best)
     close = None
     for row in np.lexsort((misfits, sizes)).tolist():
         gap = float(misfits[row] - misfits[best])
-        if gap > (error := error_of(row)):
+        if gap > error:
             continue
         what = "The best fit" if row == best else "The simplest network that fits as well as the best, up to chance"
         of_rows = "" if row == best else f" ({gap:.2g} nats per row behind it, one standard error is {error:.2g})"
@@ -73,21 +71,15 @@ def recommended(front: Front) -> Recommendation:
     return close
 
 
-def _paired_error(front: Front, best: int) -> Callable[[int], float]:
-    """Return the function from a network to the standard error of its difference from the best fit, in nats per row."""
+def _standard_error(front: Front, best: int) -> float:
+    """Return the standard error of the mean log density of a row under a network, in nats."""
     n_rows = front.n_rows or 1
     complete = None if front.table is None else front.table.complete_rows()
     if complete is None or complete.n_rows < _FEWEST_ROWS:
-        return lambda row: 1 / sqrt(n_rows)
+        return 1 / sqrt(n_rows)
     chosen = np.random.default_rng(0).permutation(complete.n_rows)[:_MOST_ROWS]
     frame = complete.take(np.sort(chosen)).to_frame()
-    densities = front[best].network.log_density(frame)
-
-    def error(row: int) -> float:
-        differences = densities - front[row].network.log_density(frame)
-        return float(differences.std() / sqrt(n_rows))
-
-    return error
+    return float(front[best].network.log_density(frame).std() / sqrt(n_rows))
 
 
 def _answers_exactly(network: DiscretizedBayesNet) -> bool:
