@@ -105,7 +105,8 @@ def review(
     say(f"Wrote {target}; open it in a browser.", to_error=False)
     if is_front_folder(source):
         say(
-            f"Choose there, save the decision, then: gomea-bn accept {source} decision.json -o model.json",
+            f"Choose there, save the decision, then: gomea-bn accept {source} decision.json -o model.json\n"
+            "If you called edges impossible there: gomea-bn front DATA --rules decision.json",
             to_error=False,
         )
 
