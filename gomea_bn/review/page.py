@@ -36,6 +36,7 @@ _SCRIPTS = (
     "picture.js",
     "search.js",
     "graph.js",
+    "edge.js",
     "words.js",
     "density.js",
     "variable.js",

@@ -363,8 +363,8 @@ def _origin(front: Front, shown: Front, names: Sequence[str]) -> str:
     if len(shown) < len(front):
         nearest = ", the closest to your network" if EXPERT_DISTANCE.name in front.names else ""
         return (
-            f"{size}. Chosen from {len(front):,}: the best in each objective, the knee{nearest}, then those "
-            "that add most hypervolume, each graph once before any graph twice."
+            f"{size}. Chosen from {len(front):,}: the recommended one, the best in each respect{nearest}, then those "
+            "that differ most from them."
         )
     before = shown.record.get("thinned_from")
     if isinstance(before, dict) and "n_networks" in before:

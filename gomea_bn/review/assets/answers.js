@@ -142,7 +142,7 @@ function startWorker() {
     return false;
   }
   answers.worker.addEventListener("message", ({ data }) =>
-    data.insight || data.draws ? receiveTarget(data) : receive(data),
+    data.insight || data.draws ? [receiveTarget, receiveEdge].map((take) => take(data)) : receive(data),
   );
   answers.worker.addEventListener("error", (event) =>
     receive({ ticket: answers.ticket, error: event.message }),

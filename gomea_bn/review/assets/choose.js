@@ -68,8 +68,9 @@ function renderChoose() {
     .querySelectorAll("input")
     .forEach((slider, index) => {
       slider.value = sliderWeights()[index];
-      slider.setAttribute("aria-valuetext", percent(shares[index]));
-      slider.nextElementSibling.textContent = percent(shares[index]);
+      const text = view.weights ? percent(shares[index]) : "equal";
+      slider.setAttribute("aria-valuetext", text);
+      slider.nextElementSibling.textContent = text;
     });
   byId("landmarks")
     .querySelectorAll("button")
@@ -205,7 +206,7 @@ function tableRow(position, texts) {
 /** A button of the table that stars or pins a network, and keeps the focus in the table that is drawn again. */
 function markButton(position, mark, isOn, act) {
   const key = `${mark}-${idOf(position)}`;
-  const words = { star: `Star network ${idOf(position)}`, pin: `Pin network ${idOf(position)} as A` }[mark];
+  const words = { star: `Star network ${idOf(position)}`, pin: `Keep network ${idOf(position)} as A` }[mark];
   return make(
     "button",
     {

@@ -34,7 +34,7 @@ function buildModel(data) {
     {
       key: "largest_table",
       label: "Largest table",
-      unit: "cells",
+      unit: "numbers",
       better: "smaller tables",
       values: data.largest_table,
     },

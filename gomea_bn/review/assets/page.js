@@ -13,10 +13,10 @@ function setTexts() {
 
 // ---- panels at the sides that can be folded away
 
-const PANELS = ["choose", "inspect"];
+const PANELS = { choose: "filters", inspect: "details" };
 
 function buildPanels() {
-  for (const panel of PANELS) byId(`fold-${panel}`).addEventListener("click", () => fold(panel));
+  for (const panel of Object.keys(PANELS)) byId(`fold-${panel}`).addEventListener("click", () => fold(panel));
   byId("fold-choose").hidden = isSingle();
   renderers.push(renderPanels);
 }
@@ -28,8 +28,10 @@ function fold(panel) {
 }
 
 function renderPanels() {
-  for (const panel of PANELS) {
-    byId(`fold-${panel}`).setAttribute("aria-expanded", !view.folded.has(panel));
+  for (const panel of Object.keys(PANELS)) {
+    const isFolded = view.folded.has(panel);
+    byId(`fold-${panel}`).setAttribute("aria-expanded", !isFolded);
+    byId(`fold-${panel}`).textContent = `${isFolded ? "Show" : "Hide"} ${PANELS[panel]}`;
     document.body.classList.toggle(`folded-${panel}`, view.folded.has(panel));
   }
 }
@@ -97,7 +99,9 @@ async function start() {
   buildModel(await readData());
   setTexts();
   setStart();
-  if (!isSingle()) {
+  renderers.push(renderRules);
+  if (isSingle()) byId("save").before(byId("rules"));
+  else {
     buildFilters();
     buildRules();
     buildScatter();

@@ -221,7 +221,7 @@ function driverParts() {
     tableOf(
       "drivers",
       "What drives the answer: the answer without each finding",
-      ["Without", quantityText(), "moves"],
+      ["Without", quantityText(), "changes"],
       rows,
     ),
   ];
@@ -284,7 +284,7 @@ function columnParts() {
     );
   });
   const caption = `What else would tell: the ${quantityText()} if one more column were known`;
-  return [tableOf("effects", caption, ["Column", "lowest, at", "", "highest, at", "bits"], rows)];
+  return [tableOf("effects", caption, ["Column", "lowest, at", "", "highest, at", "tells"], rows)];
 }
 
 /** How to read the tables. */
@@ -293,9 +293,9 @@ function noteParts() {
   if (!columns) return make("p");
   const entropy = -share.reduce((sum, chance) => sum + (chance > 0 ? chance * Math.log2(chance) : 0), 0);
   const notes = [
-    "“Moves”: the share of the target's distribution that lies elsewhere without the finding.",
-    `“Bits”: by how much knowing the column would reduce the target's entropy, now ${entropy.toFixed(3)} bits, on ` +
-      "average (mutual information given the findings).",
+    "“Changes”: the share of the target's distribution that lies elsewhere without the finding.",
+    `“Tells”: how much of the doubt about the target, now ${entropy.toFixed(3)}, knowing the column would take away on ` +
+      "average, in bits (mutual information given the findings).",
     "All numbers say what to expect when a value is seen. They do not say what would follow if a value were changed.",
   ];
   if (target.draws)

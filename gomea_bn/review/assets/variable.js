@@ -2,7 +2,7 @@
 
 function variableParts() {
   if (view.variable === null)
-    return [make("p", { class: "muted" }, "Choose a variable in the drawing, or press / and type its name.")];
+    return [make("p", { class: "muted" }, "Choose a column in the drawing, or press / and type its name.")];
   const variable = model.data.variables[view.variable];
   const title = make("p", { class: "variable-name" }, named(variable.name));
   const values = variable.continuous ? histogramParts(variable) : levelParts(variable);
@@ -255,17 +255,17 @@ function blanketParts() {
         ]
       : [];
   const lists = [
-    ...list("Parents", parents),
-    ...list("Children", children),
-    ...list("Other parents of its children", partners),
+    ...list("Arrows from", parents),
+    ...list("Arrows to", children),
+    ...list("With it, arrows to the same columns", partners),
   ];
   if (!lists.length)
     return [
-      make("h3", {}, "Markov blanket"),
-      make("p", {}, "Empty: independent of all other variables here."),
+      make("h3", {}, "What tells about it"),
+      make("p", {}, "Nothing: independent of all other columns here."),
     ];
   return [
-    make("h3", { title: "Given these, the other variables say nothing more about it." }, "Markov blanket"),
+    make("h3", { title: "The Markov blanket: given these, the other columns say nothing more about it." }, "What tells about it"),
     ...lists,
   ];
 }

@@ -12,6 +12,8 @@ const view = {
   // about edges, cuts and bins; see rules.js
   rules: [],
   variable: null,
+  // the edge that was clicked: [from, to]
+  edge: null,
   // the middle of the page: "graph", "answers" or "target"
   shows: "graph",
   // positions in the drawing: "own" or "shared"
@@ -77,26 +79,26 @@ function keepFocus(drawAgain) {
   (next ?? parts.find((part) => part.tabIndex >= 0))?.focus();
 }
 
-// the filters and rules that `view.left` follows, and the network of the shares if none is left
-const sieved = { filters: null, rules: null, selected: null };
+// the filters and rules that `view.left` follows
+const sieved = { filters: null, rules: null };
 
 /** Finds the networks that are left, and their shares of edges, if these can have changed. */
 function sieve() {
-  const { filters, rules, selected } = view;
-  const isSame = filters === sieved.filters && rules === sieved.rules;
-  if (isSame && (view.left.length || selected === sieved.selected)) return;
-  Object.assign(sieved, { filters, rules, selected });
-  view.left = model.data.ids.map((_, position) => position).filter(passes);
+  const { filters, rules } = view;
+  if (filters === sieved.filters && rules === sieved.rules) return;
+  Object.assign(sieved, { filters, rules });
+  view.left = model.data.ids.map((_, position) => position).filter((position) => passes(position));
   view.isLeft = new Set(view.left);
-  view.shares = edgeShares(view.left.length ? view.left : [selected]);
+  view.shares = edgeShares(view.left);
 }
 
-function passes(position) {
-  for (const [axis, [low, high]] of view.filters) {
+/** Whether a network passes the filters and rules of the view, or others. */
+function passes(position, { filters = view.filters, rules = view.rules } = {}) {
+  for (const [axis, [low, high]] of filters) {
     const value = model.axes[axis].values[position];
     if (value < low || value > high) return false;
   }
-  return passesRules(position);
+  return rules.every((rule) => follows(position, rule));
 }
 
 const idOf = (position) => model.data.ids[position];
@@ -230,7 +232,7 @@ function recall() {
   view.columnOrder = parts.get("order") === "information" ? "information" : "range";
   view.scenarios = recalledScenarios(parts.getAll("scenario"));
   view.places = parts.get("places") === "shared" ? "shared" : "own";
-  view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => PANELS.includes(panel)));
+  view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => panel in PANELS));
   view.cards = parts.get("cards") === "moved" ? "moved" : "columns";
   view.findings = recalledFindings(parts.getAll("given"));
   view.against = parts.get("against") === "pin" ? "pin" : "expert";
