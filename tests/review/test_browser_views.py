@@ -259,7 +259,7 @@ def test_the_table_is_ordered_stars_and_pins(page, front):
     assert page.locator("#table-body th[aria-sort=descending]").count() == 1
     assert int(page.locator("#table-body tbody th").first.inner_text()) == int(front.values[:, 2].argmax())
     page.click("[aria-label='Star network 5']")
-    page.click("[aria-label='Pin network 7 as A']")
+    page.click("[aria-label='Keep network 7 as A']")
     page.click("#close-table")
     assert page.locator("#shortlist button").all_inner_texts() == ["★ 5"]
     assert page.locator("body").get_attribute("data-pinned") == "7"
@@ -299,6 +299,6 @@ def test_reversed_edges_are_split_by_whether_they_contradict(browser, tmp_path):
     front = Front(objectives, [[float(at), 5.0 - at] for at in range(5)], networks)
     review_page(front, tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html", "#network=0&pin=1&against=pin") as page:
-        assert "Reversed within an equivalence class: 2" in page.locator("#panel").inner_text()
+        assert "Turned, which the rows cannot tell: 2" in page.locator("#panel").inner_text()
     with opened(browser, tmp_path / "page.html", "#network=2&pin=4&against=pin") as page:
-        assert "Reversed, contradicts: 1" in page.locator("#panel").inner_text()
+        assert "Turned, a contradiction: 1" in page.locator("#panel").inner_text()

@@ -113,7 +113,7 @@ def test_thinned_page_names_networks_by_their_place_in_the_whole_front():
         assert row == front.values[number].tolist()
     assert data["headline"] == "7 networks explain your data; pick one."
     assert "Chosen from 30:" in data["origin"]
-    assert "hypervolume" in data["origin"]
+    assert "differ most from them" in data["origin"]
 
 
 def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from():
