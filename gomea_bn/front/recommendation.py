@@ -33,10 +33,13 @@ class Recommendation:
         The network.
     reason : str
         One sentence.
+    detail : str
+        The numbers behind it, as a sentence; empty without them.
     """
 
     candidate: Candidate
     reason: str
+    detail: str = ""
 
 
 def recommended(front: Front) -> Recommendation:
@@ -62,10 +65,10 @@ def recommended(front: Front) -> Recommendation:
         if gap > error:
             continue
         what = "The best fit" if row == best else "The simplest network that fits as well as the best, up to chance"
-        of_rows = "" if row == best else f" ({gap:.2g} nats per row behind it, one standard error is {error:.2g})"
+        detail = f"Its misfit is {gap:.2g} nats per row above the least one, whose standard error is {error:.2g}."
         if _answers_exactly(front[row].network):
-            return Recommendation(front[row], f"{what}{of_rows}.")
-        close = close or Recommendation(front[row], f"{what}{of_rows}; its answers are estimates.")
+            return Recommendation(front[row], f"{what}.", detail)
+        close = close or Recommendation(front[row], f"{what}; its answers are estimates.", detail)
     # the best fit is close to itself
     assert close is not None
     return close

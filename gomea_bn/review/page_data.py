@@ -80,7 +80,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         "largest_table": frame["largest_table"].tolist(),
         "competing": _competing(shown.values),
         "landmarks": _landmarks(front, recommendation.candidate.index),
-        "reason": recommendation.reason,
+        "reason": [recommendation.reason, recommendation.detail],
         "ids": [int(position) for position in ids],
         "networks": [pools.add(network) for network in networks],
         "expert": pools.add(shown.expert) if shown.expert is not None else None,

@@ -37,7 +37,7 @@ def test_the_simplest_network_within_one_standard_error_is_recommended():
     for gap, chosen in ((0.99 * error, 1), (1.01 * error, 0)):
         recommendation = left_out_front(gap).recommended()
         assert recommendation.candidate.index == chosen
-    assert "one standard error is" in left_out_front(0.99 * error).recommended().reason
+    assert f"standard error is {error:.2g}." in left_out_front(0.99 * error).recommended().detail
     assert recommendation.reason == "The best fit."
 
 

@@ -80,6 +80,8 @@ function writeState(state, before, after) {
 function sortCards(moved) {
   const wanted = model.order.slice();
   if (view.cards === "moved") wanted.sort((a, b) => moved[b] - moved[a] || a - b);
+  // the outcome comes first
+  wanted.sort((a, b) => (b === view.target) - (a === view.target));
   const cards = [...byId("cards").children];
   if (cards.every((card, index) => Number(card.dataset.variable) === wanted[index])) return;
   const focused = document.activeElement;

@@ -24,7 +24,11 @@ function renderHead() {
   byId("passing").hidden = passes(view.selected) || !view.left.length;
   const isRecommended = model.data.landmarks.some(({ key, id: of }) => key === "recommended" && of === id);
   byId("reason").hidden = !isRecommended;
-  byId("reason").textContent = isRecommended ? `Why this one first: ${model.data.reason}` : "";
+  if (isRecommended) {
+    const [reason, detail] = model.data.reason;
+    byId("reason").textContent = `Why this one first: ${reason}`;
+    byId("reason").title = detail;
+  }
   byId("network-tags").textContent = tags.join(" · ");
   const starred = view.stars.has(view.selected);
   byId("star").setAttribute("aria-pressed", starred);
@@ -110,8 +114,21 @@ function decision() {
     weights: shares ? Object.fromEntries(names.map((name, index) => [name, shares[index]])) : {},
     filters: Object.fromEntries([...view.filters].map(([axis, ends]) => [model.axes[axis].key, ends])),
     ...(view.rules.length ? { rules: view.rules.map(ruleText), ...edgeRules() } : {}),
+    ...renamed(),
     made: new Date().toISOString(),
   };
+}
+
+/** The names of columns and levels that the reader wrote, as the fields of a decision. */
+function renamed() {
+  const [names, levels] = [{}, {}];
+  model.data.variables.forEach(({ column, ofColumn, name, levels: texts }) => {
+    if (name !== column) names[column] = name;
+    const changed = (ofColumn ?? []).flatMap((level, code) => (texts[code] === level ? [] : [[level, texts[code]]]));
+    if (changed.length) levels[column] = Object.fromEntries(changed);
+  });
+  const parts = { names, levels };
+  return Object.fromEntries(Object.entries(parts).filter(([, part]) => Object.keys(part).length));
 }
 
 /** A decision as a text without its time. */

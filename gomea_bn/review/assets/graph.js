@@ -123,6 +123,7 @@ function renderNode(node, index, around) {
   );
   node.classList.toggle("chosen", index === view.variable);
   node.classList.toggle("blanket", around.has(index));
+  node.classList.toggle("outcome", index === view.target);
   node.setAttribute("aria-pressed", index === view.variable);
   // its name is its title
   node.setAttribute("aria-description", counted(bins, continuous ? "bin" : "level"));

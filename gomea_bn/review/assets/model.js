@@ -20,6 +20,17 @@ const model = {
   order: [],
 };
 
+/** Puts the names and levels that the reader wrote in place of those of the columns. */
+function rename(data, names) {
+  data.variables.forEach((variable, index) => {
+    variable.column = variable.name;
+    variable.ofColumn = variable.levels;
+    const name = names.get(String(index));
+    if (name) Object.assign(variable, { name, break: null });
+    variable.levels = variable.levels?.map((level, code) => names.get(`${index}.${code}`) ?? level);
+  });
+}
+
 function buildModel(data) {
   model.data = data;
   const columns = data.objectives.map((objective, column) => ({

@@ -96,7 +96,10 @@ function leave(event) {
 }
 
 async function start() {
-  buildModel(await readData());
+  const data = await readData();
+  view.names = recalledNames();
+  rename(data, view.names);
+  buildModel(data);
   setTexts();
   setStart();
   renderers.push(renderRules);

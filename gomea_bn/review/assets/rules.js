@@ -105,7 +105,7 @@ function ruleText({ kind, from, to, column, low, high }) {
 /** What the rules say of edges, by names of columns, as the fields of a decision. */
 function edgeRules() {
   const pairs = { required_edges: [], forbidden_edges: [] };
-  const columnOf = (index) => model.data.variables[index].name;
+  const columnOf = (index) => model.data.variables[index].column;
   for (const { kind, from, to } of view.rules) {
     const pair = [columnOf(from), columnOf(to)];
     if (kind === "has") pairs.required_edges.push(pair);

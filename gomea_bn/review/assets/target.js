@@ -18,10 +18,11 @@ const MOST_DRAWN = 2e8;
 function buildTarget() {
   byId("show-target").addEventListener("click", () => change({ shows: "target" }));
   byId("target").replaceChildren(
+    make("option", { value: "" }, "none chosen"),
     ...model.data.variables.map(({ name }, index) => make("option", { value: index }, name)),
   );
-  byId("target").addEventListener("change", (event) =>
-    change({ target: Number(event.target.value), quantity: null }),
+  byId("target").addEventListener("change", ({ target: { value } }) =>
+    change({ target: value === "" ? null : Number(value), quantity: null }),
   );
   byId("quantity").addEventListener("change", (event) => change({ quantity: event.target.value }));
   byId("column-order").addEventListener("change", (event) => change({ columnOrder: event.target.value }));
@@ -140,6 +141,7 @@ function receiveTarget({ ticket, insight, draws }) {
 // ---- the view
 
 function renderTarget() {
+  byId("target").value = view.target ?? "";
   if (view.shows !== "target") return;
   document.body.dataset.described = "";
   const column = targetColumn();

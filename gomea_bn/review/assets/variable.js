@@ -6,7 +6,38 @@ function variableParts() {
   const variable = model.data.variables[view.variable];
   const title = make("p", { class: "variable-name" }, named(variable.name));
   const values = variable.continuous ? histogramParts(variable) : levelParts(variable);
-  return [title, ...values, ...unsaidParts(variable), ...blanketParts(), ...tableParts()];
+  return [title, ...values, ...unsaidParts(variable), ...blanketParts(), ...tableParts(), renameParts(variable)];
+}
+
+/** A form for other names of the column and its levels. */
+function renameParts({ column, ofColumn, name, levels }) {
+  const index = view.variable;
+  const field = (key, was, now) =>
+    make("label", { class: "pick" }, make("span", {}, named(was)), make("input", { type: "search", name: key, value: now }));
+  const fields = [
+    field(String(index), column, name),
+    ...(ofColumn ?? []).map((level, code) => field(`${index}.${code}`, level, levels[code])),
+  ];
+  const submit = (event) => {
+    event.preventDefault();
+    const names = new Map(view.names);
+    const columnNames = [column, ...(ofColumn ?? [])];
+    [...event.target.elements]
+      .filter((element) => element.name)
+      .forEach((element, at) => {
+        const text = element.value.trim();
+        if (text && text !== columnNames[at]) names.set(element.name, text);
+        else names.delete(element.name);
+      });
+    renameTo(names);
+  };
+  return make(
+    "details",
+    { class: "rename" },
+    make("summary", {}, "Call it something else"),
+    make("form", { onsubmit: submit, autocomplete: "off" }, ...fields, make("button", { type: "submit" }, "Use these names")),
+    make("p", { class: "muted" }, "For this page and the decision; the table keeps its names."),
+  );
 }
 
 /** A note on a variable that the expert did not mention or gave no bins. */

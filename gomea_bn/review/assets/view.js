@@ -36,6 +36,8 @@ const view = {
   against: "expert",
   stars: new Set(),
   notes: new Map(),
+  // by the position of a column, or position.code of a level: what the reader calls it
+  names: new Map(),
   // positions that pass all filters, in order and as a set
   left: [],
   isLeft: new Set(),
@@ -198,6 +200,7 @@ function hashOfView() {
   for (const [key, finding] of view.findings) parts.append("given", findingCode(key, finding));
   if (view.stars.size) parts.set("stars", sortedIds(view.stars).join(","));
   for (const [position, note] of view.notes) parts.append("note", `${idOf(position)}:${note}`);
+  for (const [key, name] of view.names) parts.append("name", `${key}:${name}`);
   return parts.toString();
 }
 
@@ -251,6 +254,23 @@ function recalledFilters(text) {
     if (model.axes[axis] && low <= high) filters.set(axis, [low, high]);
   }
   return filters;
+}
+
+/** The names that the reader wrote, from the address. */
+const recalledNames = () =>
+  new Map(
+    new URLSearchParams(location.hash.slice(1)).getAll("name").flatMap((text) => {
+      const [, key, name] = text.match(/^(\d+(?:\.\d+)?):(.+)$/) ?? [];
+      return key ? [[key, name]] : [];
+    }),
+  );
+
+/** Draws the page again with other names, which stand in the address. */
+function renameTo(names) {
+  clearTimeout(remembering);
+  view.names = names;
+  history.replaceState(null, "", `#${hashOfView()}`);
+  location.reload();
 }
 
 function recalledNotes(texts, position) {

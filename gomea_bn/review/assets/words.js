@@ -132,7 +132,10 @@ function edgeGroups(edges, compared) {
   const groups = compared ? ["turned", "reversed", "here", "there", "both"] : ["plain"];
   return groups.flatMap((groupKind) => {
     const kind = groupKind === "turned" ? "reversed" : groupKind;
-    const group = edges.filter((edge) => groupOf(edge, compared) === groupKind);
+    const isOfOutcome = ({ from, to }) => from === view.target || to === view.target;
+    const group = edges
+      .filter((edge) => groupOf(edge, compared) === groupKind)
+      .sort((a, b) => isOfOutcome(b) - isOfOutcome(a));
     if (!group.length)
       return kind === "plain" ? [make("p", {}, "No edges: no column tells about another.")] : [];
     const items = group.map(({ from, to }) => {
@@ -307,6 +310,8 @@ function renderPrint() {
   const parts = [];
   const note = view.notes.get(view.selected);
   if (note) parts.push(make("h3", {}, "Note"), make("p", {}, named(note)));
+  if (view.rules.length)
+    parts.push(make("h3", {}, "Rules"), make("p", {}, named(view.rules.map(ruleText).join(";  "))));
   if (view.stars.size)
     parts.push(
       make("h3", {}, "Shortlist"),
