@@ -379,7 +379,7 @@ def _limit_in_words(record: Mapping[str, Any]) -> str:
     # the record holds 1e300 for no limit
     if limit is None or not 0 < limit < 1e15:
         return ""
-    return f" Complexity was limited to {limit:,.6g} free parameters."
+    return f" Complexity was limited to {limit:,.0f} free parameters."
 
 
 def _rows_in_words(table: Table | None) -> str:
