@@ -8,10 +8,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 from review_browser import handle, left, needs_browser, opened, saved, selected
+from review_examples import example_front
 
 from gomea_bn.front.decision import read_decision
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.review.page import network_report
+from gomea_bn.review.page import network_report, review_page
 
 pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
 
@@ -99,3 +100,48 @@ def test_where_nothing_is_left_the_page_names_what_to_drop(page, front):
     drop.click()
     assert left(page) == number > 0
     expect(page.locator("#drops")).to_be_hidden()
+
+
+def test_a_wide_table_shows_first_what_agrees_with_the_expert(browser, tmp_path):
+    front = example_front(n_networks=3, n_variables=26)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        kinds = ("both", "reversed", "here", "there")
+        drawn = {kind: page.locator(f"#graph .edge.{kind}:visible").count() for kind in kinds}
+        whole = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in kinds}
+        assert whole["here"] > 0 < whole["there"]
+        assert drawn == {**whole, "here": 0, "there": 0}
+        page.click("#legend button.kind:text('only here')")
+        expect(page.locator("#graph .edge.here").first).to_be_visible()
+        page.click("#legend button.kind:text('only here')")
+        expect(page.locator("#graph .edge.here").first).not_to_be_visible()
+
+
+def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front):
+    network = front[selected(page)].network
+    outcome = network.edges[-1][1]
+    position = network.names.index(outcome)
+    page.select_option("#target", label=outcome)
+    expect(page.locator(".node.outcome title")).to_have_text(outcome)
+    listed = page.locator(".edge-list", has_text=outcome).first.locator("li").first
+    assert outcome in listed.inner_text()
+    page.click("#show-answers")
+    expect(page.locator(".card").first).to_have_attribute("data-variable", str(position))
+    page.click("#show-graph")
+    level = next(name for name in network.names if name in network.levels)
+    for name, field, text in ((outcome, "", "Died <b>"), (level, ".0", "alive")):
+        page.locator(f".node[data-variable='{network.names.index(name)}']").click()
+        page.click("summary:text('Call it something else')")
+        page.fill(f".rename input[name='{network.names.index(name)}{field}']", text)
+        with page.expect_navigation():
+            page.click(".rename button")
+        page.wait_for_selector("body[data-ready='1']")
+    expect(page.locator(f".node[data-variable='{position}'] title")).to_have_text("Died <b>")
+    page.click("#tab-network")
+    parent, child = network.edges[-1]
+    shown = {outcome: "Died <b>"}
+    object_to(page, (shown.get(parent, parent), shown.get(child, child)), "This direction is impossible")
+    decision = read_decision(json.dumps(saved(page)))
+    assert decision.names == {outcome: "Died <b>"}
+    assert decision.levels == {level: {network.levels[level][0]: "alive"}}
+    assert decision.forbidden_edges == ((parent, child),)

@@ -1,5 +1,18 @@
 // The drawing of the network: boxes of variables, edges by class, and the legend.
 
+// number of columns from which on a comparison begins with what agrees
+const MANY_COLUMNS = 25;
+
+/** The kinds of edges that are not drawn. */
+const hiddenKinds = () =>
+  view.hidden ?? new Set(model.data.variables.length >= MANY_COLUMNS && reference() ? ["here", "there"] : []);
+
+function toggleKind(kind) {
+  const hidden = new Set(hiddenKinds());
+  if (!hidden.delete(kind)) hidden.add(kind);
+  change({ hidden });
+}
+
 // classes of edges in drawing order, the faintest at the bottom
 const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
@@ -96,6 +109,7 @@ function renderGraph() {
   graph.edges.replaceChildren(...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))));
   const svg = byId("graph");
   svg.classList.toggle("dimmed", near !== null);
+  for (const kind of KINDS) svg.classList.toggle(`without-${kind}`, Boolean(compared) && hiddenKinds().has(kind));
   const size = counted(model.edges[view.selected].size, "edge");
   svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Network`);
   svg.dataset.wider = graph.drawing.wider;
@@ -219,8 +233,10 @@ function renderLegend(edges, compared) {
   const kinds = compared ? ["both", "reversed", "here", "there"] : ["plain"];
   const items = kinds.map((kind) => {
     const number = edges.filter((edge) => edge.kind === kind).length;
-    const words = kind === "plain" ? (number === 1 ? "edge" : "edges") : kindWords(kind, compared);
-    return make("li", {}, sample(kind), kind === "plain" ? `${number} ${words}` : `${words} ${number}`);
+    if (kind === "plain") return make("li", {}, sample(kind), counted(number, "edge"));
+    const isDrawn = !hiddenKinds().has(kind);
+    const toggle = { type: "button", class: "kind", "aria-pressed": isDrawn, onclick: () => toggleKind(kind) };
+    return make("li", { title: isDrawn ? "Hide these edges" : "Draw these edges" }, make("button", toggle, sample(kind), `${kindWords(kind, compared)} ${number}`));
   });
   const open = edges.filter(({ from, to }) => isOpen(from, to)).length;
   if (open) items.push(make("li", { class: "muted", title: "Reversible: a network with the same independences has the edge turned" }, sample("plain open"), `could be turned ${open}`));

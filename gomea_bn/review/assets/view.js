@@ -16,6 +16,8 @@ const view = {
   edge: null,
   // the middle of the page: "graph", "answers" or "target"
   shows: "graph",
+  // kinds of edges that are not drawn, null for those that a wide table hides at first
+  hidden: null,
   // positions in the drawing: "own" or "shared"
   places: "own",
   // names of the panels that are folded away: "choose", "inspect"
