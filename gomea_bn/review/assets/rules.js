@@ -106,7 +106,7 @@ function ruleText({ kind, from, to, column, low, high }) {
 function edgeRules() {
   const pairs = { required_edges: [], forbidden_edges: [] };
   const columnOf = (index) => model.data.variables[index].column;
-  for (const { kind, from, to } of view.rules) {
+  for (const { kind, from, to } of view.rules.filter((rule) => isOfEdge(rule.kind))) {
     const pair = [columnOf(from), columnOf(to)];
     if (kind === "has") pairs.required_edges.push(pair);
     if (kind === "not" || kind === "lacks") pairs.forbidden_edges.push(pair);

@@ -145,7 +145,6 @@ function renderTarget() {
   if (view.shows !== "target") return;
   document.body.dataset.described = "";
   const column = targetColumn();
-  byId("target").value = column;
   const states = binTexts(network(), column).map((text, code) =>
     make("option", { value: code }, `probability ${stateText(column, text)}`),
   );
