@@ -43,14 +43,14 @@ __all__ = [
 
 NETWORK_HELP = (
     "File of a network (.json, .bif, .xdsl, ...) or of an expert's edges (.csv, .dot, ...), folder of a run, or "
-    "FOLDER#ID of a front; also FOLDER#knee, #closest, #single, #expert or #OBJECTIVE."
+    "FOLDER#ID of a front; also FOLDER#recommended, #knee, #closest, #single, #expert or #OBJECTIVE."
 )
 """What the argument NETWORK of a command may be."""
 
 WRITERS = tuple(FORMATS)
 """Formats of one network: a method `to_...` of networks writes each."""
 
-_BY_ROLE = ("knee", "closest", "single")
+_BY_ROLE = ("recommended", "knee", "closest", "single")
 _OF_EXPERTS = (".csv", ".tsv", ".dot", ".gv")
 
 
@@ -224,7 +224,7 @@ def reading_of(record: Mapping[str, Any]) -> dict[str, Any]:
 def candidate(front: Front, which: str) -> Candidate:
     """Return the network of an id or a role, or the best in an objective.
 
-    Roles are "knee", "closest" (to the expert) and "single" (of the search for one network).
+    Roles are "recommended", "knee", "closest" (to the expert) and "single" (of the search for one network).
 
     Raises
     ------
@@ -235,6 +235,8 @@ def candidate(front: Front, which: str) -> Candidate:
 
     if which.isascii() and which.isdecimal():
         return front[int(which)]
+    if which == "recommended":
+        return front.recommended().candidate
     if which == "knee":
         return front.knee()
     if which == "closest":
@@ -244,8 +246,8 @@ def candidate(front: Front, which: str) -> Candidate:
     if which in front.names:
         return front.best(which)
     raise GomeaBnError(
-        f"A network of a front is named by its id (0 to {len(front) - 1}), knee, closest, single if it has one, or the "
-        f"objective in which it is best ({', '.join(front.names)}), got {which!r}."
+        f"A network of a front is named by its id (0 to {len(front) - 1}), recommended, knee, closest, single if it has "
+        f"one, or the objective in which it is best ({', '.join(front.names)}), got {which!r}."
         f"{nearest(which, (*_BY_ROLE, *front.names))}"
     )
 

@@ -161,6 +161,7 @@ def read_knowledge(
     *,
     require: Iterable[str] | None,
     forbid: Iterable[str] | None,
+    rules: Path | None,
     tier: Iterable[str] | None,
     tiers: Path | None,
     max_table_cells: int,
@@ -172,9 +173,19 @@ def read_knowledge(
     if len(temporal_order) == 1:
         option = "--tiers" if tiers is not None else "--tier"
         say(f"Warning: {option}: one tier alone rules out no edge; name at least two, earliest first.")
+    required, forbidden = read_edges("--require", require or ()), read_edges("--forbid", forbid or ())
+    if rules is not None:
+        from gomea_bn.front.decision import read_decision
+
+        with prefixed_errors("--rules"):
+            decision = read_decision(rules)
+        if not decision.required_edges and not decision.forbidden_edges:
+            say(f"Warning: --rules: file '{rules}' has no rule about an edge.")
+        required = list(dict.fromkeys([*required, *decision.required_edges]))
+        forbidden = list(dict.fromkeys([*forbidden, *decision.forbidden_edges]))
     return ExpertKnowledge(
-        required_edges=read_edges("--require", require or ()),
-        forbidden_edges=read_edges("--forbid", forbid or ()),
+        required_edges=required,
+        forbidden_edges=forbidden,
         temporal_order=temporal_order,
         max_table_cells=max_table_cells,
     )

@@ -191,6 +191,12 @@ _OF_SEARCHES: dict[str, Any] = {
         "PARENT,CHILD or 'PARENT->CHILD': an edge that it must not have; may be repeated.",
         KNOWLEDGE,
     ),
+    "rules": _named(
+        Path | None,
+        "decision.json of the review page: every network obeys its rules about edges, with those of --require and "
+        "--forbid.",
+        KNOWLEDGE,
+    ),
     "tier": _named(
         list[str] | None,
         "NAME,NAME: no edge leads from a later tier to an earlier one; may be repeated.",
@@ -245,7 +251,7 @@ class Given:
     @property
     def files(self) -> dict[str, list[Path]]:
         """Files that the options name for reading, by option."""
-        return {f"--{name}": [path] for name in ("cuts", "tiers") if (path := self.values[name]) is not None}
+        return {f"--{name}": [path] for name in ("cuts", "tiers", "rules") if (path := self.values[name]) is not None}
 
     @property
     def spelled(self) -> dict[str, str]:
@@ -264,7 +270,7 @@ class Given:
             for name, declaration in declared_options(self.learner).items()
             if name in values
         }
-        rules = ("require", "forbid", "tier", "tiers", "max_table_cells")
+        rules = ("require", "forbid", "rules", "tier", "tiers", "max_table_cells")
         return {
             **declared,
             "cut_points": all_cut_points(values["cut_points"] or (), values["cuts"]),

@@ -33,9 +33,9 @@ _MOST_COLUMNS = 10_000
 
 _UUID = re.compile(r"\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 _IDENTIFIER_NAME = re.compile(
-    r"(.*[_\W])?(id|ids|uuid|guid|index|idx|key|rownames?|unnamed: 0)", re.IGNORECASE
+    r"(.*[_\W])?(id|ids|uuid|guid|index|idx|key|nr|no|rownames?|unnamed: 0)", re.IGNORECASE
 )
-_CAPITAL_IDENTIFIER = re.compile(r".*[a-z](Id|ID|Key|UUID|Index)")
+_CAPITAL_IDENTIFIER = re.compile(r".*[a-z](Id|ID|Key|UUID|Index|Nr|No)")
 # free text has at least so many different values per row, or words per value
 _FREE_SHARE, _FREE_WORDS = 0.5, 4
 
@@ -90,7 +90,9 @@ def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Seq
 def without_identifiers(
     frame: pd.DataFrame, wanted: Collection[str], max_levels: int
 ) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the frame without identifiers and free text, and a warning that names them and how to take them in.
+    """Return the frame without identifiers and free text, and warnings.
+
+    One warning names these columns and how to take them in, and one for every column names a text among numbers.
 
     Parameters
     ----------
@@ -107,6 +109,7 @@ def without_identifiers(
         If no column remains.
     """
     left_out: dict[str, tuple[int, str, str]] = {}
+    among_numbers: list[Note] = []
     for name, position in column_positions(frame).items():
         if name in wanted:
             continue
@@ -115,8 +118,17 @@ def without_identifiers(
         if reason is not None:
             kind = "discrete" if is_text_like(series) else "continuous"
             left_out[name] = position, reason, kind
+        if (other := text_among_numbers(series)) is not None:
+            text, number = other
+            among_numbers.append(
+                Note(
+                    f"All but {counted(number, 'cell')} of '{name}' are numbers; {text!r} is not. If it stands for a "
+                    "missing value:",
+                    [Setting("na_values", text)],
+                )
+            )
     if not left_out:
-        return frame, []
+        return frame, among_numbers
     described = listed([f"'{name}' ({reason})" for name, (_, reason, _) in left_out.items()], 10)
     first, (_, _, kind) = next(iter(left_out.items()))
     note = Note(
@@ -129,7 +141,7 @@ def without_identifiers(
         raise GomeaBnError(
             f"No column of the table can be used: {described}.", [Setting("kinds", kind, first)]
         )
-    return frame.iloc[:, remaining], [note]
+    return frame.iloc[:, remaining], [*among_numbers, note]
 
 
 def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
@@ -165,6 +177,21 @@ def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
         is_named_so = _IDENTIFIER_NAME.fullmatch(name) or _CAPITAL_IDENTIFIER.fullmatch(name)
         return "a different number in every row, under the name of an identifier" if is_named_so else None
     return None if numbers_in(list(values)) else "a different text in every row"
+
+
+def text_among_numbers(series: pd.Series[Any]) -> tuple[str, int] | None:
+    """Return the commonest text that is no number, and the number of such cells; None unless most cells are numbers."""
+    from pandas.api import types
+
+    if not is_text_like(series):
+        return None
+    values = series.dropna()
+    if types.infer_dtype(values, skipna=True) != "string":
+        return None
+    counts = values.value_counts()
+    others = [text for text in counts.index if numbers_in([text]) is None and numbers_in([text], ",") is None]
+    number = int(counts[others].sum())
+    return (others[0].strip(), number) if 0 < 2 * number < len(values) else None
 
 
 def _is_uuid(text: str) -> bool:

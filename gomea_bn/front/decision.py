@@ -34,12 +34,12 @@ _REQUIRED = ("run_hash", "network", "made")
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Which network of a front was chosen, and why.
+    """Which network of a front was chosen, and why; from the page of one network, only what is known of its edges.
 
     Attributes
     ----------
-    run_hash : str
-        `Front.run_hash` of the front from which the network was chosen.
+    run_hash : str or None
+        `Front.run_hash` of the front from which the network was chosen; None from the page of one network.
     network : int
         Id of the chosen network: its position in that front.
     made : str
@@ -54,6 +54,12 @@ class Decision:
         Ranges that the networks had to lie in, by the name of the limited quantity.
     rules : tuple of str
         Rules in words that the networks had to follow, such as "has age → income" or "has a cut of age in 30 to 40".
+    required_edges, forbidden_edges : tuple of (parent, child)
+        What these rules say of edges, as for `ExpertKnowledge`.
+    names : dict of str to str
+        Names that the page showed in place of the names of columns.
+    levels : dict of str to dict of str to str
+        Texts that the page showed in place of levels, by column.
 
     Raises
     ------
@@ -61,7 +67,7 @@ class Decision:
         For a field of another type or form; the message names it.
     """
 
-    run_hash: str
+    run_hash: str | None
     network: int
     made: str
     shortlist: tuple[int, ...] = ()
@@ -69,20 +75,24 @@ class Decision:
     weights: dict[str, float] = field(default_factory=dict)
     filters: dict[str, tuple[float, float]] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
+    required_edges: tuple[tuple[str, str], ...] = ()
+    forbidden_edges: tuple[tuple[str, str], ...] = ()
+    names: dict[str, str] = field(default_factory=dict)
+    levels: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.run_hash, str) or not _HASH.fullmatch(self.run_hash):
-            raise GomeaBnError(
-                f"run_hash must be 64 hexadecimal digits, got {self.run_hash!r:.80}. The report of a single network "
-                "has none, because there is nothing to choose."
-            )
+        if self.run_hash is not None and not (
+            isinstance(self.run_hash, str) and _HASH.fullmatch(self.run_hash)
+        ):
+            raise GomeaBnError(f"run_hash must be 64 hexadecimal digits, got {self.run_hash!r:.80}.")
         if not isinstance(self.made, str) or not _is_time(self.made):
             raise GomeaBnError(f"made must be a time such as '2026-11-05T14:30:00Z', got {self.made!r:.80}.")
-        for name, content in (("shortlist", "ids"), ("rules", "texts")):
+        lists = {"shortlist": "ids", "rules": "texts", "required_edges": "edges", "forbidden_edges": "edges"}
+        for name, content in lists.items():
             value = getattr(self, name)
             if not isinstance(value, (tuple, list)):
                 raise GomeaBnError(f"{name} must be a list of {content}, got {type(value).__name__}.")
-        for name in ("notes", "weights", "filters"):
+        for name in ("notes", "weights", "filters", "names", "levels"):
             if not isinstance(getattr(self, name), Mapping):
                 raise GomeaBnError(f"{name} must be an object, got {type(getattr(self, name)).__name__}.")
         shortlist = tuple(_id(index, "shortlist") for index in self.shortlist)
@@ -103,6 +113,11 @@ class Decision:
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "filters", filters)
         object.__setattr__(self, "rules", tuple(_text(rule, "A rule in rules") for rule in self.rules))
+        for entry in ("required_edges", "forbidden_edges"):
+            object.__setattr__(self, entry, tuple(_edge(edge, entry) for edge in getattr(self, entry)))
+        object.__setattr__(self, "names", _texts(self.names, "names"))
+        levels = {column: _texts(texts, f"levels[{column!r:.40}]") for column, texts in self.levels.items()}
+        object.__setattr__(self, "levels", levels)
 
     def to_json(self) -> str:
         """Return the text of a decision.json, which `read_decision` reads back to an equal decision."""
@@ -169,6 +184,11 @@ def _position(front: Front, decision: Decision) -> int:
     whole = front.record.get("thinned_from") or {}
     ids: tuple[int, ...] = tuple(range(len(front)))
     size = len(front)
+    if decision.run_hash is None:
+        raise GomeaBnError(
+            "The decision comes from the page of one network, where there was nothing to choose. Its rules about edges "
+            "are for the option --rules of the commands front and learn."
+        )
     if decision.run_hash != front.run_hash:
         if decision.run_hash != whole.get("run_hash"):
             raise GomeaBnError(
@@ -219,6 +239,18 @@ def _text(value: object, entry: str) -> str:
     if not isinstance(value, str):
         raise GomeaBnError(f"{entry} must be text, got {value!r:.80}.")
     return value
+
+
+def _edge(value: object, entry: str) -> tuple[str, str]:
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise GomeaBnError(f"{entry} must hold pairs of parent and child, got {value!r:.80}.")
+    return _text(value[0], f"A parent in {entry}"), _text(value[1], f"A child in {entry}")
+
+
+def _texts(value: object, entry: str) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise GomeaBnError(f"{entry} must be an object, got {type(value).__name__}.")
+    return {_text(key, f"A key of {entry}"): _text(text, f"{entry}[{key!r:.40}]") for key, text in value.items()}
 
 
 def _number(value: Any, entry: str, least: float = -math.inf) -> float:

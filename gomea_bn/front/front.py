@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.expert.expert_network import ExpertNetwork
+    from gomea_bn.front.recommendation import Recommendation
 
 __all__ = ["COMPLEXITY", "EXPERT_DISTANCE", "MISFIT", "Candidate", "Front", "Objective"]
 
@@ -307,6 +308,15 @@ class Front:
         )
         return self[row]
 
+    def recommended(self) -> Recommendation:
+        """Return the network to look at first, with the reason: simple, and up to chance as good as the best fit.
+
+        See `gomea_bn.front.recommendation.recommended`.
+        """
+        from gomea_bn.front.recommendation import recommended
+
+        return recommended(self)
+
     def near_limit(self) -> dict[str, Candidate]:
         """Return the knee and the best fit by role, as far as the limit on free parameters may hold them back.
 
@@ -383,7 +393,7 @@ class Front:
     def thin(self, n: int = 200) -> Front:
         """Return a front of at most `n` representative networks, or the front itself if it is not larger.
 
-        It begins with the knee, the single network, the network closest to the expert (if that is an objective) and the
+        It begins with the recommended network, the knee, the single network, the network closest to the expert (if that is an objective) and the
         best network in each objective, or with the first `n` of these. Then the network that adds most hypervolume is
         added repeatedly, with every objective scaled by its range and the reference point 1.1. Networks with a new
         graph come before others.
@@ -399,7 +409,7 @@ class Front:
         check_integer("n", n, 1)
         if n >= len(self):
             return self
-        first = [self.knee().index]
+        first = [self.recommended().candidate.index, self.knee().index]
         if (single := self.single) is not None:
             first.append(single.index)
         if EXPERT_DISTANCE.name in self.names:
@@ -409,8 +419,8 @@ class Front:
         unit = choice.scaled(self._values, self._values.min(axis=0), self._values.max(axis=0))
         rows = choice.greedy_hypervolume(unit, first, n, lambda row: self.network_parts(row).graph)
         how = (
-            "knee, single network, closest to the expert, best in each objective, then greedy hypervolume, one per "
-            "graph first"
+            "recommended, knee, single network, closest to the expert, best in each objective, then greedy "
+            "hypervolume, one per graph first"
         )
         return self._part(sorted(rows), how)
 

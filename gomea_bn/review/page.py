@@ -36,6 +36,7 @@ _SCRIPTS = (
     "picture.js",
     "search.js",
     "graph.js",
+    "edge.js",
     "words.js",
     "density.js",
     "variable.js",
@@ -46,7 +47,7 @@ _SCRIPTS = (
     "decide.js",
     "page.js",
 )
-_WORKER_SCRIPTS = ("junction_tree.js", "insight.js", "inference_worker.js")
+_WORKER_SCRIPTS = ("junction_tree.js", "sampling.js", "insight.js", "inference_worker.js")
 _LARGEST_PLAIN = 1_000_000
 """Number of characters above which the data are compressed."""
 # the greatest level takes three times as long for 2 % less
@@ -68,8 +69,10 @@ def review_page(
     `ExpertNetwork.fitted` added. Of a probability table with more than 200 rows the page shows 200 rows, and says so.
 
     The page answers: bins, levels and typed values of some columns are evidence, and the distributions of all columns
-    given the evidence are exact, as those of `DiscretizedBayesNet.query`. The page says so where a network has too
-    large tables for exact answers.
+    given the evidence are exact, as those of `DiscretizedBayesNet.query`. Where a network has too large tables for
+    exact answers, the page estimates them from 20,000 drawn cases, and says so with the error.
+
+    The page opens on the network that `Front.recommended` names, with the reason.
 
     Over the histogram of a variable the page draws the marginal density of the network, as
     `gomea_bn.plots.plot_density` does. If its tables are too large, the density comes from a sample of 10,000 rows. If

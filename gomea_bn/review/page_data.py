@@ -45,7 +45,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
     Parameters
     ----------
     front : Front
-        All networks, among which landmarks such as the knee are chosen.
+        All networks, among which landmarks such as the recommended network are chosen.
     shown : Front
         Networks to show: `front` itself, or `front` after thinning.
     ids : sequence of int
@@ -58,6 +58,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
     record = shown.record
     frame = shown.to_frame()
     pools = Pools(names, shown.table)
+    recommendation = front.recommended()
     data: dict[str, Any] = {
         "kind": "front",
         "title": title,
@@ -77,7 +78,8 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         "n_edges": frame["n_edges"].tolist(),
         "largest_table": frame["largest_table"].tolist(),
         "competing": _competing(shown.values),
-        "landmarks": _landmarks(front),
+        "landmarks": _landmarks(front, recommendation.candidate.index),
+        "reason": [recommendation.reason, recommendation.detail],
         "ids": [int(position) for position in ids],
         "networks": [pools.add(network) for network in networks],
         "expert": pools.add(shown.expert) if shown.expert is not None else None,
@@ -327,15 +329,15 @@ def _competing(values: NDArray[np.float64]) -> list[bool]:
     return [position in rows for position in range(len(values))]
 
 
-def _landmarks(front: Front) -> list[dict[str, Any]]:
+def _landmarks(front: Front, recommended: int) -> list[dict[str, Any]]:
     """Return the networks that have a button: their keys, labels, ids, and the objectives in which they are best."""
     if len(front) == 1:
         return []
-    landmarks: list[dict[str, Any]] = []
-    if len(front.objectives) > 1:
-        landmarks.append({"key": "knee", "label": "Knee", "id": front.knee().index, "objective": None})
+    landmarks: list[dict[str, Any]] = [
+        {"key": "recommended", "label": "Recommended", "id": recommended, "objective": None}
+    ]
     if (single := front.single) is not None:
-        landmarks.append({"key": "single", "label": "Single network", "id": single.index, "objective": None})
+        landmarks.append({"key": "single", "label": "Best single network", "id": single.index, "objective": None})
     usual = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
     others = {
         objective.name: f"Least {objective.label.lower()}"
@@ -360,8 +362,8 @@ def _origin(front: Front, shown: Front, names: Sequence[str]) -> str:
     if len(shown) < len(front):
         nearest = ", the closest to your network" if EXPERT_DISTANCE.name in front.names else ""
         return (
-            f"{size}. Chosen from {len(front):,}: the best in each objective, the knee{nearest}, then those "
-            "that add most hypervolume, each graph once before any graph twice."
+            f"{size}. Chosen from {len(front):,}: the recommended one, the best in each respect{nearest}, then those "
+            "that differ most from them."
         )
     before = shown.record.get("thinned_from")
     if isinstance(before, dict) and "n_networks" in before:
@@ -376,7 +378,7 @@ def _limit_in_words(record: Mapping[str, Any]) -> str:
     # the record holds 1e300 for no limit
     if limit is None or not 0 < limit < 1e15:
         return ""
-    return f" Complexity was limited to {limit:,.6g} free parameters."
+    return f" Complexity was limited to {limit:,.0f} free parameters."
 
 
 def _rows_in_words(table: Table | None) -> str:

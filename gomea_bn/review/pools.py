@@ -80,8 +80,9 @@ class Pools:
         Distinct probability tables of each variable: "p" has the positions of the parents, "r" the number of table
         rows, "i" the indices of the rows that are shown (None: all rows), "n" the number of rows of data behind each
         of them (or None), "z" pairs of the index of any other row and its positive number of rows of data (None if
-        unknown). "t" has the probabilities of all rows as Base64 of little-endian float64 in C order, or of
-        the rows that are shown if "w" is false, since the table or the page would be too large.
+        unknown). "t" has the probabilities of all rows as Base64 of little-endian float64 in C order. Of a table that
+        would be too large it has the rows with the indices "k", and a last row that stands for all others: exactly if
+        "w" is true, otherwise their mean. "k" is None for all rows.
     """
 
     def __init__(self, names: Sequence[str], table: Table | None) -> None:
@@ -248,18 +249,28 @@ class Pools:
             if counts is not None:
                 others = [[int(row), int(counts[row])] for row in np.setdiff1d(np.flatnonzero(counts), shown)]
                 counts = counts[shown]
-        is_whole = shown is None or (table.size <= _MOST_WHOLE and self._stored + table.size <= _MOST_STORED)
-        stored = rows if is_whole else rows[shown]
+        kept, stored, is_exact = None, rows, True
+        if shown is not None and not self._has_room(table.size):
+            kept, rest = _unusual_rows(rows)
+            is_exact = self._has_room((len(kept) + 1) * rows.shape[1])
+            if not is_exact:
+                kept, rest = shown, np.delete(rows, shown, axis=0).mean(axis=0)
+            stored = np.vstack([rows[kept], rest])
         self._stored += stored.size
         return {
             "p": parents,
             "r": len(rows),
             "t": base64.b64encode(stored.astype("<f8").tobytes()).decode(),
-            "w": is_whole,
+            "k": None if kept is None else kept.tolist(),
+            "w": is_exact,
             "i": None if shown is None else shown.tolist(),
             "n": None if counts is None else counts.tolist(),
             "z": others,
         }
+
+    def _has_room(self, n_cells: int) -> bool:
+        """Return whether the page can hold so many further probabilities of one table."""
+        return n_cells <= _MOST_WHOLE and self._stored + n_cells <= _MOST_STORED
 
     def _counts(self, parents: list[int], bins: Sequence[int], cards: list[int]) -> NDArray[np.int64] | None:
         """Return the number of rows of data behind every row of a table, int64 (n_table_rows,), or None if unknown.
@@ -278,6 +289,17 @@ class Pools:
                     is_complete &= self._codes[pair] >= 0
                 self._row_counts[key] = np.bincount(index[is_complete], minlength=int(np.prod(cards)))
         return self._row_counts[key]
+
+
+def _unusual_rows(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the indices of the rows that differ from the commonest one, ascending, and the commonest one.
+
+    Rows without data are equal in most tables.
+    """
+    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, inverse, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    common = int(counts.argmax())
+    return np.flatnonzero(inverse != common), rows[first[common]]
 
 
 def curve_entry(curve: Curve, support: tuple[float, float]) -> dict[str, Any]:

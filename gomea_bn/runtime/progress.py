@@ -36,6 +36,7 @@ class LiveTable:
         self._drawn = float("-inf")
         self._former = (0.0, 0)
         self._rate = 0.0
+        self._last: Progress | None = None
 
     def __enter__(self) -> LiveTable:
         if self.console.is_terminal:
@@ -47,12 +48,16 @@ class LiveTable:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live is not None:
+            # the end of a run may fall between two drawings
+            if self._last is not None:
+                self._live.update(self.render(self._last), refresh=True)
             self._live.stop()
             self._live = None
 
     def __call__(self, progress: Progress) -> bool:
         """Redraw the table, at most a few times per second; returns False, so the run goes on."""
-        if self._live is not None and progress.seconds - self._drawn >= _REFRESH_SECONDS:
+        self._last = progress
+        if self._live is not None and abs(progress.seconds - self._drawn) >= _REFRESH_SECONDS:
             self._live.update(self.render(progress), refresh=True)
             self._drawn = progress.seconds
         return False
@@ -62,7 +67,10 @@ class LiveTable:
         scored = progress.statistics.get("families_scored", 0)
         hits = progress.statistics.get("cache_hits", 0)
         seconds, n_requests = self._former
-        if progress.seconds - seconds >= _REFRESH_SECONDS:
+        # another phase of a fit counts from 0 again
+        if scored + hits < n_requests or progress.seconds < seconds:
+            self._former = (progress.seconds, scored + hits)
+        elif progress.seconds - seconds >= _REFRESH_SECONDS:
             self._rate = (scored + hits - n_requests) / (progress.seconds - seconds)
             self._former = (progress.seconds, scored + hits)
         table = Table(box=None, pad_edge=False)

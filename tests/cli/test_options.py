@@ -8,6 +8,7 @@ from gomea_bn.cli import option_texts
 from gomea_bn.cli.commands.discretize import _read_options
 from gomea_bn.cli.option_texts import read_kinds
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.front.decision import Decision
 
 
 def test_the_last_equals_sign_separates_a_column_from_its_kind():
@@ -43,8 +44,31 @@ def test_tiers_come_from_one_place(tmp_path):
 
 
 def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
-    rules: dict[str, Any] = {"require": (), "forbid": (), "tiers": None, "max_table_cells": 100}
+    rules: dict[str, Any] = {
+        "require": (),
+        "forbid": (),
+        "rules": None,
+        "tiers": None,
+        "max_table_cells": 100,
+    }
     option_texts.read_knowledge(tier=["a,b", "c"], **rules)
     assert capsys.readouterr().err == ""
     option_texts.read_knowledge(tier=["a,b"], **rules)
     assert "--tier: one tier alone rules out no edge; name at least two" in capsys.readouterr().err
+
+
+def test_rules_of_a_decision_join_those_of_the_options(tmp_path, capsys) -> None:
+    file = tmp_path / "decision.json"
+    rules: dict[str, Any] = {"rules": file, "tier": (), "tiers": None, "max_table_cells": 100}
+    edges = {"required_edges": (("a", "b"),), "forbidden_edges": (("b", "c"), ("c", "b"))}
+    file.write_text(Decision(None, 0, "2026-11-05", **edges).to_json(), encoding="utf-8")
+    knowledge = option_texts.read_knowledge(require=["a,b", "d,e"], forbid=["b,c"], **rules)
+    assert knowledge.required_edges == (("a", "b"), ("d", "e"))
+    assert knowledge.forbidden_edges == (("b", "c"), ("c", "b"))
+    assert capsys.readouterr().err == ""
+    file.write_text(Decision(None, 0, "2026-11-05").to_json(), encoding="utf-8")
+    option_texts.read_knowledge(require=(), forbid=(), **rules)
+    assert "has no rule about an edge" in capsys.readouterr().err
+    file.write_text("{}", encoding="utf-8")
+    with pytest.raises(GomeaBnError, match="--rules"):
+        option_texts.read_knowledge(require=(), forbid=(), **rules)

@@ -498,3 +498,23 @@ def test_a_negative_zero_is_zero() -> None:
     assert np.signbit(table.columns[0].values).tolist() == [False, False] + [True] * 8
     texts = numeric_values(pd.Series(["-0.0", "0"]), "x")
     assert not np.signbit(texts).any()
+
+
+def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
+    rents = [f"{300 + k / 4:.2f}" for k in range(90)] + ["k.A."] * 20 + ["n/b"]
+    frame = pd.DataFrame({"rent": rents, "x": np.linspace(0, 1, 111)})
+    with pytest.warns(match="All but 21 cells of 'rent' are numbers; 'k.A.' is not.*na_values=\"k.A.\""):
+        table = read_table(frame)
+    assert table.names == ("x",)
+    again = read_table(frame, na_values=["k.A.", "n/b"], missing="keep")
+    assert again.names == ("rent", "x")
+
+
+@pytest.mark.parametrize("name", ["nr", "Nr", "no", "Pat-Nr", "visit_no", "CaseNr", "id"])
+def test_different_numbers_under_the_name_of_a_number_are_identifiers(name):
+    values = np.random.default_rng(1).permutation(np.arange(100, 400))[:60]
+    frame = pd.DataFrame({name: values, "x": np.linspace(0, 1, 60)})
+    with pytest.warns(match=f"Left out 1 column: '{name}'"):
+        assert read_table(frame).names == ("x",)
+    frame.loc[0, name] = frame.loc[1, name]
+    assert read_table(frame).names == (name, "x")

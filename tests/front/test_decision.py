@@ -82,6 +82,10 @@ def test_fields_that_say_nothing_may_be_missing():
         weights=st.dictionaries(st.text(), st.floats(0, 1e300)),
         filters=st.dictionaries(st.text(), st.tuples(st.floats(-1e300, 0), st.floats(0, 1e300))),
         rules=st.lists(st.text()).map(tuple),
+        required_edges=st.lists(st.tuples(st.text(), st.text())).map(tuple),
+        forbidden_edges=st.lists(st.tuples(st.text(), st.text())).map(tuple),
+        names=st.dictionaries(st.text(), st.text()),
+        levels=st.dictionaries(st.text(), st.dictionaries(st.text(), st.text())),
     )
 )
 def test_a_decision_survives_its_own_text(decision):
@@ -99,7 +103,12 @@ def test_a_decision_survives_its_own_text(decision):
         ({"format_version": 2}, "format_version 2; this release reads 1"),
         ({"format_version": True}, "format_version True"),
         ({"format_version": ...}, "format_version None"),
-        ({"run_hash": None}, "run_hash must be 64 hexadecimal digits, got None.*report of a single network"),
+        ({"run_hash": 12}, "run_hash must be 64 hexadecimal digits, got 12"),
+        ({"forbidden_edges": ["ab"]}, "forbidden_edges must hold pairs of parent and child, got 'ab'"),
+        ({"required_edges": [["a", 1]]}, "A child in required_edges must be text, got 1"),
+        ({"required_edges": "ab"}, "required_edges must be a list of edges, got str"),
+        ({"names": []}, "names must be an object, got list"),
+        ({"levels": {"a": []}}, "levels..a.. must be an object, got list"),
         ({"run_hash": "AB" * 32}, "run_hash"),
         ({"run_hash": FRONT.run_hash + "\n"}, "run_hash"),
         ({"run_hash": ...}, "lacks the field 'run_hash'"),
@@ -265,3 +274,8 @@ def test_decisions_made_in_python_are_checked_and_copied_too():
         Decision(FRONT.run_hash, 3, "2026-11-05", notes=untyped({"3": "x"}))
     with pytest.raises(GomeaBnError, match="A name in weights must be text, got 3"):
         Decision(FRONT.run_hash, 3, "2026-11-05", weights=untyped({3: 1.0}))
+
+
+def test_a_decision_about_one_network_has_nothing_to_accept():
+    with pytest.raises(GomeaBnError, match="nothing to choose.*--rules"):
+        accept(FRONT, Decision(None, 0, "2026-11-05", forbidden_edges=(("a", "b"),)))

@@ -266,25 +266,37 @@ def test_impossible_evidence_is_said_with_what_to_remove(browser, tmp_path):
 
 
 @needs_browser
-def test_large_cliques_and_large_tables_are_refused_in_words(browser, tmp_path, monkeypatch):
+def test_large_cliques_and_large_tables_are_estimated_in_words(browser, tmp_path, monkeypatch):
     roots = [f"r{position}" for position in range(8)]
     levels = dict.fromkeys(roots, 8)
     edges = []
     for first, second in combinations(roots, 2):
         levels[f"{first}{second}"] = 2
         edges += [(first, f"{first}{second}"), (second, f"{first}{second}")]
-    network_report(discrete(levels, edges), None, tmp_path / "page.html")
+    network = discrete(levels, edges, np.random.default_rng(1))
+    network_report(network, None, tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html", "#shows=answers") as page:
-        expect(page.locator("#answer-words")).to_contain_text(
-            "No exact answers: they need tables of 1.7e+7 numbers"
-        )
+        expect(page.locator("#answer-words")).to_contain_text("Estimated from 20,000 drawn cases")
+        for position, share in enumerate(shares(page)):
+            exact = network.query(network.names[position], method="sampling", n_draws=200_000, random_state=1)
+            np.testing.assert_allclose(share, exact.to_numpy(), rtol=0, atol=0.02)
+        state(page, len(roots), 0).click()
+        expect(page.locator("#answer-words")).to_contain_text("may be off by 0.")
+        evidence = {network.names[len(roots)]: network.levels[network.names[len(roots)]][0]}
+        for position in (0, 1, 9):
+            exact = network.query(
+                network.names[position], evidence, method="sampling", n_draws=200_000, random_state=1
+            )
+            np.testing.assert_allclose(shares(page)[position], exact.to_numpy(), rtol=0, atol=0.02)
+        state(page, len(roots), 0).click()
         state(page, 0, 0).click()
-        expect(page.locator("#answer-words")).to_contain_text("This finding has probability 12.5")
+        expect(page.locator("#answer-words")).not_to_contain_text("Estimated", timeout=30_000)
+        expect(page.locator("#answer-words")).to_contain_text("This finding has probability")
     monkeypatch.setattr(pools, "_MOST_WHOLE", 100)
     wide = discrete({"a": 21, "b": 21, "c": 2}, [("a", "c"), ("b", "c")])
     network_report(wide, None, tmp_path / "wide.html")
     with opened(browser, tmp_path / "wide.html", "#shows=answers") as page:
-        expect(page.locator("#answer-words")).to_contain_text("tables of this network are too large")
+        expect(page.locator("#answer-words")).to_contain_text("rare rows of it are replaced by their mean")
         page.click(".card[data-variable='2'] .link")
         assert page.locator("#probabilities tbody tr").count() == pools.MOST_TABLE_ROWS
 

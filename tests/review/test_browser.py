@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 @needs_browser
-def test_starts_at_the_knee_with_everything_in_sight(page, front):
+def test_starts_at_the_recommended_network_with_everything_in_sight(page, front):
     assert selected(page) == front.knee().index
     assert page.locator("#headline").inner_text() == "14 networks explain your data; pick one."
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -154,7 +154,7 @@ def test_equally_near_networks_are_chosen_by_their_weighted_sum(browser, tmp_pat
 def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
     review_page(example_front(), tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
-        page.click("button[data-key=knee]")
+        page.click("button[data-key=recommended]")
         assert saved(page)["weights"] == {}
         expect(page).to_have_url(re.compile("network="))
         expect(page).not_to_have_url(re.compile("weights="))
@@ -170,7 +170,7 @@ def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
 @needs_browser
 def test_buttons_lead_to_the_fronts_choices(page, front):
     choices = {
-        "knee": front.knee(),
+        "recommended": front.knee(),
         "expert_distance": front.closest_to_expert(),
         "complexity": front.best("complexity"),
         "misfit": front.best("misfit"),
@@ -191,7 +191,7 @@ def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, f
 
 
 @needs_browser
-def test_the_knee_may_be_the_first_network(browser, tmp_path):
+def test_the_recommended_network_may_be_the_first(browser, tmp_path):
     example = example_front(n_networks=3)
     values = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
     front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
@@ -200,7 +200,7 @@ def test_the_knee_may_be_the_first_network(browser, tmp_path):
     with opened(browser, tmp_path / "page.html") as page:
         page.click("button[data-key=complexity]")
         assert selected(page) == 2
-        page.click("button[data-key=knee]")
+        page.click("button[data-key=recommended]")
         assert selected(page) == 0
 
 

@@ -77,11 +77,11 @@ def test_front_of_one_network_can_be_saved_but_not_browsed(browser, tmp_path):
 
 
 @needs_browser
-def test_report_of_one_network_shows_it_without_a_decision(browser, tmp_path, front):
+def test_report_of_one_network_shows_it_without_a_choice(browser, tmp_path, front):
     network_report(front[3].network, front.table, tmp_path / "page.html", record={"score": 1.5})
     with opened(browser, tmp_path / "page.html") as page:
         expect(page.locator("#choose")).not_to_be_visible()
-        expect(page.locator("#decide")).not_to_be_visible()
+        expect(page.locator("#save")).to_have_text("Save rules and note")
         assert page.locator("#graph .edge.plain").count() == len(front[3].network.edges)
         page.locator(".node").nth(1).click()
         assert page.locator(".variable-name").inner_text() == front[3].network.names[1]

@@ -179,7 +179,7 @@ def test_panels_fold_open_and_scroll(page):
     page.keyboard.press("Escape")
     expect(page.locator("#enlarge")).to_be_focused()
     press(page, "#panel summary", "Space", backwards=True)
-    assert page.locator("#panel details").get_attribute("open") is not None
+    assert page.locator("#panel details").first.get_attribute("open") is not None
 
 
 def test_questions_are_asked_and_scenarios_saved(page):

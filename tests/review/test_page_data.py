@@ -75,19 +75,19 @@ def test_counts_behind_bins_and_table_rows_are_those_of_the_rows():
 def test_landmarks_are_the_fronts_choices():
     front = example_front(n_objectives=4)
     landmarks = {landmark["key"]: landmark for landmark in page_data(review_page(front))["landmarks"]}
-    assert landmarks["knee"]["id"] == front.knee().index
+    assert landmarks["recommended"]["id"] == front.knee().index
     assert landmarks["expert_distance"]["id"] == front.closest_to_expert().index
     assert landmarks["complexity"]["id"] == front.best("complexity").index
     assert landmarks["misfit"]["id"] == front.best("misfit").index
     assert landmarks["price <b>"]["label"] == "Least price of <measuring>"
     labels = [landmark["label"] for landmark in page_data(review_page(front))["landmarks"]]
-    assert labels[:4] == ["Knee", "Closest to mine", "Simplest", "Best fit"]
+    assert labels[:4] == ["Recommended", "Closest to mine", "Simplest", "Best fit"]
 
 
-def test_a_front_of_two_objectives_has_a_knee():
+def test_a_front_of_two_objectives_has_a_recommended_network():
     front = example_front(n_objectives=2)
     landmarks = page_data(review_page(front))["landmarks"]
-    assert [landmark["key"] for landmark in landmarks] == ["knee", "complexity", "misfit"]
+    assert [landmark["key"] for landmark in landmarks] == ["recommended", "complexity", "misfit"]
 
 
 def test_a_value_equal_to_a_cut_is_counted_in_the_bin_below():
@@ -113,7 +113,7 @@ def test_thinned_page_names_networks_by_their_place_in_the_whole_front():
         assert row == front.values[number].tolist()
     assert data["headline"] == "7 networks explain your data; pick one."
     assert "Chosen from 30:" in data["origin"]
-    assert "hypervolume" in data["origin"]
+    assert "differ most from them" in data["origin"]
 
 
 def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from():
@@ -122,7 +122,7 @@ def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from
     data = page_data(review_page(small))
     assert data["run_hash"] == small.run_hash
     assert data["ids"] == list(range(9))
-    assert "Chosen from 30: knee" in data["origin"]
+    assert "Chosen from 30: recommended" in data["origin"]
     again = page_data(review_page(small, max_networks=4))
     assert [small.values[number].tolist() for number in again["ids"]] == again["values"]
 
@@ -250,9 +250,26 @@ def test_tables_beyond_the_limits_keep_the_rows_that_are_shown(monkeypatch, limi
     monkeypatch.setattr(pools, limit, size - 1)
     family = page_data(network_report(network))["families"][-1][0]
     assert not family["w"]
-    np.testing.assert_array_equal(
-        stored(family), network.tables["child"].reshape(-1, 2)[:MOST_TABLE_ROWS].ravel()
+    rows = network.tables["child"].reshape(-1, 2)
+    assert family["k"] == list(range(MOST_TABLE_ROWS))
+    expected = np.vstack([rows[:MOST_TABLE_ROWS], rows[MOST_TABLE_ROWS:].mean(axis=0)])
+    np.testing.assert_allclose(stored(family), expected.ravel(), rtol=1e-12)
+
+
+def test_a_large_table_whose_rows_without_data_are_equal_is_kept_exactly(monkeypatch):
+    network = wide_network()
+    tables = dict(network.tables)
+    rows = tables["child"].reshape(-1, 2).copy()
+    rows[np.arange(625) % 5 > 0] = [0.25, 0.75]
+    tables["child"] = rows.reshape(tables["child"].shape)
+    network = DiscretizedBayesNet(
+        network.names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
     )
+    monkeypatch.setattr(pools, "_MOST_WHOLE", 300)
+    family = page_data(network_report(network))["families"][-1][0]
+    assert family["w"]
+    assert family["k"] == list(range(0, 625, 5))
+    np.testing.assert_array_equal(stored(family), np.vstack([rows[::5], [0.25, 0.75]]).ravel())
 
 
 @pytest.mark.parametrize("n_rows", [MOST_TABLE_ROWS, MOST_TABLE_ROWS + 1])

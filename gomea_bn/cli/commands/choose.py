@@ -105,7 +105,8 @@ def review(
     say(f"Wrote {target}; open it in a browser.", to_error=False)
     if is_front_folder(source):
         say(
-            f"Choose there, save the decision, then: gomea-bn accept {source} decision.json -o model.json",
+            f"Choose there, save the decision, then: gomea-bn accept {source} decision.json -o model.json\n"
+            "If you called edges impossible there: gomea-bn front DATA --rules decision.json",
             to_error=False,
         )
 
@@ -172,7 +173,7 @@ def export(
     network: Annotated[
         str | None,
         typer.Option(
-            help="Id in the front, knee, closest (to the expert), single (of the search for one network), or the "
+            help="Id in the front, recommended, knee, closest (to the expert), single (of the search for one network), or the "
             "objective in which the network is best."
         ),
     ] = None,

@@ -61,11 +61,14 @@ function renderTyped() {
 
 // ---- questions
 
-/** What the worker needs of a network, null if the page lacks a part of its tables. */
+// cells of a table beyond which a browser may lack the memory for it
+const MOST_UNPACKED = 2 ** 25;
+
+/** What the worker needs of a network, null if its tables are too large for a browser. */
 function tablesOf(candidate) {
   const cards = model.data.variables.map((_, variable) => binCount(candidate, variable));
   const entries = cards.map((_, variable) => family(candidate, variable));
-  if (!entries.every((entry) => entry.w)) return null;
+  if (entries.some((entry, variable) => entry.r * cards[variable] > MOST_UNPACKED)) return null;
   return { cards, families: entries.map((entry) => ({ p: entry.p, t: probabilitiesOf(entry) })) };
 }
 
@@ -116,7 +119,7 @@ function post(message) {
     message.network = tablesOf(network());
     answers.refusal = message.network
       ? null
-      : "The probability tables of this network are too large for this page.";
+      : "The probability tables of this network are too large for a browser.";
     if (!message.network) {
       Object.assign(answers, { before: null, after: null, position: view.selected });
       renderCards();
@@ -139,7 +142,7 @@ function startWorker() {
     return false;
   }
   answers.worker.addEventListener("message", ({ data }) =>
-    data.insight || data.draws ? receiveTarget(data) : receive(data),
+    data.insight || data.draws ? [receiveTarget, receiveEdge].map((take) => take(data)) : receive(data),
   );
   answers.worker.addEventListener("error", (event) =>
     receive({ ticket: answers.ticket, error: event.message }),
@@ -219,7 +222,7 @@ function renderFindings() {
 /** What the answer says as a whole: an error, an impossible evidence, or the probability of the evidence. */
 function renderWords() {
   const outside = [...fitting()].map(([variable, finding]) => outsideText(variable, finding));
-  const words = [answers.typed, ...outside, answerText(), averageNote()].filter(Boolean).join(" ");
+  const words = [answers.typed, ...outside, answerText(), estimateNote(), averageNote()].filter(Boolean).join(" ");
   if (byId("answer-words").textContent !== words) byId("answer-words").textContent = words;
   const isWrong = answers.typed !== "" || answers.refusal !== null || !answers.after?.marginals;
   byId("answer-words").classList.toggle(
@@ -240,16 +243,25 @@ function averageNote() {
   );
 }
 
+/** What makes an answer an estimate: draws in place of sums, or rows of tables that stand for others. */
+function estimateNote() {
+  const { after } = answers;
+  const notes = [];
+  if (after?.agreeing !== undefined)
+    notes.push(
+      `Estimated from ${after.drawn.toLocaleString("en")} drawn cases, since the network is too large to add up all: ` +
+        `a percentage may be off by ${(100 / Math.sqrt(Math.max(1, after.agreeing))).toPrecision(1)} points. More findings make ` +
+        "answers exact sooner.",
+    );
+  if (model.data.variables.some((_, variable) => !family(network(), variable).w))
+    notes.push("Where a table is too large for this page, rare rows of it are replaced by their mean.");
+  return after ? notes.join(" ") : "";
+}
+
 function answerText() {
   const { after, refusal } = answers;
   if (refusal) return `No answers: ${refusal} The method query of the network in Python answers.`;
   if (!after) return "";
-  if (after.log === null)
-    return (
-      `No exact answers: they need tables of ${after.cells.toPrecision(2)} numbers, and the limit of this page is ` +
-      `${(2 ** 23).toLocaleString("en")}. More findings make them smaller; query(…, method="sampling") in Python ` +
-      "estimates them."
-    );
   if (!after.marginals) return impossibleText();
   const findings = fitting();
   if (!findings.size)
@@ -262,6 +274,8 @@ function answerText() {
 }
 
 function impossibleText() {
+  if (answers.after?.agreeing === 0)
+    return "None of the drawn cases has these findings: together they are very rare in this network. Remove one.";
   const names = answers.culprits.map((variable) => model.data.variables[variable].name);
   const advice = names.length ? ` Without ${names.join(" or ")} the rest is possible.` : " Remove a finding.";
   return fitting().size > 1

@@ -56,7 +56,8 @@ function renderCards() {
   for (const card of byId("cards").children) {
     const variable = Number(card.dataset.variable);
     const share = moved[variable];
-    card.querySelector("h3 small").textContent = share >= 0.0005 ? ` moved ${finePercent(share)}` : "";
+    card.querySelector("h3 small").textContent = share >= 0.0005 ? ` ${finePercent(share)} changed` : "";
+    card.querySelector("h3 small").title = "Total variation distance from the answer without evidence";
     for (const [code, state] of card.querySelectorAll(".state").entries())
       writeState(state, before?.marginals?.[variable][code], after?.marginals?.[variable][code]);
   }
@@ -79,6 +80,8 @@ function writeState(state, before, after) {
 function sortCards(moved) {
   const wanted = model.order.slice();
   if (view.cards === "moved") wanted.sort((a, b) => moved[b] - moved[a] || a - b);
+  // the outcome comes first
+  wanted.sort((a, b) => (b === view.target) - (a === view.target));
   const cards = [...byId("cards").children];
   if (cards.every((card, index) => Number(card.dataset.variable) === wanted[index])) return;
   const focused = document.activeElement;

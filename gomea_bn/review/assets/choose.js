@@ -20,7 +20,7 @@ function landmarkButton(landmark) {
 
 /**
  * The position that a landmark's button leads to, null if no network passes the filters.
- * The knee is that of the whole front; the best of an objective is the best of the networks left.
+ * The recommended network is that of the whole front; the best of an objective is the best of the networks left.
  */
 function landmarkTarget(landmark) {
   const position = model.data.ids.indexOf(landmark.id);
@@ -68,8 +68,9 @@ function renderChoose() {
     .querySelectorAll("input")
     .forEach((slider, index) => {
       slider.value = sliderWeights()[index];
-      slider.setAttribute("aria-valuetext", percent(shares[index]));
-      slider.nextElementSibling.textContent = percent(shares[index]);
+      const text = view.weights ? percent(shares[index]) : "equal";
+      slider.setAttribute("aria-valuetext", text);
+      slider.nextElementSibling.textContent = text;
     });
   byId("landmarks")
     .querySelectorAll("button")
@@ -205,7 +206,7 @@ function tableRow(position, texts) {
 /** A button of the table that stars or pins a network, and keeps the focus in the table that is drawn again. */
 function markButton(position, mark, isOn, act) {
   const key = `${mark}-${idOf(position)}`;
-  const words = { star: `Star network ${idOf(position)}`, pin: `Pin network ${idOf(position)} as A` }[mark];
+  const words = { star: `Star network ${idOf(position)}`, pin: `Keep network ${idOf(position)} as A` }[mark];
   return make(
     "button",
     {

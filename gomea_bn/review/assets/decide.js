@@ -7,6 +7,10 @@ function buildDecide() {
   byId("pin").addEventListener("click", () => togglePin());
   byId("note").addEventListener("input", writeNote);
   byId("save").addEventListener("click", saveDecision);
+  byId("passing").addEventListener("click", () => {
+    const distance = (position) => Math.abs(position - view.selected);
+    select(view.left.reduce((best, position) => (distance(position) < distance(best) ? position : best)));
+  });
   renderers.push(renderHead, renderDecide);
 }
 
@@ -17,12 +21,20 @@ function renderHead() {
     .filter((landmark) => landmark.id === id)
     .map((landmark) => landmark.label.toLowerCase());
   if (!passes(view.selected)) tags.unshift("outside your filters");
+  byId("passing").hidden = passes(view.selected) || !view.left.length;
+  const isRecommended = model.data.landmarks.some(({ key, id: of }) => key === "recommended" && of === id);
+  byId("reason").hidden = !isRecommended;
+  if (isRecommended) {
+    const [reason, detail] = model.data.reason;
+    byId("reason").textContent = `Why this one first: ${reason}`;
+    byId("reason").title = detail;
+  }
   byId("network-tags").textContent = tags.join(" · ");
   const starred = view.stars.has(view.selected);
   byId("star").setAttribute("aria-pressed", starred);
   byId("star").textContent = starred ? "★ Star" : "☆ Star";
   byId("pin").setAttribute("aria-pressed", view.pin === view.selected);
-  byId("pin").textContent = view.pin === view.selected ? "Pinned as A" : "Pin as A";
+  byId("pin").textContent = view.pin === view.selected ? "Kept as A" : "Keep as A";
   document.body.classList.toggle("compared", view.pin !== null && view.pin !== view.selected);
   byId("values").replaceChildren(...model.axes.map(valueEntry));
 }
@@ -53,6 +65,9 @@ function renderDecide() {
   const text = view.notes.get(view.selected) ?? "";
   if (note.value !== text) note.value = text;
   byId("save").textContent = isSingle() ? "Save decision" : `Save decision: network ${id}`;
+  if (model.data.kind === "network") byId("save").textContent = "Save rules and note";
+  // what was saved is no longer what is shown
+  if (byId("saved").dataset.content !== contentOf(decision())) byId("saved").replaceChildren();
   const stars = [...view.stars].sort((a, b) => a - b);
   const items = stars.map((position) =>
     make(
@@ -79,6 +94,7 @@ function writeNote() {
   const text = byId("note").value;
   if (text.trim()) view.notes.set(view.selected, text);
   else view.notes.delete(view.selected);
+  renderDecide();
   renderPrint();
   remember();
 }
@@ -97,13 +113,51 @@ function decision() {
     // sliders that nobody moved say nothing about preferences
     weights: shares ? Object.fromEntries(names.map((name, index) => [name, shares[index]])) : {},
     filters: Object.fromEntries([...view.filters].map(([axis, ends]) => [model.axes[axis].key, ends])),
-    ...(view.rules.length ? { rules: view.rules.map(ruleText) } : {}),
+    ...(view.rules.length ? { rules: view.rules.map(ruleText), ...edgeRules() } : {}),
+    ...renamed(),
     made: new Date().toISOString(),
   };
 }
 
+/** The names of columns and levels that the reader wrote, as the fields of a decision. */
+function renamed() {
+  const [names, levels] = [{}, {}];
+  model.data.variables.forEach(({ column, ofColumn, name, levels: texts }) => {
+    if (name !== column) names[column] = name;
+    const changed = (ofColumn ?? []).flatMap((level, code) => (texts[code] === level ? [] : [[level, texts[code]]]));
+    if (changed.length) levels[column] = Object.fromEntries(changed);
+  });
+  const parts = { names, levels };
+  return Object.fromEntries(Object.entries(parts).filter(([, part]) => Object.keys(part).length));
+}
+
+/** A decision as a text without its time. */
+const contentOf = (value) => JSON.stringify({ ...value, made: null });
+
 function saveDecision() {
-  const file = new Blob([`${JSON.stringify(decision(), null, 2)}\n`], { type: "application/json" });
+  const content = decision();
+  const file = new Blob([`${JSON.stringify(content, null, 2)}\n`], { type: "application/json" });
   download(file, "decision.json");
-  announce(`Saved decision.json with network ${idOf(view.selected)}.`);
+  const isFront = model.data.kind === "front";
+  const what = [
+    ...(isFront ? [`network ${content.network}`] : []),
+    ...(content.shortlist.length ? [counted(content.shortlist.length, "network") + " of the shortlist"] : []),
+    ...(Object.keys(content.notes).length ? [counted(Object.keys(content.notes).length, "note")] : []),
+    ...(content.rules ? [counted(content.rules.length, "rule")] : []),
+  ].join(", ");
+  const hasEdges = content.required_edges || content.forbidden_edges;
+  const command = (text) => make("code", {}, text);
+  const steps = [
+    ...(isFront
+      ? [make("p", {}, "It takes the network out of the front: ", command("gomea-bn accept FOLDER decision.json -o model.json"))]
+      : []),
+    ...(hasEdges
+      ? [make("p", {}, "It searches again with your rules: ", command("gomea-bn front DATA --rules decision.json"))]
+      : []),
+  ];
+  byId("saved").dataset.content = contentOf(content);
+  byId("saved").replaceChildren(
+    make("p", {}, make("b", {}, "✓ Saved"), ` ${what || "nothing but the time"}: decision.json, in the folder of your downloads. Send it to whoever sent you this page.`),
+    ...steps,
+  );
 }

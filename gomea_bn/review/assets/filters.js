@@ -92,13 +92,14 @@ const rowMiddle = (index) => index * ROW + ROW / 2 + 4;
 
 function across(axis, value) {
   const room = filterPlot.width - 2 * INSET;
-  return INSET + (axis.high > axis.low ? (room * (value - axis.low)) / (axis.high - axis.low) : room / 2);
+  const [low, at, high] = [axis.low, value, axis.high].map((end) => placeOf(axis, end));
+  return INSET + (high > low ? (room * (at - low)) / (high - low) : room / 2);
 }
 
 function valueAt(axis, x) {
   const room = filterPlot.width - 2 * INSET;
   const share = Math.min(1, Math.max(0, (x - INSET) / room));
-  return axis.low + share * (axis.high - axis.low);
+  return axis.isLog ? axis.low * (axis.high / axis.low) ** share : axis.low + share * (axis.high - axis.low);
 }
 
 function strandPath(position) {
@@ -141,11 +142,35 @@ function renderFilters() {
   const total = model.data.ids.length;
   const isFiltered = view.filters.size + view.rules.length > 0;
   byId("left").textContent = isFiltered ? `${view.left.length} of ${total} left` : "drag along an axis";
+  renderDrops();
   byId("clear-filters").hidden = !isFiltered;
   const drawn = filterPlot.strands.size;
   byId("strand-note").hidden = drawn === total;
   byId("strand-note").textContent =
     `${drawn.toLocaleString("en")} of ${total.toLocaleString("en")} networks have a line; filters and rules look at all.`;
+}
+
+/** Where nothing is left: the limits and rules without which something would be. */
+function renderDrops() {
+  byId("drops").hidden = view.left.length > 0;
+  if (view.left.length) return;
+  const drops = [
+    ...[...view.filters.keys()].map((axis) => ({
+      text: `the limits of ${model.axes[axis].label}`,
+      patch: { filters: new Map([...view.filters].filter(([other]) => other !== axis)) },
+    })),
+    ...view.rules.map((rule) => ({
+      text: `“${ruleText(rule)}”`,
+      patch: { rules: view.rules.filter((other) => other !== rule) },
+    })),
+  ].map((drop) => ({ ...drop, number: model.data.ids.filter((_, at) => passes(at, drop.patch)).length }));
+  const useful = drops.filter(({ number }) => number > 0);
+  byId("drops").replaceChildren(
+    make("span", {}, useful.length ? "Drop" : "No single rule is to blame."),
+    ...useful.map(({ text, patch, number }) =>
+      make("button", { type: "button", onclick: () => change(patch) }, named(text), ` (${number} left)`),
+    ),
+  );
 }
 
 function renderAxis(axis, index) {

@@ -1,5 +1,18 @@
 // The drawing of the network: boxes of variables, edges by class, and the legend.
 
+// number of columns from which on a comparison begins with what agrees
+const MANY_COLUMNS = 25;
+
+/** The kinds of edges that are not drawn. */
+const hiddenKinds = () =>
+  view.hidden ?? new Set(model.data.variables.length >= MANY_COLUMNS && reference() ? ["here", "there"] : []);
+
+function toggleKind(kind) {
+  const hidden = new Set(hiddenKinds());
+  if (!hidden.delete(kind)) hidden.add(kind);
+  change({ hidden });
+}
+
 // classes of edges in drawing order, the faintest at the bottom
 const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
@@ -96,6 +109,7 @@ function renderGraph() {
   graph.edges.replaceChildren(...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))));
   const svg = byId("graph");
   svg.classList.toggle("dimmed", near !== null);
+  for (const kind of KINDS) svg.classList.toggle(`without-${kind}`, Boolean(compared) && hiddenKinds().has(kind));
   const size = counted(model.edges[view.selected].size, "edge");
   svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Network`);
   svg.dataset.wider = graph.drawing.wider;
@@ -123,6 +137,7 @@ function renderNode(node, index, around) {
   );
   node.classList.toggle("chosen", index === view.variable);
   node.classList.toggle("blanket", around.has(index));
+  node.classList.toggle("outcome", index === view.target);
   node.setAttribute("aria-pressed", index === view.variable);
   // its name is its title
   node.setAttribute("aria-description", counted(bins, continuous ? "bin" : "level"));
@@ -137,10 +152,10 @@ function middleOf(curve) {
 }
 
 function edgeOf({ from, to, kind }, compared, near) {
-  const share = view.shares.get(arcKey(from, to)) ?? 0;
+  const share = view.left.length ? (view.shares.get(arcKey(from, to)) ?? 0) : null;
   const sure = probabilityOf(from, to);
   const plainWidth = sure ? 0.7 + 3.2 * sure.adjacent : 1.9;
-  const width = kind === "there" ? 1.2 : isSingle() ? plainWidth : 1.1 + 3.2 * share;
+  const width = kind === "there" ? 1.2 : isSingle() || share === null ? plainWidth : 1.1 + 3.2 * share;
   const size = ARROW + 0.9 * width;
   const curve = graph.drawing.curveOf(from, to);
   const [[cx, cy], [x1, y1]] = curve.slice(-2);
@@ -157,6 +172,8 @@ function edgeOf({ from, to, kind }, compared, near) {
   ];
   const parts = [
     draw("title", {}, edgeTitle(from, to, kind, share, compared)),
+    // wide enough for a finger
+    draw("path", { class: "touch", d: `M${first}C${rest.join(" ")}` }),
     draw("path", {
       d: `M${first}C${rest.join(" ")}`,
       "stroke-width": width.toFixed(2),
@@ -175,7 +192,9 @@ function edgeOf({ from, to, kind }, compared, near) {
     parts.push(draw("text", { class: "sure halo", ...place }, percent(sure.adjacent)));
   }
   const classes = ["edge", kind, ...(isOpen(from, to) ? ["open"] : []), ...(near ? ["near"] : [])];
-  return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}` }, ...parts);
+  if (view.edge?.join() === `${from},${to}`) classes.push("asked");
+  const onclick = kind === "there" ? null : () => lookAtEdge(from, to);
+  return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}`, onclick }, ...parts);
 }
 
 /** Whether the rows cannot tell the direction of an edge of the network that is shown. */
@@ -186,7 +205,7 @@ const probabilityOf = (from, to) => model.probabilities[view.selected].get(arcKe
 
 /** What a probability says: of an edge in either direction, and of this direction. */
 const sureWords = ({ adjacent, arc }) =>
-  `probability of an edge ${percent(adjacent)}, in this direction ${percent(arc)}`;
+  `an edge is ${percent(adjacent)} sure, this direction ${percent(arc)}`;
 
 function kindWords(kind, compared) {
   const mine = compared?.kind === "yours" ? "yours" : "A";
@@ -201,7 +220,7 @@ function kindWords(kind, compared) {
 
 function edgeTitle(from, to, kind, share, compared) {
   const [parent, child] = [from, to].map((index) => model.data.variables[index].name);
-  const often = isSingle() ? "" : `; in ${percent(share)} of the networks left`;
+  const often = isSingle() || share === null ? "" : `; in ${percent(share)} of the networks left`;
   const words = kind === "plain" ? "" : `: ${kindWords(kind, compared)}`;
   const open = isOpen(from, to) ? "; the rows cannot tell the direction" : "";
   const sure = probabilityOf(from, to);
@@ -214,11 +233,13 @@ function renderLegend(edges, compared) {
   const kinds = compared ? ["both", "reversed", "here", "there"] : ["plain"];
   const items = kinds.map((kind) => {
     const number = edges.filter((edge) => edge.kind === kind).length;
-    const words = kind === "plain" ? (number === 1 ? "edge" : "edges") : kindWords(kind, compared);
-    return make("li", {}, sample(kind), kind === "plain" ? `${number} ${words}` : `${words} ${number}`);
+    if (kind === "plain") return make("li", {}, sample(kind), counted(number, "edge"));
+    const isDrawn = !hiddenKinds().has(kind);
+    const toggle = { type: "button", class: "kind", "aria-pressed": isDrawn, onclick: () => toggleKind(kind) };
+    return make("li", { title: isDrawn ? "Hide these edges" : "Draw these edges" }, make("button", toggle, sample(kind), `${kindWords(kind, compared)} ${number}`));
   });
   const open = edges.filter(({ from, to }) => isOpen(from, to)).length;
-  if (open) items.push(make("li", { class: "muted" }, sample("plain open"), `reversible ${open}`));
+  if (open) items.push(make("li", { class: "muted", title: "Reversible: a network with the same independences has the edge turned" }, sample("plain open"), `could be turned ${open}`));
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   else if (model.probabilities[view.selected].size)
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));

@@ -47,17 +47,6 @@ function informationOf(joint, rows, columns) {
 
 // ---- how sure an answer is, given the number of rows
 
-/** Pseudorandom numbers in (0, 1), the same for the same seed (mulberry32). */
-function uniforms(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return (((mixed ^ (mixed >>> 14)) >>> 0) + 0.5) / 4294967296;
-  };
-}
-
 /** The logarithm of a draw from a gamma distribution (Marsaglia and Tsang 2000), which may underflow itself. */
 function logGamma(shape, uniform) {
   if (shape < 1) return logGamma(shape + 1, uniform) + Math.log(uniform()) / shape;

@@ -200,15 +200,19 @@ function potentials(network, known, weights, tree) {
   return { tables, log };
 }
 
+/** The answer by sums over all cases, or by drawn cases where the tables would be too large; see `sampled`. */
+function answer(network, known, weights) {
+  const tree = treeOf(network, known);
+  return tree.cliques ? summedUp(network, known, weights, tree) : sampled(network, known, weights, tree.cells);
+}
+
 /**
  * P(variable | evidence) for every variable, and the log probability of the evidence.
  * `known` has a code per variable, -1 for an unknown one; `weights` maps unknown variables to likelihoods of their
  * bins or levels. The marginals are null if the evidence is impossible, and `cells` says how large the tables are.
  */
-function answer(network, known, weights) {
+function summedUp(network, known, weights, tree) {
   const { cards } = network;
-  const tree = treeOf(network, known);
-  if (!tree.cliques) return { cells: tree.cells, marginals: null, log: null };
   const { cliques } = tree;
   const { tables, log: start } = potentials(network, known, weights, tree);
   let log = start;

@@ -20,6 +20,17 @@ const model = {
   order: [],
 };
 
+/** Puts the names and levels that the reader wrote in place of those of the columns. */
+function rename(data, names) {
+  data.variables.forEach((variable, index) => {
+    variable.column = variable.name;
+    variable.ofColumn = variable.levels;
+    const name = names.get(String(index));
+    if (name) Object.assign(variable, { name, break: null });
+    variable.levels = variable.levels?.map((level, code) => names.get(`${index}.${code}`) ?? level);
+  });
+}
+
 function buildModel(data) {
   model.data = data;
   const columns = data.objectives.map((objective, column) => ({
@@ -34,7 +45,7 @@ function buildModel(data) {
     {
       key: "largest_table",
       label: "Largest table",
-      unit: "cells",
+      unit: "numbers",
       better: "smaller tables",
       values: data.largest_table,
     },
@@ -51,12 +62,19 @@ function buildModel(data) {
   model.order = data.variables.map((_, index) => index);
 }
 
+// quantities that grow by factors
+const BY_FACTORS = ["complexity", "largest_table"];
+
 function asAxis(column) {
   const sorted = [...new Set(column.values)].sort((a, b) => a - b);
   const whole = sorted.every(Number.isInteger);
   const [low, high] = [sorted[0], sorted[sorted.length - 1]];
-  return { ...column, sorted, low, high, whole, decimals: whole ? 0 : decimalsFor(high - low) };
+  const isLog = BY_FACTORS.includes(column.key) && low > 0;
+  return { ...column, sorted, low, high, whole, isLog, decimals: whole ? 0 : decimalsFor(high - low) };
 }
+
+/** Where a value stands on the scale of an axis: itself, or its logarithm. */
+const placeOf = (axis, value) => (axis.isLog ? Math.log(value) : value);
 
 const axisText = (axis, value) => shown(value, axis.decimals);
 
@@ -64,10 +82,24 @@ const withUnit = (axis, value) => `${axisText(axis, value)} ${axis.unit}`.trim()
 
 const family = (network, variable) => model.data.families[variable][network.f[variable]];
 
-/** The probabilities of a family that the page holds, as a Float64Array; the variable itself varies fastest. */
+/** The probabilities of a family, as a Float64Array; the variable itself varies fastest. */
 function probabilitiesOf(entry) {
-  entry.decoded ??= new Float64Array(Uint8Array.from(atob(entry.t), (letter) => letter.charCodeAt(0)).buffer);
+  entry.decoded ??= unpacked(entry);
   return entry.decoded;
+}
+
+/** All rows of a table; the last of the rows that the page holds stands for those that it lacks. */
+function unpacked({ t, k, r }) {
+  const held = new Float64Array(Uint8Array.from(atob(t), (letter) => letter.charCodeAt(0)).buffer);
+  if (!k) return held;
+  const card = held.length / (k.length + 1);
+  const rest = held.subarray(k.length * card);
+  const table = new Float64Array(r * card);
+  for (let row = 0; row < r; row += 1) table.set(rest, row * card);
+  k.forEach((row, at) => {
+    table.set(held.subarray(at * card, (at + 1) * card), row * card);
+  });
+  return table;
 }
 
 /** The cuts of a variable in a network, null for a discrete variable. */

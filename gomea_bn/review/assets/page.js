@@ -13,10 +13,10 @@ function setTexts() {
 
 // ---- panels at the sides that can be folded away
 
-const PANELS = ["choose", "inspect"];
+const PANELS = { choose: "filters", inspect: "details" };
 
 function buildPanels() {
-  for (const panel of PANELS) byId(`fold-${panel}`).addEventListener("click", () => fold(panel));
+  for (const panel of Object.keys(PANELS)) byId(`fold-${panel}`).addEventListener("click", () => fold(panel));
   byId("fold-choose").hidden = isSingle();
   renderers.push(renderPanels);
 }
@@ -28,16 +28,18 @@ function fold(panel) {
 }
 
 function renderPanels() {
-  for (const panel of PANELS) {
-    byId(`fold-${panel}`).setAttribute("aria-expanded", !view.folded.has(panel));
+  for (const panel of Object.keys(PANELS)) {
+    const isFolded = view.folded.has(panel);
+    byId(`fold-${panel}`).setAttribute("aria-expanded", !isFolded);
+    byId(`fold-${panel}`).textContent = `${isFolded ? "Show" : "Hide"} ${PANELS[panel]}`;
     document.body.classList.toggle(`folded-${panel}`, view.folded.has(panel));
   }
 }
 
-/** Selects the knee, or the first network if there is no knee, and the first two objectives as axes. */
+/** Selects the recommended network, and the first two objectives as axes. */
 function setStart() {
-  const knee = model.data.landmarks.find((landmark) => landmark.key === "knee");
-  view.selected = knee ? Math.max(0, model.data.ids.indexOf(knee.id)) : 0;
+  const first = model.data.landmarks.find((landmark) => landmark.key === "recommended");
+  view.selected = first ? Math.max(0, model.data.ids.indexOf(first.id)) : 0;
   view.x = Math.min(model.data.objectives.length, 1);
   view.y = 0;
 }
@@ -94,10 +96,15 @@ function leave(event) {
 }
 
 async function start() {
-  buildModel(await readData());
+  const data = await readData();
+  view.names = recalledNames();
+  rename(data, view.names);
+  buildModel(data);
   setTexts();
   setStart();
-  if (!isSingle()) {
+  renderers.push(renderRules);
+  if (isSingle()) byId("save").before(byId("rules"));
+  else {
     buildFilters();
     buildRules();
     buildScatter();

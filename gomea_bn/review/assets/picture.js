@@ -1,4 +1,4 @@
-// The drawing as a file: SVG, or PNG with two pixels per unit.
+// The drawing as a file: SVG, or PNG with three pixels per unit.
 
 // attributes of SVG that stand for the style sheet in the file
 const DRAWN_STYLES = [
@@ -17,7 +17,7 @@ const DRAWN_STYLES = [
   "stroke-opacity",
   "stroke-width",
 ];
-const PICTURE_SCALE = 2;
+const PICTURE_SCALE = 3;
 // larger canvases are empty in some browsers
 const MOST_PIXELS = 8000;
 

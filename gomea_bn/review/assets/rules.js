@@ -4,12 +4,13 @@
 const RULES = {
   has: "has the edge",
   either: "has the edge in either direction",
+  not: "lacks the edge in this direction",
   lacks: "lacks the edge in both directions",
   cut: "has a cut of",
   uncut: "has no cut of",
   bins: "has bins, of",
 };
-const EDGE_RULES = ["has", "either", "lacks"];
+const EDGE_RULES = ["has", "either", "not", "lacks"];
 
 const isOfEdge = (kind) => EDGE_RULES.includes(kind);
 
@@ -28,7 +29,6 @@ function buildRules() {
   for (const key of ["kind", "column"]) byId(`rule-${key}`).addEventListener("change", renderRuleForm);
   byId("rule-form").addEventListener("submit", submitRule);
   renderRuleForm();
-  renderers.push(renderRules);
 }
 
 /** Shows the fields that the chosen kind of rule needs. */
@@ -79,13 +79,11 @@ function submitRule(event) {
   announceLeft();
 }
 
-const passesRules = (position) => view.rules.every((rule) => follows(position, rule));
-
 /** Whether a network follows a rule. */
 function follows(position, { kind, from, to, column, low, high }) {
   if (isOfEdge(kind)) {
     const [has, turned] = [arcKey(from, to), arcKey(to, from)].map((key) => model.edges[position].has(key));
-    return { has, either: has || turned, lacks: !has && !turned }[kind];
+    return { has, either: has || turned, not: !has, lacks: !has && !turned }[kind];
   }
   const cuts = cutsOf(model.data.networks[position], column);
   if (kind === "bins") return cuts.length + 1 >= low && cuts.length + 1 <= high;
@@ -96,11 +94,25 @@ function follows(position, { kind, from, to, column, low, high }) {
 function ruleText({ kind, from, to, column, low, high }) {
   const nameOf = (index) => model.data.variables[index].name;
   if (isOfEdge(kind)) {
-    const [verb, dash] = { has: ["has", "→"], either: ["has", "–"], lacks: ["lacks", "–"] }[kind];
+    const dash = kind === "has" || kind === "not" ? "→" : "–";
+    const verb = kind === "has" || kind === "either" ? "has" : "lacks";
     return `${verb} ${nameOf(from)} ${dash} ${nameOf(to)}`;
   }
   const words = { cut: "has a cut of", uncut: "has no cut of", bins: "number of bins of" }[kind];
   return `${words} ${nameOf(column)}${spanText(low, high)}`;
+}
+
+/** What the rules say of edges, by names of columns, as the fields of a decision. */
+function edgeRules() {
+  const pairs = { required_edges: [], forbidden_edges: [] };
+  const columnOf = (index) => model.data.variables[index].column;
+  for (const { kind, from, to } of view.rules.filter((rule) => isOfEdge(rule.kind))) {
+    const pair = [columnOf(from), columnOf(to)];
+    if (kind === "has") pairs.required_edges.push(pair);
+    if (kind === "not" || kind === "lacks") pairs.forbidden_edges.push(pair);
+    if (kind === "lacks") pairs.forbidden_edges.push(pair.toReversed());
+  }
+  return Object.fromEntries(Object.entries(pairs).filter(([, edges]) => edges.length));
 }
 
 function spanText(low, high) {
@@ -124,7 +136,7 @@ function renderRules() {
           "aria-label": `Remove the rule ${ruleText(rule)}`,
           onclick: () => {
             change({ rules: view.rules.filter((_, other) => other !== index) });
-            byId("rule-kind").focus();
+            byId(isSingle() ? "note" : "rule-kind").focus();
           },
         },
         "×",
@@ -139,8 +151,7 @@ function renderRules() {
 /** A rule as a text for the address, "0-1-has" or "2-cut-1.5~3"; equal rules have equal texts. */
 function ruleCode({ kind, from, to, column, low, high }) {
   if (isOfEdge(kind)) {
-    // only "has" looks at the direction
-    const [tail, head] = kind === "has" || from < to ? [from, to] : [to, from];
+    const [tail, head] = kind === "has" || kind === "not" || from < to ? [from, to] : [to, from];
     return `${tail}-${head}-${kind}`;
   }
   const end = (value) => (Number.isFinite(value) ? String(value) : "");
@@ -155,7 +166,7 @@ function recalledRules(texts) {
 
 function recalledRule(text) {
   const { variables } = model.data;
-  const [, from, to, edgeKind] = text.match(/^(\d+)-(\d+)-(has|either|lacks)$/) ?? [];
+  const [, from, to, edgeKind] = text.match(/^(\d+)-(\d+)-(has|either|not|lacks)$/) ?? [];
   if (variables[from] && variables[to] && from !== to)
     return { kind: edgeKind, from: Number(from), to: Number(to) };
   const [, column, kind, least, most] = text.match(/^(\d+)-(cut|uncut|bins)-([^~]*)~([^~]*)$/) ?? [];

@@ -40,9 +40,10 @@ function nearestDot(event) {
 }
 
 function scaleOf(axis, from, to) {
-  const margin = (axis.high - axis.low || Math.abs(axis.low) || 1) * 0.05;
-  const [low, high] = [axis.low - margin, axis.high + margin];
-  return { low, high, at: (value) => from + ((value - low) / (high - low)) * (to - from) };
+  const [least, most] = [axis.low, axis.high].map((value) => placeOf(axis, value));
+  const margin = (most - least || Math.abs(least) || 1) * 0.05;
+  const [low, high] = [least - margin, most + margin];
+  return { low, high, at: (value) => from + ((placeOf(axis, value) - low) / (high - low)) * (to - from) };
 }
 
 function renderScatter() {
@@ -70,12 +71,26 @@ function renderScatter() {
 
 /** The ticks of an axis, about `number` of them; whole numbers if the values are. */
 function ticksOf(axis, scale, number) {
+  if (axis.isLog) return factorTicks(Math.exp(scale.low), Math.exp(scale.high), number);
   const ticks = roundTicks(scale.low, scale.high, number).filter(
     (tick) => !axis.whole || Number.isInteger(tick),
   );
   const stride = ticks.length > 1 ? ticks[1] - ticks[0] : axis.high - axis.low;
   const decimals = axis.whole ? 0 : Math.min(10, Math.max(0, -Math.floor(Math.log10(stride || 1) + 1e-9)));
   return ticks.map((tick) => ({ tick, text: shown(tick, decimals) }));
+}
+
+/** Round numbers on a logarithmic axis, at most `number` and two of them. */
+function factorTicks(low, high, number) {
+  const of = (factors) => {
+    const ticks = [];
+    for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10)
+      ticks.push(...factors.map((factor) => factor * power).filter((tick) => tick >= low && tick <= high));
+    return ticks;
+  };
+  const sets = [[1, 2, 5], [1, 3], [1]].map(of);
+  const ticks = sets.find((set) => set.length <= number + 2) ?? sets.at(-1);
+  return ticks.map((tick) => ({ tick, text: shown(tick, tick < 1 ? 3 : 0) }));
 }
 
 function gridLines(x, y, xAxis, yAxis) {

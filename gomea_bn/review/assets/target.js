@@ -18,10 +18,11 @@ const MOST_DRAWN = 2e8;
 function buildTarget() {
   byId("show-target").addEventListener("click", () => change({ shows: "target" }));
   byId("target").replaceChildren(
+    make("option", { value: "" }, "none chosen"),
     ...model.data.variables.map(({ name }, index) => make("option", { value: index }, name)),
   );
-  byId("target").addEventListener("change", (event) =>
-    change({ target: Number(event.target.value), quantity: null }),
+  byId("target").addEventListener("change", ({ target: { value } }) =>
+    change({ target: value === "" ? null : Number(value), quantity: null }),
   );
   byId("quantity").addEventListener("change", (event) => change({ quantity: event.target.value }));
   byId("column-order").addEventListener("change", (event) => change({ columnOrder: event.target.value }));
@@ -92,7 +93,7 @@ function askDraws() {
   const cells = answers.after?.cells ?? 0;
   const number = Math.min(N_DRAWS, Math.floor(MOST_DRAWN / Math.max(cells, 1)));
   if (!counts) target.note = "No interval: the number of rows behind the tables is unknown.";
-  else if (number < N_DRAWS) target.note = "No interval: the tables of the answer are too large.";
+  else if (number < N_DRAWS) target.note = estimateNote() || "No interval: the tables of the answer are too large.";
   else {
     const { known, weights } = questionOf(fitting());
     target.ticket = post({ draws: { target: targetColumn(), known, weights, counts, number } });
@@ -140,10 +141,10 @@ function receiveTarget({ ticket, insight, draws }) {
 // ---- the view
 
 function renderTarget() {
+  byId("target").value = view.target ?? "";
   if (view.shows !== "target") return;
   document.body.dataset.described = "";
   const column = targetColumn();
-  byId("target").value = column;
   const states = binTexts(network(), column).map((text, code) =>
     make("option", { value: code }, `probability ${stateText(column, text)}`),
   );
@@ -165,7 +166,7 @@ function targetWords() {
   if (answers.refusal) return answerText();
   if (!insight) return "…";
   const { name } = model.data.variables[targetColumn()];
-  if (!insight.share) return insight.log === null ? answerText() : impossibleText();
+  if (!insight.share) return impossibleText();
   if (!insight.columns) return `${name} is known. Remove its finding to ask about it.`;
   const start = insight.alone.at(-1).share;
   const now = `The ${quantityText()} is ${valueText(quantityOf(insight.share))}`;
@@ -221,7 +222,7 @@ function driverParts() {
     tableOf(
       "drivers",
       "What drives the answer: the answer without each finding",
-      ["Without", quantityText(), "moves"],
+      ["Without", quantityText(), "changes"],
       rows,
     ),
   ];
@@ -284,7 +285,7 @@ function columnParts() {
     );
   });
   const caption = `What else would tell: the ${quantityText()} if one more column were known`;
-  return [tableOf("effects", caption, ["Column", "lowest, at", "", "highest, at", "bits"], rows)];
+  return [tableOf("effects", caption, ["Column", "lowest, at", "", "highest, at", "tells"], rows)];
 }
 
 /** How to read the tables. */
@@ -293,9 +294,9 @@ function noteParts() {
   if (!columns) return make("p");
   const entropy = -share.reduce((sum, chance) => sum + (chance > 0 ? chance * Math.log2(chance) : 0), 0);
   const notes = [
-    "“Moves”: the share of the target's distribution that lies elsewhere without the finding.",
-    `“Bits”: by how much knowing the column would reduce the target's entropy, now ${entropy.toFixed(3)} bits, on ` +
-      "average (mutual information given the findings).",
+    "“Changes”: the share of the target's distribution that lies elsewhere without the finding.",
+    `“Tells”: how much of the doubt about the target, now ${entropy.toFixed(3)}, knowing the column would take away on ` +
+      "average, in bits (mutual information given the findings).",
     "All numbers say what to expect when a value is seen. They do not say what would follow if a value were changed.",
   ];
   if (target.draws)

@@ -2,11 +2,42 @@
 
 function variableParts() {
   if (view.variable === null)
-    return [make("p", { class: "muted" }, "Choose a variable in the drawing, or press / and type its name.")];
+    return [make("p", { class: "muted" }, "Choose a column in the drawing, or press / and type its name.")];
   const variable = model.data.variables[view.variable];
   const title = make("p", { class: "variable-name" }, named(variable.name));
   const values = variable.continuous ? histogramParts(variable) : levelParts(variable);
-  return [title, ...values, ...unsaidParts(variable), ...blanketParts(), ...tableParts()];
+  return [title, ...values, ...unsaidParts(variable), ...blanketParts(), ...tableParts(), renameParts(variable)];
+}
+
+/** A form for other names of the column and its levels. */
+function renameParts({ column, ofColumn, name, levels }) {
+  const index = view.variable;
+  const field = (key, was, now) =>
+    make("label", { class: "pick" }, make("span", {}, named(was)), make("input", { type: "search", name: key, value: now }));
+  const fields = [
+    field(String(index), column, name),
+    ...(ofColumn ?? []).map((level, code) => field(`${index}.${code}`, level, levels[code])),
+  ];
+  const submit = (event) => {
+    event.preventDefault();
+    const names = new Map(view.names);
+    const columnNames = [column, ...(ofColumn ?? [])];
+    [...event.target.elements]
+      .filter((element) => element.name)
+      .forEach((element, at) => {
+        const text = element.value.trim();
+        if (text && text !== columnNames[at]) names.set(element.name, text);
+        else names.delete(element.name);
+      });
+    renameTo(names);
+  };
+  return make(
+    "details",
+    { class: "rename" },
+    make("summary", {}, "Call it something else"),
+    make("form", { onsubmit: submit, autocomplete: "off" }, ...fields, make("button", { type: "submit" }, "Use these names")),
+    make("p", { class: "muted" }, "For this page and the decision; the table keeps its names."),
+  );
 }
 
 /** A note on a variable that the expert did not mention or gave no bins. */
@@ -255,17 +286,17 @@ function blanketParts() {
         ]
       : [];
   const lists = [
-    ...list("Parents", parents),
-    ...list("Children", children),
-    ...list("Other parents of its children", partners),
+    ...list("Arrows from", parents),
+    ...list("Arrows to", children),
+    ...list("With it, arrows to the same columns", partners),
   ];
   if (!lists.length)
     return [
-      make("h3", {}, "Markov blanket"),
-      make("p", {}, "Empty: independent of all other variables here."),
+      make("h3", {}, "What tells about it"),
+      make("p", {}, "Nothing: independent of all other columns here."),
     ];
   return [
-    make("h3", { title: "Given these, the other variables say nothing more about it." }, "Markov blanket"),
+    make("h3", { title: "The Markov blanket: given these, the other columns say nothing more about it." }, "What tells about it"),
     ...lists,
   ];
 }
@@ -378,8 +409,7 @@ function probabilityRows(entry, decimals) {
     const parents = configuration(row, cards).map((code, at) =>
       make("th", { scope: "row" }, named(labels[at][code])),
     );
-    const start = (entry.w ? row : index) * card;
-    const cells = Array.from(probabilities.subarray(start, start + card), (share) =>
+    const cells = Array.from(probabilities.subarray(row * card, (row + 1) * card), (share) =>
       probabilityCell(share, decimals),
     );
     return make(

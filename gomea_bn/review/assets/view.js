@@ -12,8 +12,12 @@ const view = {
   // about edges, cuts and bins; see rules.js
   rules: [],
   variable: null,
+  // the edge that was clicked: [from, to]
+  edge: null,
   // the middle of the page: "graph", "answers" or "target"
   shows: "graph",
+  // kinds of edges that are not drawn, null for those that a wide table hides at first
+  hidden: null,
   // positions in the drawing: "own" or "shared"
   places: "own",
   // names of the panels that are folded away: "choose", "inspect"
@@ -34,6 +38,8 @@ const view = {
   against: "expert",
   stars: new Set(),
   notes: new Map(),
+  // by the position of a column, or position.code of a level: what the reader calls it
+  names: new Map(),
   // positions that pass all filters, in order and as a set
   left: [],
   isLeft: new Set(),
@@ -77,26 +83,26 @@ function keepFocus(drawAgain) {
   (next ?? parts.find((part) => part.tabIndex >= 0))?.focus();
 }
 
-// the filters and rules that `view.left` follows, and the network of the shares if none is left
-const sieved = { filters: null, rules: null, selected: null };
+// the filters and rules that `view.left` follows
+const sieved = { filters: null, rules: null };
 
 /** Finds the networks that are left, and their shares of edges, if these can have changed. */
 function sieve() {
-  const { filters, rules, selected } = view;
-  const isSame = filters === sieved.filters && rules === sieved.rules;
-  if (isSame && (view.left.length || selected === sieved.selected)) return;
-  Object.assign(sieved, { filters, rules, selected });
-  view.left = model.data.ids.map((_, position) => position).filter(passes);
+  const { filters, rules } = view;
+  if (filters === sieved.filters && rules === sieved.rules) return;
+  Object.assign(sieved, { filters, rules });
+  view.left = model.data.ids.map((_, position) => position).filter((position) => passes(position));
   view.isLeft = new Set(view.left);
-  view.shares = edgeShares(view.left.length ? view.left : [selected]);
+  view.shares = edgeShares(view.left);
 }
 
-function passes(position) {
-  for (const [axis, [low, high]] of view.filters) {
+/** Whether a network passes the filters and rules of the view, or others. */
+function passes(position, { filters = view.filters, rules = view.rules } = {}) {
+  for (const [axis, [low, high]] of filters) {
     const value = model.axes[axis].values[position];
     if (value < low || value > high) return false;
   }
-  return passesRules(position);
+  return rules.every((rule) => follows(position, rule));
 }
 
 const idOf = (position) => model.data.ids[position];
@@ -196,6 +202,7 @@ function hashOfView() {
   for (const [key, finding] of view.findings) parts.append("given", findingCode(key, finding));
   if (view.stars.size) parts.set("stars", sortedIds(view.stars).join(","));
   for (const [position, note] of view.notes) parts.append("note", `${idOf(position)}:${note}`);
+  for (const [key, name] of view.names) parts.append("name", `${key}:${name}`);
   return parts.toString();
 }
 
@@ -230,7 +237,7 @@ function recall() {
   view.columnOrder = parts.get("order") === "information" ? "information" : "range";
   view.scenarios = recalledScenarios(parts.getAll("scenario"));
   view.places = parts.get("places") === "shared" ? "shared" : "own";
-  view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => PANELS.includes(panel)));
+  view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => panel in PANELS));
   view.cards = parts.get("cards") === "moved" ? "moved" : "columns";
   view.findings = recalledFindings(parts.getAll("given"));
   view.against = parts.get("against") === "pin" ? "pin" : "expert";
@@ -249,6 +256,23 @@ function recalledFilters(text) {
     if (model.axes[axis] && low <= high) filters.set(axis, [low, high]);
   }
   return filters;
+}
+
+/** The names that the reader wrote, from the address. */
+const recalledNames = () =>
+  new Map(
+    new URLSearchParams(location.hash.slice(1)).getAll("name").flatMap((text) => {
+      const [, key, name] = text.match(/^(\d+(?:\.\d+)?):(.+)$/) ?? [];
+      return key ? [[key, name]] : [];
+    }),
+  );
+
+/** Draws the page again with other names, which stand in the address. */
+function renameTo(names) {
+  clearTimeout(remembering);
+  view.names = names;
+  history.replaceState(null, "", `#${hashOfView()}`);
+  location.reload();
 }
 
 function recalledNotes(texts, position) {

@@ -50,7 +50,9 @@ function aboutParts() {
   ];
 }
 
-function networkWords() {
+const networkWords = () => [...edgeParts(), ...comparedWords()];
+
+function comparedWords() {
   const compared = reference();
   if (!compared) {
     const waiting =
@@ -108,8 +110,8 @@ function groupTitle(kind, number, compared) {
   return {
     plain: counted(number, "edge"),
     both: `In both: ${number}`,
-    turned: `Reversed within an equivalence class: ${number}`,
-    reversed: `Reversed, contradicts: ${number}`,
+    turned: `Turned, which the rows cannot tell: ${number}`,
+    reversed: `Turned, a contradiction: ${number}`,
     here: `Only here: ${number}`,
     there: `Only in ${compared?.name}: ${number}`,
   }[kind];
@@ -130,11 +132,14 @@ function edgeGroups(edges, compared) {
   const groups = compared ? ["turned", "reversed", "here", "there", "both"] : ["plain"];
   return groups.flatMap((groupKind) => {
     const kind = groupKind === "turned" ? "reversed" : groupKind;
-    const group = edges.filter((edge) => groupOf(edge, compared) === groupKind);
+    const isOfOutcome = ({ from, to }) => from === view.target || to === view.target;
+    const group = edges
+      .filter((edge) => groupOf(edge, compared) === groupKind)
+      .sort((a, b) => isOfOutcome(b) - isOfOutcome(a));
     if (!group.length)
-      return kind === "plain" ? [make("p", {}, "No edges: all variables are independent.")] : [];
+      return kind === "plain" ? [make("p", {}, "No edges: no column tells about another.")] : [];
     const items = group.map(({ from, to }) => {
-      const often = isSingle()
+      const often = isSingle() || !view.left.length
         ? []
         : [" ", make("span", { class: "muted" }, percent(view.shares.get(arcKey(from, to)) ?? 0))];
       const turned =
@@ -151,13 +156,24 @@ function edgeGroups(edges, compared) {
       const sure = probabilityOf(from, to);
       const muted = (text) => [" ", make("span", { class: "muted" }, text)];
       const marks = [
-        ...(isOpen(from, to) ? muted("(reversible)") : []),
+        ...(isOpen(from, to) ? muted("(or turned)") : []),
         ...(sure ? muted(`(${sureWords(sure)})`) : []),
       ];
-      return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...marks, ...often);
+      const names = [from, to].map((index) => model.data.variables[index].name).join(" → ");
+      const open = make(
+        "button",
+        { type: "button", class: "quiet", "aria-label": `About ${names}`, onclick: () => lookAtEdge(from, to) },
+        "?",
+      );
+      const asked = kind === "there" ? [] : [" ", open];
+      return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...marks, ...often, ...asked);
     });
     return [
-      make("h3", {}, groupTitle(groupKind, group.length, compared)),
+      make(
+        "h3",
+        { title: groupKind === "turned" ? "Reversed within an equivalence class" : null },
+        groupTitle(groupKind, group.length, compared),
+      ),
       make("ul", { class: "edge-list" }, ...items),
     ];
   });
@@ -170,7 +186,8 @@ function shareNote() {
       "Probabilities: the posterior probability of an edge in either direction, and in this one, given the rows.";
     return [make("p", { class: "muted note" }, text)];
   }
-  const pool = counted(Math.max(1, view.left.length), "network");
+  if (!view.left.length) return [];
+  const pool = counted(view.left.length, "network");
   return [
     make(
       "p",
@@ -293,6 +310,8 @@ function renderPrint() {
   const parts = [];
   const note = view.notes.get(view.selected);
   if (note) parts.push(make("h3", {}, "Note"), make("p", {}, named(note)));
+  if (view.rules.length)
+    parts.push(make("h3", {}, "Rules"), make("p", {}, named(view.rules.map(ruleText).join(";  "))));
   if (view.stars.size)
     parts.push(
       make("h3", {}, "Shortlist"),

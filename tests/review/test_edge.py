@@ -1,0 +1,147 @@
+"""Edges on the review page: what they say in words, and what a reader says against them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from review_browser import handle, left, needs_browser, opened, saved, selected
+from review_examples import example_front
+
+from gomea_bn.front.decision import read_decision
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.review.page import network_report, review_page
+
+pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
+
+
+def sick_network() -> DiscretizedBayesNet:
+    """Return a network in which smokers are more often sick."""
+    return DiscretizedBayesNet(
+        ["smoker", "sick"],
+        [("smoker", "sick")],
+        cut_points={},
+        support={},
+        levels={"smoker": ("no", "yes"), "sick": ("no", "yes")},
+        tables={"smoker": [0.7, 0.3], "sick": [[0.88, 0.12], [0.6, 0.4]]},
+    )
+
+
+def object_to(page: Page, edge: tuple[str, str], text: str) -> None:
+    page.click(f"[aria-label='About {edge[0]} → {edge[1]}']")
+    page.click(f".objections button:text('{text}')")
+
+
+def test_an_edge_says_in_words_what_the_network_answers(browser, tmp_path):
+    network = sick_network()
+    network_report(network, None, tmp_path / "page.html")
+    chances = [network.query("sick", {"smoker": level})["yes"] for level in ("yes", "no")]
+    assert chances == pytest.approx([0.4, 0.12])
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator(".not-causes")).to_contain_text("Arrows are not causes")
+        page.locator(".edge path.touch").click(force=True)
+        card = page.locator(".edge-card")
+        expect(card).to_contain_text(
+            re.compile("Where smoker = (yes, 40|no, 88).% have sick = (yes|no); where smoker = (no, 12|yes, 60).%"),
+            timeout=20_000,
+        )
+        expect(card).to_contain_text("fit as well with the arrow turned")
+        card.locator("[aria-label='Close the edge']").click()
+        expect(card).to_have_count(0)
+
+
+def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
+    edges = front[selected(page)].network.edges
+    first, second = edges[0], edges[-1]
+    object_to(page, first, "This direction is impossible")
+    assert left(page) == sum(first not in candidate.network.edges for candidate in front)
+    object_to(page, second, "There is no such edge")
+    content = saved(page)
+    decision = read_decision(json.dumps(content))
+    assert decision.forbidden_edges == (first, second, second[::-1])
+    assert decision.required_edges == ()
+    assert decision.rules == (f"lacks {first[0]} → {first[1]}", f"lacks {second[0]} – {second[1]}")
+    expect(page.locator("#saved")).to_contain_text("2 rules: decision.json")
+    expect(page.locator("#saved")).to_contain_text("gomea-bn front DATA --rules decision.json")
+    page.click("#passing")
+    assert first not in front[selected(page)].network.edges
+    expect(page.locator("#passing")).to_be_hidden()
+    # the note on what was saved goes with the next change
+    expect(page.locator("#saved")).to_be_empty()
+    page.click(f"[aria-label='Remove the rule lacks {first[0]} → {first[1]}']")
+    assert read_decision(json.dumps(saved(page))).forbidden_edges == (second, second[::-1])
+
+
+def test_the_page_of_one_network_saves_rules(browser, tmp_path):
+    network_report(sick_network(), None, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        object_to(page, ("smoker", "sick"), "There is no such edge")
+        expect(page.locator("#rules")).to_contain_text("lacks smoker – sick")
+        decision = read_decision(json.dumps(saved(page)))
+        assert decision.run_hash is None
+        assert decision.forbidden_edges == (("smoker", "sick"), ("sick", "smoker"))
+
+
+def test_where_nothing_is_left_the_page_names_what_to_drop(page, front):
+    page.click("button[data-key=misfit]")
+    edge = front[0].network.edges[0]
+    handle(page, 0, 1).press("Home")
+    assert left(page) == 1
+    assert "%" in page.locator(".edge-list").first.inner_text()
+    object_to(page, edge, "This direction is impossible")
+    assert left(page) == 0
+    assert "%" not in page.locator(".edge-list").first.inner_text()
+    number = sum(edge not in candidate.network.edges for candidate in front)
+    drop = page.locator("#drops button", has_text="the limits of Misfit")
+    expect(drop).to_contain_text(f"({number} left)")
+    expect(page.locator("#drops button", has_text="lacks")).to_contain_text("(1 left)")
+    drop.click()
+    assert left(page) == number > 0
+    expect(page.locator("#drops")).to_be_hidden()
+
+
+def test_a_wide_table_shows_first_what_agrees_with_the_expert(browser, tmp_path):
+    front = example_front(n_networks=3, n_variables=26)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        kinds = ("both", "reversed", "here", "there")
+        drawn = {kind: page.locator(f"#graph .edge.{kind}:visible").count() for kind in kinds}
+        whole = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in kinds}
+        assert whole["here"] > 0 < whole["there"]
+        assert drawn == {**whole, "here": 0, "there": 0}
+        page.click("#legend button.kind:text('only here')")
+        expect(page.locator("#graph .edge.here").first).to_be_visible()
+        page.click("#legend button.kind:text('only here')")
+        expect(page.locator("#graph .edge.here").first).not_to_be_visible()
+
+
+def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front):
+    network = front[selected(page)].network
+    outcome = network.edges[-1][1]
+    position = network.names.index(outcome)
+    page.select_option("#target", label=outcome)
+    expect(page.locator(".node.outcome title")).to_have_text(outcome)
+    listed = page.locator(".edge-list", has_text=outcome).first.locator("li").first
+    assert outcome in listed.inner_text()
+    page.click("#show-answers")
+    expect(page.locator(".card").first).to_have_attribute("data-variable", str(position))
+    page.click("#show-graph")
+    level = next(name for name in network.names if name in network.levels)
+    for name, field, text in ((outcome, "", "Died <b>"), (level, ".0", "alive")):
+        page.locator(f".node[data-variable='{network.names.index(name)}']").click()
+        page.click("summary:text('Call it something else')")
+        page.fill(f".rename input[name='{network.names.index(name)}{field}']", text)
+        with page.expect_navigation():
+            page.click(".rename button")
+        page.wait_for_selector("body[data-ready='1']")
+    expect(page.locator(f".node[data-variable='{position}'] title")).to_have_text("Died <b>")
+    page.click("#tab-network")
+    parent, child = network.edges[-1]
+    shown = {outcome: "Died <b>"}
+    object_to(page, (shown.get(parent, parent), shown.get(child, child)), "This direction is impossible")
+    decision = read_decision(json.dumps(saved(page)))
+    assert decision.names == {outcome: "Died <b>"}
+    assert decision.levels == {level: {network.levels[level][0]: "alive"}}
+    assert decision.forbidden_edges == ((parent, child),)
