@@ -155,10 +155,6 @@ class MGCDColumns:
 
     def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
         """Return the mixture's cuts without those that leave a bin too narrow or with too few rows."""
-        options, column = self.options, self._cells[v].column
-        cuts = separating_cuts(mixture.cuts(weighted=options.weighted_cuts), column)
-        wide = without_narrow_bins(cuts, (column.low, column.high), options.min_width)
-        return without_sparse_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
         column = self._cells[v].column
         cuts = separating_cuts(mixture.cuts(), column)
         wide = without_narrow_bins(cuts, (column.low, column.high), self._min_width)
