@@ -234,9 +234,7 @@ def _first_cuts(
     return dict(made)
 
 
-def column_shapes(
-    table: Table, options: LearningOptions, deadline: float = np.inf
-) -> dict[str, ColumnShape]:
+def column_shapes(table: Table, options: LearningOptions, deadline: float = np.inf) -> dict[str, ColumnShape]:
     """Return the fitted shapes of the continuous columns of a table; none if bins are uniform.
 
     A table keeps its shapes, since a search may ask for them repeatedly. The deadline is that of `table_shapes`.
