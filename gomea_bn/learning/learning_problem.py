@@ -100,7 +100,7 @@ def learning_problem(
         `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
     deadline : float
         Time of `perf_counter` after which shapes are quick ones, and there are no curves, no further first cuts or
-        ranks of pairs.
+        ranks of pairs, and pairs are screened quickly.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def learning_problem(
         if is_discrete and options.max_candidates == "auto" and len(variables) > UNSCREENED_VARIABLES:
             pairs, start = _pairs_of_discrete(table, scorer, rules, deadline)
         else:
-            pairs = searched_pairs(table, scorer, rules, options.max_candidates)
+            pairs = searched_pairs(table, scorer, rules, options.max_candidates, deadline)
     return StructureProblem(
         scorer,
         rules,
@@ -298,12 +298,13 @@ def searched_pairs(
     scorer: FamilyScorer,
     rules: EdgeRules,
     max_candidates: int | str | None,
+    deadline: float = np.inf,
 ) -> NDArray[np.bool_] | None:
     """Return the pairs of variables that the search may join, bool (N, N), symmetric; None stands for all pairs.
 
     These are the pairs of `candidate_pairs` without those of constant columns.
     """
-    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates))
+    return _varying_pairs(table, candidate_pairs(scorer, rules, max_candidates, deadline=deadline))
 
 
 def _varying_pairs(table: Table, pairs: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:

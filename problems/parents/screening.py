@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,8 @@ def candidate_pairs(
     scorer: FamilyScorer,
     rules: EdgeRules,
     max_candidates: int | str | None,
+    *,
+    deadline: float = np.inf,
 ) -> NDArray[np.bool_] | None:
     """Return the pairs that the search may join, a symmetric bool matrix of shape (N, N); None for every pair.
 
@@ -68,6 +71,8 @@ def candidate_pairs(
         A pair is a candidate if one of its variables is among the other's `max_candidates` best partners, by
         `Screening.pairwise` or by `Screening.conditional`. None: no limit. "auto": no limit up to
         `UNSCREENED_VARIABLES`, otherwise `AUTO_CANDIDATES`.
+    deadline : float
+        Time of `perf_counter` after which `Screening.pairwise` of few rows alone decides.
 
     Notes
     -----
@@ -81,8 +86,12 @@ def candidate_pairs(
         return None
     required, possible = _ruled_pairs(rules)
     is_candidate = required.copy()
-    screening = Screening(scorer)
-    for strengths in (screening.pairwise(), screening.conditional(rules.max_indegree)):
+    is_late = perf_counter() > deadline
+    screening = Screening(scorer, is_quick=is_late)
+    rankings = [screening.pairwise()]
+    if not is_late:
+        rankings.append(screening.conditional(rules.max_indegree))
+    for strengths in rankings:
         strengths[~possible] = -np.inf
         # a stable order, so that equal strengths do not depend on the sorting method
         best = np.argsort(-strengths, axis=1, kind="stable")[:, : int(max_candidates)]

@@ -49,3 +49,10 @@ def test_a_part_of_a_table_has_the_point_masses_of_the_whole_table():
         part.columns[0].values.min(),
         part.columns[0].values.max(),
     )
+
+
+def test_shapes_after_the_deadline_are_quick_ones() -> None:
+    table = read_table(pd.DataFrame({"x": np.random.default_rng(0).normal(size=1_000)}))
+    values = table.columns[0].values
+    (late,) = table_shapes(table, -np.inf).values()
+    assert late.shape == fit_shape(values, is_quick=True).shape != fit_shape(values).shape

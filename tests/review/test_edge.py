@@ -44,7 +44,9 @@ def test_an_edge_says_in_words_what_the_network_answers(browser, tmp_path):
         page.locator(".edge path.touch").click(force=True)
         card = page.locator(".edge-card")
         expect(card).to_contain_text(
-            re.compile("Where smoker = (yes, 40|no, 88).% have sick = (yes|no); where smoker = (no, 12|yes, 60).%"),
+            re.compile(
+                "Where smoker = (yes, 40|no, 88).% have sick = (yes|no); where smoker = (no, 12|yes, 60).%"
+            ),
             timeout=20_000,
         )
         expect(card).to_contain_text("fit as well with the arrow turned")

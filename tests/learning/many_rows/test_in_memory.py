@@ -18,10 +18,12 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning import table_shapes
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.recorded import counted_parents
+from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.simulation.random_networks import random_network
 
 N_ROWS = 6_000
@@ -111,11 +113,40 @@ def test_columns_that_follow_curves_keep_their_parents(smooth, learner):
 
 def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
     monkeypatch.setattr(Improvement, "_seconds", property(lambda self: 61.0))
-    fitted = replace(learner, max_seconds=60.0).fit(frame)
+    with pytest.warns(GomeaBnWarning, match="densities are those of the tables, without lines"):
+        fitted = replace(learner, max_seconds=60.0).fit(frame)
+    assert fitted.network_.conditionals is None
     assert fitted.network_.metadata["all_rows"]["stopped_by"] == "max_seconds"
     assert fitted.network_.metadata["all_rows"]["moves"] == []
     assert fitted.network_.metadata["n_rows"] == N_ROWS
     assert "ended the improvement" in why_unrepeatable(fitted)
+
+
+def test_shapes_of_the_search_are_those_of_all_rows(frame, learner, monkeypatch):
+    fitted_columns = []
+
+    def noted(values, *arguments, **options):
+        fitted_columns.append(len(values))
+        return fit_shape(values, *arguments, **options)
+
+    monkeypatch.setattr(table_shapes, "fit_shape", noted)
+    network = replace(learner, density="bins").fit(frame).network_
+    assert len(fitted_columns) == len(network.cut_points)
+
+
+def test_a_search_for_the_graph_mends_what_single_edges_cannot(learner, monkeypatch):
+    frame = random_network(8, kind="random", random_state=11).sample(N_ROWS, random_state=1)
+    learner = replace(learner, density="bins", max_evaluations=40, curves="none", sample_rows=3_000)
+    fitted = replace(learner).fit(frame)
+    record = fitted.network_.metadata["all_rows"]
+    (move,) = (move for move in record["moves"] if move["kind"] == "graph")
+    assert move["nats"] > 0
+    assert fitted.score_ == pytest.approx(score_in_memory(frame, fitted.network_, learner), abs=1e-6)
+    again = replace(learner).fit(frame)
+    assert again.network_ == fitted.network_
+    monkeypatch.setattr(Improvement, "_search_graphs", lambda self, climb, rows: None)
+    climbed = replace(learner).fit(frame)
+    assert fitted.score_ > climbed.score_ + 1
 
 
 def test_a_frame_of_many_rows_goes_on_from_a_checkpoint(frame, learner, tmp_path, monkeypatch):

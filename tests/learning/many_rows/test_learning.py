@@ -64,7 +64,7 @@ def test_all_rows_improve_the_network_of_the_sample(frame, fit, learner) -> None
     record = fit.network_.metadata["all_rows"]
     assert record["n_rows"] == 6_000
     assert 1_000 <= record["sample_rows"] < 1_100
-    assert {move["kind"] for move in record["moves"]} <= {"add", "remove", "reverse", "cuts"}
+    assert {move["kind"] for move in record["moves"]} <= {"add", "remove", "reverse", "cuts", "graph"}
     assert all(move["nats"] > 0 for move in record["moves"])
     sample = score_in_memory(frame, network_of_sample(learner, fit), learner)
     assert score_in_memory(frame, fit.network_, learner) > sample + 10

@@ -462,6 +462,18 @@ def test_point_masses_without_rows_stay_and_a_single_other_value_is_one() -> Non
         assert few.points == pytest.approx({1.0: 0.5, 2.0: 0.25, 3.0: 0.25})
 
 
+@pytest.mark.parametrize("n_rows", [300, 3_000])
+def test_a_quick_shape_is_a_density_next_to_that_of_kernels(n_rows: int) -> None:
+    rng = np.random.default_rng(n_rows)
+    quick = fit_shape(rng.normal(size=n_rows), is_quick=True)
+    others = rng.normal(size=5_000)
+    inside = others[(others > quick.shape.low) & (others < quick.shape.high)]
+    assert quick.shape.distribution([quick.shape.high])[0] == pytest.approx(1)
+    of_law = -(inside**2).mean() / 2 - np.log(2 * np.pi) / 2
+    # about 60 pieces of a share of the rows each
+    assert quick.shape.log_density(inside).mean() > of_law - 30 / n_rows - 0.02
+
+
 @pytest.mark.parametrize("n_rows", [500, 60_000])
 def test_a_column_of_few_values_has_nothing_but_point_masses(n_rows: int) -> None:
     """Also of a tall column, whose shape comes from cells."""
