@@ -251,7 +251,11 @@ class Given:
     @property
     def files(self) -> dict[str, list[Path]]:
         """Files that the options name for reading, by option."""
-        return {f"--{name}": [path] for name in ("cuts", "tiers", "rules") if (path := self.values[name]) is not None}
+        return {
+            f"--{name}": [path]
+            for name in ("cuts", "tiers", "rules")
+            if (path := self.values[name]) is not None
+        }
 
     @property
     def spelled(self) -> dict[str, str]:

@@ -250,7 +250,9 @@ def _edge(value: object, entry: str) -> tuple[str, str]:
 def _texts(value: object, entry: str) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise GomeaBnError(f"{entry} must be an object, got {type(value).__name__}.")
-    return {_text(key, f"A key of {entry}"): _text(text, f"{entry}[{key!r:.40}]") for key, text in value.items()}
+    return {
+        _text(key, f"A key of {entry}"): _text(text, f"{entry}[{key!r:.40}]") for key, text in value.items()
+    }
 
 
 def _number(value: Any, entry: str, least: float = -math.inf) -> float:

@@ -64,8 +64,14 @@ def recommended(front: Front) -> Recommendation:
         gap = float(misfits[row] - misfits[best])
         if gap > error:
             continue
-        what = "The best fit" if row == best else "The simplest network that fits as well as the best, up to chance"
-        detail = f"Its misfit is {gap:.2g} nats per row above the least one, whose standard error is {error:.2g}."
+        what = (
+            "The best fit"
+            if row == best
+            else "The simplest network that fits as well as the best, up to chance"
+        )
+        detail = (
+            f"Its misfit is {gap:.2g} nats per row above the least one, whose standard error is {error:.2g}."
+        )
         if _answers_exactly(front[row].network):
             return Recommendation(front[row], f"{what}.", detail)
         close = close or Recommendation(front[row], f"{what}; its answers are estimates.", detail)

@@ -338,7 +338,9 @@ def _landmarks(front: Front, recommended: int) -> list[dict[str, Any]]:
         {"key": "recommended", "label": "Recommended", "id": recommended, "objective": None}
     ]
     if (single := front.single) is not None:
-        landmarks.append({"key": "single", "label": "Best single network", "id": single.index, "objective": None})
+        landmarks.append(
+            {"key": "single", "label": "Best single network", "id": single.index, "objective": None}
+        )
     usual = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
     others = {
         objective.name: f"Least {objective.label.lower()}"
