@@ -20,7 +20,7 @@ function renderHead() {
   const tags = model.data.landmarks
     .filter((landmark) => landmark.id === id)
     .map((landmark) => landmark.label.toLowerCase());
-  if (!passes(view.selected)) tags.unshift("outside your filters");
+  if (!passes(view.selected)) tags.unshift(isSingle() ? "your rules are against it" : "outside your filters");
   byId("passing").hidden = passes(view.selected) || !view.left.length;
   const isRecommended = model.data.landmarks.some(({ key, id: of }) => key === "recommended" && of === id);
   byId("reason").hidden = !isRecommended;
