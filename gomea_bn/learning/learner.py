@@ -257,7 +257,13 @@ class BayesNetLearner(NetworkParameters):
             For another name.
         """
         check_choice("name", name, tuple(_PUBLISHED_BINS))
-        published = {"density": "bins", "shape": "uniform", "max_bins": 15, "max_indegree": 6, "pseudo_count": 1.0}
+        published = {
+            "density": "bins",
+            "shape": "uniform",
+            "max_bins": 15,
+            "max_indegree": 6,
+            "pseudo_count": 1.0,
+        }
         return cls(**{"discretizer": _PUBLISHED_BINS[name], **published, **options})
 
     def fit(

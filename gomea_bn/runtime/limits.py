@@ -171,7 +171,9 @@ class Result:
         """Return six lines: values of the objectives, solution, work, and the end of the run."""
         is_front = self.X.ndim == 2
         best = f"front of {len(self.F):,}, least {self.F.min(axis=0)}" if is_front else f"{self.F[0]:.10g}"
-        solution = np.array2string(self.X[0] if is_front else self.X, threshold=8, edgeitems=4, max_line_width=10**6)
+        solution = np.array2string(
+            self.X[0] if is_front else self.X, threshold=8, edgeitems=4, max_line_width=10**6
+        )
         return (
             f"Result\n  F: {best}\n  {'X of the first' if is_front else 'X'}: {solution}\n"
             f"  evaluations: {self.n_eval:,} ({self.n_eval_full:,.1f} full), generations: {self.n_generations:,}\n"
