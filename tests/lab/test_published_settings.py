@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from lab.published.algorithms import GOMEA_ALGORITHMS
 
 from gomea_bn import BayesNetLearner
 from gomea_bn.errors import GomeaBnError
+from lab.published.algorithms import GOMEA_ALGORITHMS
 
 
 @pytest.mark.parametrize("name", ["EW", "EF"])
