@@ -280,12 +280,13 @@ def as_compiled(problem: Any) -> Any:
     """
     if hasattr(problem, "kernel_data"):
         return with_defaults(problem) if hasattr(problem, "alphabet") else with_real_defaults(problem)
-    if hasattr(problem, "bounds"):
+    is_of_pymoo = hasattr(problem, "n_var")
+    # pymoo's problems have a method of this name
+    if hasattr(problem, "bounds") and not (is_of_pymoo and callable(problem.bounds)):
         return RealPythonProblem(problem)
     if not hasattr(problem, "alphabet"):
         name = type(problem).__name__
         ours = f"{name} needs alphabet (numbers of values) or bounds (of real variables)."
-        # pymoo's problems
         theirs = f" For {name}, give gomea_bn.pymoo.GOMEA or RVGOMEA to pymoo's minimize."
-        raise GomeaBnError(ours if not hasattr(problem, "n_var") else ours + theirs)
+        raise GomeaBnError(ours + theirs if is_of_pymoo else ours)
     return PythonProblem(problem)

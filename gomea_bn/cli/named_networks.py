@@ -246,8 +246,8 @@ def candidate(front: Front, which: str) -> Candidate:
     if which in front.names:
         return front.best(which)
     raise GomeaBnError(
-        f"A network of a front is named by its id (0 to {len(front) - 1}), recommended, knee, closest, single if it has "
-        f"one, or the objective in which it is best ({', '.join(front.names)}), got {which!r}."
+        f"A network of a front is named by its id (0 to {len(front) - 1}), recommended, knee, closest, single if it "
+        f"has one, or the objective in which it is best ({', '.join(front.names)}), got {which!r}."
         f"{nearest(which, (*_BY_ROLE, *front.names))}"
     )
 

@@ -393,10 +393,10 @@ class Front:
     def thin(self, n: int = 200) -> Front:
         """Return a front of at most `n` representative networks, or the front itself if it is not larger.
 
-        It begins with the recommended network, the knee, the single network, the network closest to the expert (if that is an objective) and the
-        best network in each objective, or with the first `n` of these. Then the network that adds most hypervolume is
-        added repeatedly, with every objective scaled by its range and the reference point 1.1. Networks with a new
-        graph come before others.
+        It begins with the recommended network, the knee, the single network, the network closest to the expert (if that
+        is an objective) and the best network in each objective, or with the first `n` of these. Then the network that
+        adds most hypervolume is added repeatedly, with every objective scaled by its range and the reference point 1.1.
+        Networks with a new graph come before others.
 
         `original_index` and record["thinned_from"] (run_hash, n_networks, indices, how) hold the ids in the whole
         front. Only networks that are about to be added are built; all are built if there are fewer graphs than `n`.

@@ -18,7 +18,7 @@ from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.row_weights import repeated_rows
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
 from gomea_bn.learning.learning_problem import check_learning
@@ -60,6 +60,8 @@ __all__ = [
     "final_network",
     "warn_of_many_probabilities",
 ]
+
+_PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
 
 _has_compiled: list[bool] = []
 
@@ -241,6 +243,37 @@ class BayesNetLearner(NetworkParameters):
     >>> len(learner.network_.edges)
     1
     """
+
+    @classmethod
+    def published(cls, name: str, **options: Any) -> Self:
+        """Return a learner with the settings of DBN-GOMEA as published.
+
+        Parameters
+        ----------
+        name : {"EW", "EF"}
+            Bins of equal width or equal frequency, of which the search chooses the number.
+        **options
+            Other parameters, such as `max_seconds` and `random_state`, or values in place of published ones.
+
+        Notes
+        -----
+        Ha, Alderliesten & Bosman, "Learning discretized Bayesian networks with GOMEA", 2024: at most 15 bins that are
+        uniform inside and 6 parents, one pseudo-count for every row of a table, and the density-bic score.
+
+        Raises
+        ------
+        GomeaBnError
+            For another name.
+        """
+        check_choice("name", name, tuple(_PUBLISHED_BINS))
+        published = {
+            "density": "bins",
+            "shape": "uniform",
+            "max_bins": 15,
+            "max_indegree": 6,
+            "pseudo_count": 1.0,
+        }
+        return cls(**{"discretizer": _PUBLISHED_BINS[name], **published, **options})
 
     def fit(
         self,

@@ -127,7 +127,7 @@ Callback = Callable[[Progress], bool | None]
 """A function that is called after every generation, and every local search before them; a true value ends the run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The result of a search.
 
@@ -167,6 +167,20 @@ class Result:
     n_generations: int
     statistics: dict[str, int] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return six lines: values of the objectives, solution, work, and the end of the run."""
+        is_front = self.X.ndim == 2
+        best = f"front of {len(self.F):,}, least {self.F.min(axis=0)}" if is_front else f"{self.F[0]:.10g}"
+        solution = np.array2string(
+            self.X[0] if is_front else self.X, threshold=8, edgeitems=4, max_line_width=10**6
+        )
+        return (
+            f"Result\n  F: {best}\n  {'X of the first' if is_front else 'X'}: {solution}\n"
+            f"  evaluations: {self.n_eval:,} ({self.n_eval_full:,.1f} full), generations: {self.n_generations:,}\n"
+            f"  seconds: {self.exec_time:.2f}, to the last improvement: {self.time_to_best:.2f}\n"
+            f"  stopped by: {self.stopped_by}"
+        )
 
 
 # the clock of a search that may not be left out

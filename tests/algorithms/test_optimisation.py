@@ -17,6 +17,7 @@ from gomea_bn import (
     optimise,
 )
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
+from gomea_bn.runtime.limits import Result
 
 
 @pytest.mark.parametrize("settings", [GOMEA(), GOMEA(linkage="univariate"), GOMEA(local_search=True)])
@@ -258,6 +259,9 @@ def test_problems_without_a_domain_are_told_what_they_need():
     class OfPymoo(WithoutDomain):
         n_var = 3
 
+        def bounds(self):
+            return np.zeros(3), np.ones(3)
+
     with pytest.raises(GomeaBnError, match=r"give gomea_bn\.pymoo\.GOMEA or RVGOMEA to pymoo's minimize"):
         optimise(OfPymoo(), max_evaluations=5)
 
@@ -372,3 +376,18 @@ def test_several_objectives_come_as_a_list_an_array_or_with_a_violation(answer):
 def test_other_answers_than_one_value_per_objective_are_refused(answer):
     with pytest.raises(GomeaBnError, match="must return a list or array of 2 objectives or"):
         optimise(TwoObjectives(answer), random_state=1, max_evaluations=500)
+
+
+def test_a_result_prints_itself_in_six_lines():
+    result = Result(np.arange(20), np.array([-2.5]), 1200, 34.25, 1.5, 0.25, [], "patience", 7)
+    assert str(result).splitlines() == [
+        "Result",
+        "  F: -2.5",
+        "  X: [ 0  1  2  3 ... 16 17 18 19]",
+        "  evaluations: 1,200 (34.2 full), generations: 7",
+        "  seconds: 1.50, to the last improvement: 0.25",
+        "  stopped by: patience",
+    ]
+    front = Result(np.zeros((2, 3)), np.array([[1.0, 4.0], [2.0, 3.0]]), 9, 9.0, 1.0, 1.0, [], "target", 1)
+    assert "F: front of 2, least [1. 3.]" in repr(front)
+    assert len(repr(front).splitlines()) == 6

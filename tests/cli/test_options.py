@@ -60,8 +60,14 @@ def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
 def test_rules_of_a_decision_join_those_of_the_options(tmp_path, capsys) -> None:
     file = tmp_path / "decision.json"
     rules: dict[str, Any] = {"rules": file, "tier": (), "tiers": None, "max_table_cells": 100}
-    edges = {"required_edges": (("a", "b"),), "forbidden_edges": (("b", "c"), ("c", "b"))}
-    file.write_text(Decision(None, 0, "2026-11-05", **edges).to_json(), encoding="utf-8")
+    decision = Decision(
+        None,
+        0,
+        "2026-11-05",
+        required_edges=(("a", "b"),),
+        forbidden_edges=(("b", "c"), ("c", "b")),
+    )
+    file.write_text(decision.to_json(), encoding="utf-8")
     knowledge = option_texts.read_knowledge(require=["a,b", "d,e"], forbid=["b,c"], **rules)
     assert knowledge.required_edges == (("a", "b"), ("d", "e"))
     assert knowledge.forbidden_edges == (("b", "c"), ("c", "b"))

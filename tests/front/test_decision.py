@@ -277,5 +277,5 @@ def test_decisions_made_in_python_are_checked_and_copied_too():
 
 
 def test_a_decision_about_one_network_has_nothing_to_accept():
-    with pytest.raises(GomeaBnError, match="nothing to choose.*--rules"):
+    with pytest.raises(GomeaBnError, match=r"nothing to choose.*--rules"):
         accept(FRONT, Decision(None, 0, "2026-11-05", forbidden_edges=(("a", "b"),)))

@@ -16,7 +16,7 @@ def progress(seconds: float, scored: int, best: float = -1.0) -> Progress:
 
 
 def shown(table: LiveTable, state: Progress) -> dict[str, str]:
-    return {str(column.header): next(iter(column.cells)) for column in table.render(state).columns}
+    return {str(column.header): str(next(iter(column.cells))) for column in table.render(state).columns}
 
 
 def test_rates_stay_positive_when_another_phase_counts_from_zero():
@@ -28,8 +28,9 @@ def test_rates_stay_positive_when_another_phase_counts_from_zero():
 
 
 def test_the_last_state_is_drawn_at_the_end():
-    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=120)
     with LiveTable(console) as table:
         table(progress(1.0, 10, -5.0))
         table(progress(1.01, 20, -7.25))
-    assert "7.250" in console.file.getvalue()
+    assert "7.250" in text.getvalue()

@@ -173,8 +173,8 @@ def export(
     network: Annotated[
         str | None,
         typer.Option(
-            help="Id in the front, recommended, knee, closest (to the expert), single (of the search for one network), or the "
-            "objective in which the network is best."
+            help="Id in the front, recommended, knee, closest (to the expert), single (of the search for one network), "
+            "or the objective in which the network is best."
         ),
     ] = None,
     to: Annotated[

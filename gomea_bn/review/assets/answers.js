@@ -222,7 +222,9 @@ function renderFindings() {
 /** What the answer says as a whole: an error, an impossible evidence, or the probability of the evidence. */
 function renderWords() {
   const outside = [...fitting()].map(([variable, finding]) => outsideText(variable, finding));
-  const words = [answers.typed, ...outside, answerText(), estimateNote(), averageNote()].filter(Boolean).join(" ");
+  const words = [answers.typed, ...outside, answerText(), estimateNote(), averageNote()]
+    .filter(Boolean)
+    .join(" ");
   if (byId("answer-words").textContent !== words) byId("answer-words").textContent = words;
   const isWrong = answers.typed !== "" || answers.refusal !== null || !answers.after?.marginals;
   byId("answer-words").classList.toggle(

@@ -20,7 +20,7 @@ function renderHead() {
   const tags = model.data.landmarks
     .filter((landmark) => landmark.id === id)
     .map((landmark) => landmark.label.toLowerCase());
-  if (!passes(view.selected)) tags.unshift("outside your filters");
+  if (!passes(view.selected)) tags.unshift(isSingle() ? "your rules are against it" : "outside your filters");
   byId("passing").hidden = passes(view.selected) || !view.left.length;
   const isRecommended = model.data.landmarks.some(({ key, id: of }) => key === "recommended" && of === id);
   byId("reason").hidden = !isRecommended;
@@ -124,7 +124,9 @@ function renamed() {
   const [names, levels] = [{}, {}];
   model.data.variables.forEach(({ column, ofColumn, name, levels: texts }) => {
     if (name !== column) names[column] = name;
-    const changed = (ofColumn ?? []).flatMap((level, code) => (texts[code] === level ? [] : [[level, texts[code]]]));
+    const changed = (ofColumn ?? []).flatMap((level, code) =>
+      texts[code] === level ? [] : [[level, texts[code]]],
+    );
     if (changed.length) levels[column] = Object.fromEntries(changed);
   });
   const parts = { names, levels };
@@ -141,7 +143,7 @@ function saveDecision() {
   const isFront = model.data.kind === "front";
   const what = [
     ...(isFront ? [`network ${content.network}`] : []),
-    ...(content.shortlist.length ? [counted(content.shortlist.length, "network") + " of the shortlist"] : []),
+    ...(content.shortlist.length ? [`${counted(content.shortlist.length, "network")} of the shortlist`] : []),
     ...(Object.keys(content.notes).length ? [counted(Object.keys(content.notes).length, "note")] : []),
     ...(content.rules ? [counted(content.rules.length, "rule")] : []),
   ].join(", ");
@@ -149,15 +151,34 @@ function saveDecision() {
   const command = (text) => make("code", {}, text);
   const steps = [
     ...(isFront
-      ? [make("p", {}, "It takes the network out of the front: ", command("gomea-bn accept FOLDER decision.json -o model.json"))]
+      ? [
+          make(
+            "p",
+            {},
+            "It takes the network out of the front: ",
+            command("gomea-bn accept FOLDER decision.json -o model.json"),
+          ),
+        ]
       : []),
     ...(hasEdges
-      ? [make("p", {}, "It searches again with your rules: ", command("gomea-bn front DATA --rules decision.json"))]
+      ? [
+          make(
+            "p",
+            {},
+            "It searches again with your rules: ",
+            command("gomea-bn front DATA --rules decision.json"),
+          ),
+        ]
       : []),
   ];
   byId("saved").dataset.content = contentOf(content);
   byId("saved").replaceChildren(
-    make("p", {}, make("b", {}, "✓ Saved"), ` ${what || "nothing but the time"}: decision.json, in the folder of your downloads. Send it to whoever sent you this page.`),
+    make(
+      "p",
+      {},
+      make("b", {}, "✓ Saved"),
+      ` ${what || "nothing but the time"}: decision.json, in the folder of your downloads. Send it to whoever sent you this page.`,
+    ),
     ...steps,
   );
 }

@@ -40,7 +40,12 @@ function edgeParts() {
         make("h3", {}, nameLink(from), " → ", nameLink(to)),
         make(
           "button",
-          { type: "button", class: "quiet end", "aria-label": "Close the edge", onclick: () => change({ edge: null }) },
+          {
+            type: "button",
+            class: "quiet end",
+            "aria-label": "Close the edge",
+            onclick: () => change({ edge: null }),
+          },
           "×",
         ),
       ),
@@ -86,7 +91,9 @@ function edgeSentence(from, to) {
     const [high, low] = [Math.max(...chances), Math.min(...chances)];
     return { code, high, low, most: states[chances.indexOf(high)], least: states[chances.indexOf(low)] };
   });
-  const { code, high, low, most, least } = contrasts.reduce((a, b) => (b.high - b.low > a.high - a.low ? b : a));
+  const { code, high, low, most, least } = contrasts.reduce((a, b) =>
+    b.high - b.low > a.high - a.low ? b : a,
+  );
   const said = (variable, state) =>
     `${model.data.variables[variable].name} ${stateText(variable, binTexts(network(), variable)[state])}`;
   return (

@@ -109,7 +109,8 @@ function renderGraph() {
   graph.edges.replaceChildren(...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))));
   const svg = byId("graph");
   svg.classList.toggle("dimmed", near !== null);
-  for (const kind of KINDS) svg.classList.toggle(`without-${kind}`, Boolean(compared) && hiddenKinds().has(kind));
+  for (const kind of KINDS)
+    svg.classList.toggle(`without-${kind}`, Boolean(compared) && hiddenKinds().has(kind));
   const size = counted(model.edges[view.selected].size, "edge");
   svg.setAttribute("aria-label", `Network ${idOf(view.selected)}, ${size}; listed under Network`);
   svg.dataset.wider = graph.drawing.wider;
@@ -235,11 +236,28 @@ function renderLegend(edges, compared) {
     const number = edges.filter((edge) => edge.kind === kind).length;
     if (kind === "plain") return make("li", {}, sample(kind), counted(number, "edge"));
     const isDrawn = !hiddenKinds().has(kind);
-    const toggle = { type: "button", class: "kind", "aria-pressed": isDrawn, onclick: () => toggleKind(kind) };
-    return make("li", { title: isDrawn ? "Hide these edges" : "Draw these edges" }, make("button", toggle, sample(kind), `${kindWords(kind, compared)} ${number}`));
+    const toggle = {
+      type: "button",
+      class: "kind",
+      "aria-pressed": isDrawn,
+      onclick: () => toggleKind(kind),
+    };
+    return make(
+      "li",
+      { title: isDrawn ? "Hide these edges" : "Draw these edges" },
+      make("button", toggle, sample(kind), `${kindWords(kind, compared)} ${number}`),
+    );
   });
   const open = edges.filter(({ from, to }) => isOpen(from, to)).length;
-  if (open) items.push(make("li", { class: "muted", title: "Reversible: a network with the same independences has the edge turned" }, sample("plain open"), `could be turned ${open}`));
+  if (open)
+    items.push(
+      make(
+        "li",
+        { class: "muted", title: "Reversible: a network with the same independences has the edge turned" },
+        sample("plain open"),
+        `could be turned ${open}`,
+      ),
+    );
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   else if (model.probabilities[view.selected].size)
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));

@@ -203,7 +203,9 @@ function potentials(network, known, weights, tree) {
 /** The answer by sums over all cases, or by drawn cases where the tables would be too large; see `sampled`. */
 function answer(network, known, weights) {
   const tree = treeOf(network, known);
-  return tree.cliques ? summedUp(network, known, weights, tree) : sampled(network, known, weights, tree.cells);
+  return tree.cliques
+    ? summedUp(network, known, weights, tree)
+    : sampled(network, known, weights, tree.cells);
 }
 
 /**

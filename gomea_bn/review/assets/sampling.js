@@ -52,7 +52,8 @@ function sampled({ cards, families }, known, weights, cells) {
       if (code >= 0) weight *= t[start + code];
       else {
         let left = uniform();
-        for (code = 0; code < cards[variable] - 1 && left >= t[start + code]; code += 1) left -= t[start + code];
+        for (code = 0; code < cards[variable] - 1 && left >= t[start + code]; code += 1)
+          left -= t[start + code];
         weight *= likelihoods.get(variable)?.[code] ?? 1;
       }
       codes[variable] = code;

@@ -93,7 +93,8 @@ function askDraws() {
   const cells = answers.after?.cells ?? 0;
   const number = Math.min(N_DRAWS, Math.floor(MOST_DRAWN / Math.max(cells, 1)));
   if (!counts) target.note = "No interval: the number of rows behind the tables is unknown.";
-  else if (number < N_DRAWS) target.note = estimateNote() || "No interval: the tables of the answer are too large.";
+  else if (number < N_DRAWS)
+    target.note = estimateNote() || "No interval: the tables of the answer are too large.";
   else {
     const { known, weights } = questionOf(fitting());
     target.ticket = post({ draws: { target: targetColumn(), known, weights, counts, number } });

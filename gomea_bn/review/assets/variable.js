@@ -6,14 +6,26 @@ function variableParts() {
   const variable = model.data.variables[view.variable];
   const title = make("p", { class: "variable-name" }, named(variable.name));
   const values = variable.continuous ? histogramParts(variable) : levelParts(variable);
-  return [title, ...values, ...unsaidParts(variable), ...blanketParts(), ...tableParts(), renameParts(variable)];
+  return [
+    title,
+    ...values,
+    ...unsaidParts(variable),
+    ...blanketParts(),
+    ...tableParts(),
+    renameParts(variable),
+  ];
 }
 
 /** A form for other names of the column and its levels. */
 function renameParts({ column, ofColumn, name, levels }) {
   const index = view.variable;
   const field = (key, was, now) =>
-    make("label", { class: "pick" }, make("span", {}, named(was)), make("input", { type: "search", name: key, value: now }));
+    make(
+      "label",
+      { class: "pick" },
+      make("span", {}, named(was)),
+      make("input", { type: "search", name: key, value: now }),
+    );
   const fields = [
     field(String(index), column, name),
     ...(ofColumn ?? []).map((level, code) => field(`${index}.${code}`, level, levels[code])),
@@ -35,7 +47,12 @@ function renameParts({ column, ofColumn, name, levels }) {
     "details",
     { class: "rename" },
     make("summary", {}, "Call it something else"),
-    make("form", { onsubmit: submit, autocomplete: "off" }, ...fields, make("button", { type: "submit" }, "Use these names")),
+    make(
+      "form",
+      { onsubmit: submit, autocomplete: "off" },
+      ...fields,
+      make("button", { type: "submit" }, "Use these names"),
+    ),
     make("p", { class: "muted" }, "For this page and the decision; the table keeps its names."),
   );
 }
@@ -296,7 +313,11 @@ function blanketParts() {
       make("p", {}, "Nothing: independent of all other columns here."),
     ];
   return [
-    make("h3", { title: "The Markov blanket: given these, the other columns say nothing more about it." }, "What tells about it"),
+    make(
+      "h3",
+      { title: "The Markov blanket: given these, the other columns say nothing more about it." },
+      "What tells about it",
+    ),
     ...lists,
   ];
 }

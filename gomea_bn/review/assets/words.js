@@ -139,9 +139,10 @@ function edgeGroups(edges, compared) {
     if (!group.length)
       return kind === "plain" ? [make("p", {}, "No edges: no column tells about another.")] : [];
     const items = group.map(({ from, to }) => {
-      const often = isSingle() || !view.left.length
-        ? []
-        : [" ", make("span", { class: "muted" }, percent(view.shares.get(arcKey(from, to)) ?? 0))];
+      const often =
+        isSingle() || !view.left.length
+          ? []
+          : [" ", make("span", { class: "muted" }, percent(view.shares.get(arcKey(from, to)) ?? 0))];
       const turned =
         kind === "reversed"
           ? [
@@ -162,7 +163,12 @@ function edgeGroups(edges, compared) {
       const names = [from, to].map((index) => model.data.variables[index].name).join(" → ");
       const open = make(
         "button",
-        { type: "button", class: "quiet", "aria-label": `About ${names}`, onclick: () => lookAtEdge(from, to) },
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": `About ${names}`,
+          onclick: () => lookAtEdge(from, to),
+        },
         "?",
       );
       const asked = kind === "there" ? [] : [" ", open];
