@@ -33,6 +33,7 @@ def folder(tmp_path, monkeypatch):
     network.to_json("out/run/network.json")
     frame.insert(0, "id", [f"p{row}" for row in range(200)])
     frame.to_csv("data.csv", index=False)
+    frame.sample(frac=0.5, random_state=1).to_csv("new.csv", index=False)
     Path("edges.csv").write_text("parent,child\nage,cough\nsmoker,cough\n")
     return tmp_path
 
