@@ -31,6 +31,7 @@ from gomea_bn.cli.commands.info import info
 from gomea_bn.cli.commands.learn import learn
 from gomea_bn.cli.commands.most_probable import most_probable
 from gomea_bn.cli.commands.refine import refine
+from gomea_bn.cli.commands.report import plot, report
 from gomea_bn.cli.commands.show import show
 from gomea_bn.cli.commands.warm_up import warm_up
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
@@ -186,6 +187,8 @@ _SUMMARIES: dict[Callable[..., None], str] = {
     accept: "Write the network that somebody chose on the page.",
     compare: "Say in words how two networks differ.",
     export: "Write a network in another format, or a front's table.",
+    report: "Write one to three pages about a network, to print.",
+    plot: "Draw a network, or the density of a column.",
     fit: "Count the tables of a graph and bins of your own.",
     discretize: "Cut the continuous columns of a table into bins.",
     refine: "Move the cuts of a network, and keep its graph.",

@@ -173,7 +173,12 @@ def run_record(
         ],
         "repeat": None
         if why_unrepeatable(learner)
-        else {"random_state": learner.seed_, "max_evaluations": learner.n_eval_, "max_seconds": None},
+        else {
+            "random_state": learner.seed_,
+            "max_evaluations": learner.n_eval_,
+            "max_seconds": None,
+            **{key: value for key, value in learner.network_.metadata.items() if key == "started_from"},
+        },
     }
 
 

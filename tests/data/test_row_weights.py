@@ -19,18 +19,18 @@ def frame(n=120, seed=0):
 
 
 def test_rows_stand_as_often_as_their_weights_say():
-    table = read_table(frame(5))
-    repeated = repeated_rows(table, [2, 0, 1, 3, 1])
-    assert repeated.n_rows == 7
-    wanted = table.columns[0].values[[0, 0, 2, 3, 3, 3, 4]]
+    table = read_table(frame(10))
+    repeated = repeated_rows(table, [2, 0, 1, 3, 1, 0, 0, 0, 0, 1])
+    assert repeated.n_rows == 8
+    wanted = table.columns[0].values[[0, 0, 2, 3, 3, 3, 4, 9]]
     np.testing.assert_array_equal(repeated.columns[0].values, wanted)
 
 
 def test_weights_are_those_of_the_rows_that_were_not_dropped():
-    rows = frame(5)
+    rows = frame(12)
     rows.loc[1, "x"] = np.nan
     table = read_table(rows, missing="drop")
-    assert repeated_rows(table, [1, 9, 1, 2, 1]).n_rows == 5
+    assert repeated_rows(table, [1, 9, 1, 2, *[1] * 8]).n_rows == 12
 
 
 def test_learning_with_weights_equals_learning_from_repeated_rows():

@@ -33,6 +33,7 @@ def folder(tmp_path, monkeypatch):
     network.to_json("out/run/network.json")
     frame.insert(0, "id", [f"p{row}" for row in range(200)])
     frame.to_csv("data.csv", index=False)
+    frame.sample(frac=0.5, random_state=1).to_csv("new.csv", index=False)
     Path("edges.csv").write_text("parent,child\nage,cough\nsmoker,cough\n")
     return tmp_path
 
@@ -44,7 +45,7 @@ def test_every_command_of_the_page_runs(folder):
     commands = [shlex.split(line)[1:] for line in lines]
     assert {words[0] for words in commands} == {
         "learn", "confidence", "query", "predict", "impute", "discretize", "fit", "certify", "show",
-        "most-probable", "explain", "test-graph", "cross-validate",
+        "most-probable", "explain", "update", "drift", "report", "plot", "test-graph", "cross-validate",
     }  # fmt: skip
     for words in commands:
         result = invoke(*words)

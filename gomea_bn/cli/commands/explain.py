@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gomea_bn.cli.figures import check_figure, write_figure
 from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
 from gomea_bn.cli.options import AsJson, reads_table
 from gomea_bn.cli.output import (
-    FAILED,
     INTERRUPTED,
     UNUSABLE_DATA,
     WRONG_USE,
     check_targets,
     check_writable,
     fail,
-    finishing,
     say,
 )
 from gomea_bn.cli.running import loaded_rows, printed_warnings
@@ -71,8 +70,7 @@ def explain(
     if (data is None) != (row is None):
         fail("--row is a row of the table of --data; give both.", WRONG_USE)
     if plot is not None:
-        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-            fail(f"--plot: '{plot}' must end in .png, .svg or .pdf.", WRONG_USE)
+        check_figure("--plot", plot)
         check_targets({"--plot": [plot]}, {"NETWORK": files_of(network), "--data": [data] if data else []})
         check_writable(plot)
     try:
@@ -101,7 +99,9 @@ def explain(
     else:
         say(str(explanation), to_error=False)
     if plot is not None:
-        _write_plot(explanation, plot)
+        from gomea_bn.plots.explanation import plot_explanation
+
+        write_figure(lambda: plot_explanation(explanation), plot)
 
 
 def _record(explanation: Explanation) -> dict[str, Any]:
@@ -121,25 +121,3 @@ def _record(explanation: Explanation) -> dict[str, Any]:
         "sentences": list(explanation.sentences),
         **tables,
     }
-
-
-def _write_plot(explanation: Explanation, target: Path) -> None:
-    """Write the plot, or exit with code 1."""
-    from io import BytesIO
-
-    from gomea_bn.runtime.files.atomic_files import write_bytes
-
-    try:
-        from gomea_bn.plots.explanation import plot_explanation
-    except ImportError:
-        fail("--plot needs Matplotlib: pip install matplotlib.", FAILED)
-    content = BytesIO()
-    figure = plot_explanation(explanation).get_figure(root=True)
-    assert figure is not None
-    figure.savefig(content, format=target.suffix[1:].lower(), bbox_inches="tight")
-    with finishing("the plot"):
-        try:
-            write_bytes(target, content.getvalue())
-        except GomeaBnError as error:
-            fail(error, FAILED)
-        say(f"Wrote {target}.")

@@ -1,0 +1,114 @@
+"""Tests of the commands `report` and `plot`."""
+
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import invoke
+
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.review import report as module
+from gomea_bn.review import run_report
+
+
+@pytest.fixture(scope="module")
+def network():
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=300)
+    y = x + 0.5 * generator.normal(size=300)
+    frame = pd.DataFrame({"x": x, "y": y, "<k>": np.where(y > 0, "a&b", "c")})
+    edges = [("x", "y"), ("y", "<k>")]
+    return DiscretizedBayesNet.from_table(
+        frame, edges, {"x": [0.0], "y": [-0.5, 0.5]}, metadata={"n_rows": 300}
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, network):
+    network.to_json(tmp_path / "network.json")
+    network.sample(50, 1).to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path
+
+
+def test_a_report_has_its_parts_in_order_and_escapes_names(network):
+    text = run_report(network, target="y", title="A & B")
+    headings = re.findall(r"<h[12]>(.*?)</h[12]>", text)
+    assert headings == [
+        "A &amp; B", "What was learned", "What drives y", "From which rows", "How sure", "Limits",
+    ]  # fmt: skip
+    assert "<k>" not in text.replace("&lt;k&gt;", "")
+    assert text.count("<svg") == text.count("</svg>") == 5
+    # no other file is needed
+    assert not re.search(r'(src|href)="http', text)
+
+
+def test_a_report_says_which_rows(network):
+    record = {
+        "data": {"path": "/data/a.csv", "dropped_rows": [1, 2]},
+        "score": -12.34,
+        "counts": {"n_eval": 2_000},
+    }
+    text = run_report(network, record=record)
+    for part in ("/data/a.csv", "300", "-12.3 nats", "2,000 networks compared"):
+        assert part in text
+    assert "What drives" not in text
+
+
+def test_an_unknown_target_is_an_error(network):
+    with pytest.raises(GomeaBnError, match="z"):
+        run_report(network, target="z")
+
+
+def test_the_command_writes_a_page(folder):
+    result = invoke(
+        "report",
+        folder / "network.json",
+        "--target",
+        "y",
+        "--data",
+        folder / "data.csv",
+        "-o",
+        folder / "r.html",
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "What drives y" in (folder / "r.html").read_text()
+    assert invoke("report", folder / "network.json", "-o", folder / "r.txt").exit_code == 2
+    assert invoke("report", folder / "network.json", "--target", "z", "-o", folder / "r.html").exit_code == 2
+
+
+def test_a_pdf_without_a_browser_says_what_to_do(folder, monkeypatch):
+    monkeypatch.setattr(module.shutil, "which", lambda _name: None)
+    result = invoke("report", folder / "network.json", "-o", folder / "r.pdf")
+    assert result.exit_code == 1
+    assert "write .html, and print it in any browser" in result.stderr
+    assert not (folder / "r.pdf").exists()
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
+def test_a_browser_prints_a_pdf(network, tmp_path):
+    run_report(network, tmp_path / "r.pdf", target="y")
+    content = (tmp_path / "r.pdf").read_bytes()
+    assert content.startswith(b"%PDF")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", content)) <= 3
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png", ".pdf"])
+def test_pictures_of_networks_and_densities_are_written(folder, ending):
+    for column in ([], ["--column", "y", "--data", folder / "data.csv"], ["--column", "<k>"]):
+        target = folder / f"picture{len(column)}{ending}"
+        result = invoke("plot", folder / "network.json", *column, "-o", target)
+        assert result.exit_code == 0, result.stderr
+        assert target.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r", b"%PDF-")
+
+
+def test_plot_names_wrong_use(folder):
+    assert invoke("plot", folder / "network.json", "-o", folder / "p.txt").exit_code == 2
+    assert invoke("plot", folder / "network.json", "--column", "z", "-o", folder / "p.svg").exit_code == 2
+    assert (
+        invoke(
+            "plot", folder / "network.json", "--data", folder / "data.csv", "-o", folder / "p.svg"
+        ).exit_code
+        == 2
+    )
