@@ -23,7 +23,7 @@ from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion, DescriptionLength
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, nearest
-from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
@@ -231,7 +231,7 @@ class MDLDiscretizer(Discretizer):
             stacklevel=4,
         )
 
-    def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: Graph) -> Cuts:
+    def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: ColumnGraph) -> Cuts:
         """Set the fitted attributes and return the cuts of the continuous columns."""
         columns = cycle.columns
         table = columns.task.table
@@ -244,7 +244,7 @@ class MDLDiscretizer(Discretizer):
         }
         return {v: cuts[v] for v in columns.task.movable}
 
-    def _order_of(self, columns: MDLColumns, graph: Graph) -> list[int]:
+    def _order_of(self, columns: MDLColumns, graph: ColumnGraph) -> list[int]:
         """Return the columns that move, in the order of a pass."""
         if self.order is None:
             return [v for v in graph.reverse_topological_order() if v in columns.movable]
@@ -261,7 +261,7 @@ class MDLDiscretizer(Discretizer):
         return [names.index(name) for name in self.order]
 
 
-def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
+def with_target(task: DiscretizationTask, columns: MDLColumns) -> ColumnGraph:
     """Return the task's graph with the classes as a further variable, a parent of every column that moves."""
     graph = task.graph
     if task.target is None:
@@ -271,7 +271,7 @@ def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
         (*of_column, target) if v in columns.movable else of_column
         for v, of_column in enumerate(graph.parents)
     )
-    return Graph((*graph.names, "classes given as y"), (*parents, ()))
+    return ColumnGraph((*graph.names, "classes given as y"), (*parents, ()))
 
 
 def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:

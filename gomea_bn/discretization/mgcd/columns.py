@@ -19,7 +19,7 @@ from gomea_bn.discretization.mgcd.shared_gaussians import (
     separating_cuts,
 )
 from gomea_bn.discretization.structure_search.tabu import Parents
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
@@ -51,7 +51,7 @@ class MGCDOptions:
 class MGCDState:
     """A graph, the bins of all continuous columns, and the mixtures behind those that moved."""
 
-    graph: Graph
+    graph: ColumnGraph
     cuts: Cuts
     mixtures: dict[int, SharedMixture]
 
@@ -172,7 +172,7 @@ class MGCDColumns:
         return without_sparse_bins(wide, self.task.table.columns[v].values, options.min_bin_count)
 
 
-def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:
+def _room(v: int, graph: ColumnGraph, coded: list[CodedColumn], max_table_cells: float) -> int:
     """Return the largest number of bins of a column with which no table exceeds its limit; at least 1."""
     if max_table_cells == inf:
         return MAX_CARDINALITY

@@ -28,7 +28,7 @@ from gomea_bn.discretization.structure_search.tabu import (
 )
 from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
@@ -300,7 +300,7 @@ class MGCDiscretizer(Discretizer):
         sizes = [1 if column.levels is None else len(column.levels) for column in table.columns]
         rules = edge_rules(self.knowledge, table.names, sizes, max_indegree=self.max_indegree)
         parents = permitted_start(task.graph, rules, self.knowledge, sizes)
-        state = replace(start, graph=Graph(table.names, parents))
+        state = replace(start, graph=ColumnGraph(table.names, parents))
         scorer = columns.scorer(state.cuts)
         best, best_score = state, scorer.graph_score(parents)
         self.round_scores_ = []
@@ -315,7 +315,7 @@ class MGCDiscretizer(Discretizer):
                 self.stopped_by_ = "fixpoint"
                 break
             moved = columns.discretized(
-                replace(state, graph=Graph(table.names, result.parents)), rules.max_table_cells
+                replace(state, graph=ColumnGraph(table.names, result.parents)), rules.max_table_cells
             )
             if task.expired:
                 searched = replace(state, graph=moved.graph)
