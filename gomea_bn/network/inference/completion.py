@@ -139,8 +139,6 @@ def sample_given(
     evidence: Mapping[str, object],
     *,
     random_state: Seed = None,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
     values: str = "own",
 ) -> pd.DataFrame:
     """Return rows drawn from P(all variables | evidence); see `DiscretizedBayesNet.sample`."""
@@ -149,13 +147,13 @@ def sample_given(
     check_integer("n", n, 0)
     check_choice("values", values, VALUES)
     generator = random_generator(random_state)
-    engine = engine_for(network, method, n_draws, generator, is_single=True)
+    engine = engine_for(network, random_state=generator, is_single=True)
     reader = EvidenceReader(engine.network)
     stated = reader.stated(dict(evidence))
     reader.warn_of_outside(stated.outside)
     codes = engine.draws(stated.evidence, n, generator)[0]
     if (codes == -1).any():
-        refuse_stated(evidence, None if method == "exact" else n_draws)
+        refuse_stated(evidence, None)
     stated_values = stated.values
     drawn = _numbers_of_draws(
         network, reader, stated.evidence, codes, generator, stated_values, stated.pieces
