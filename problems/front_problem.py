@@ -24,10 +24,15 @@ from gomea_bn.problems.kernels.front import (
 )
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth, new_scratch
+from gomea_bn.problems.scoring.family_scorer import (
+    FamilyScorer,
+    LibraryGrowth,
+    ThreadCaches,
+    new_cache,
+    new_scratch,
+)
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import scoring_method
-from gomea_bn.problems.scoring.thread_caches import ThreadCaches, new_cache
 from gomea_bn.problems.structure import StructureProblem
 
 __all__ = ["MISFIT_ESTIMATES", "ExpertSample", "FrontProblem", "smoothed_scorer"]

@@ -1,6 +1,7 @@
 """Folders at the root, links inside the package, and setuptools' mapping name one and the same tree."""
 
 import ast
+import graphlib
 import importlib
 import os
 import re
@@ -83,6 +84,66 @@ def test_relative_imports_are_not_used():
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             assert not (isinstance(node, ast.ImportFrom) and node.level), path
+
+
+def modules_of_package():
+    """Return the path of every module of the package by its name."""
+    modules = {}
+    for folder, names, files in os.walk(ROOT / "gomea_bn", followlinks=True):
+        names[:] = [name for name in names if name != "__pycache__"]
+        for path in (Path(folder) / file for file in files if file.endswith(".py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            modules[".".join(parts).removesuffix(".__init__")] = path
+    return modules
+
+
+def named_modules(path, modules):
+    """Return the modules that a file names: imported at once, when called or for types, or by their names as text."""
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            named |= inner & set(modules) or {node.module}
+            # a package whose public names are imported beside its modules
+            named |= {node.module} if inner - set(modules) else set()
+        elif isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # folders of data are named by their package
+            path_of_text = modules.get(node.value)
+            named |= {node.value} if path_of_text and path_of_text.name != "__init__.py" else set()
+    return named & set(modules)
+
+
+def circle_among(imports):
+    """Return modules that import each other in a circle, or None."""
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return None
+
+
+def test_no_file_imports_itself_over_others():
+    modules = modules_of_package()
+    imports = {name: named_modules(path, modules) - {name} for name, path in modules.items()}
+    assert sum(map(len, imports.values())) > 1_000
+    assert circle_among(imports) is None
+
+
+def test_a_circle_is_found_however_it_is_imported(tmp_path):
+    texts = {
+        "p.a": "from p.b import x",
+        "p.b": "def f():\n    from p import c",
+        "p.c": "if TYPE_CHECKING:\n    import p.d",
+        "p.d": "HOMES = {'y': 'p.a'}",
+    }
+    modules = {name: tmp_path / f"{name}.py" for name in texts}
+    for name, path in modules.items():
+        path.write_text(texts[name], encoding="utf-8")
+    circle = circle_among({name: named_modules(path, modules) for name, path in modules.items()})
+    assert circle is not None
+    assert set(circle) == set(texts)
 
 
 def test_importing_the_package_stays_light():

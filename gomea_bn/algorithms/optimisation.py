@@ -29,7 +29,7 @@ __all__ = [
 
 
 def evaluate_genotypes(
-    problem: CompiledProblem, genotypes: ArrayLike, random_state: int = 0
+    problem: CompiledProblem, genotypes: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int16]]:
     """Return objectives (n, n_objectives), violations (n,) and the repaired genotypes (n, n_variables).
 
@@ -39,8 +39,6 @@ def evaluate_genotypes(
         Problem over discrete variables.
     genotypes : array_like of int, shape (n, n_variables)
         Genotypes; the array is not changed.
-    random_state : int
-        Seed of a repair that draws random numbers.
 
     Raises
     ------
@@ -50,7 +48,7 @@ def evaluate_genotypes(
     problem = with_defaults(problem)
     population = new_population(problem, checked_genotypes(problem, genotypes, "genotypes"))
     work = new_work(problem, np.zeros(1, np.uint8))
-    generator = np.random.default_rng(random_state)
+    generator = np.random.default_rng(0)
     data = problem.kernel_data(1)[0]
     for row in range(len(population.parents)):
         evaluate_row(data, population, row, generator, work)

@@ -12,7 +12,7 @@ import numpy as np
 from gomea_bn.certainty.parent_sets import ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
-from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.reported_scores import recorded_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order

@@ -125,9 +125,9 @@ class AfterSearch:
 
     def check_score(self, table: Table, options: LearningOptions) -> None:
         """Raise `GomeaBnError` if bins are to be drawn that cannot be drawn under the score of the search."""
-        from gomea_bn.certainty.edge_posterior import check_score_of_draws
-
         if self.draws_bins and any(column.is_continuous for column in table.columns):
+            from gomea_bn.certainty.edge_posterior import check_score_of_draws
+
             check_score_of_draws(options.scoring_of(table), is_dirichlet=options.prior == "dirichlet")
 
     def _checkpoint(self, name: str) -> Checkpoint | None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
+from gomea_bn.discretization.base import Discretizer
+from gomea_bn.discretization.proposals import DISCRETIZERS, discretizer
 
 if TYPE_CHECKING:
     from gomea_bn.discretization.baselines import MDLP, EqualFrequency, EqualWidth, KMeans

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -22,7 +21,7 @@ from gomea_bn.data.sources import complete_table, source_frame
 from gomea_bn.data.table import Table, table_of
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.parameters import Number, Parameters, check_declared, declarations, option
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
@@ -34,12 +33,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "DISCRETIZERS",
     "DiscretizationTask",
     "Discretizer",
     "NoNeighbourWarning",
     "check_each_once",
-    "discretizer",
     "starting_bin_count",
     "starting_cuts",
 ]
@@ -51,19 +48,6 @@ class NoNeighbourWarning(GomeaBnWarning):
     """Issued when a discretizer that follows a graph gets one without edges, so that every column gets one bin."""
 
 
-DISCRETIZERS = {
-    "bayesian": ("gomea_bn.discretization.bayesian.bayesian", "BayesianDiscretizer"),
-    "equal-frequency": ("gomea_bn.discretization.baselines", "EqualFrequency"),
-    "equal-width": ("gomea_bn.discretization.baselines", "EqualWidth"),
-    "k-means": ("gomea_bn.discretization.baselines", "KMeans"),
-    "latent": ("gomea_bn.discretization.latent.latent", "LatentDiscretizer"),
-    "mdl": ("gomea_bn.discretization.mdl.mdl", "MDLDiscretizer"),
-    "mdlp": ("gomea_bn.discretization.baselines", "MDLP"),
-    "mgcd": ("gomea_bn.discretization.mgcd.mgcd", "MGCDiscretizer"),
-}
-"""Module and class of every discretizer by its name."""
-
-
 @dataclass(frozen=True)
 class DiscretizationTask:
     """The input of a method.
@@ -71,7 +55,7 @@ class DiscretizationTask:
     Attributes
     ----------
     table : Table
-    graph : Graph
+    graph : ColumnGraph
         Over the table's columns.
     movable : tuple of int
         Positions of the continuous columns to cut, in column order.
@@ -86,7 +70,7 @@ class DiscretizationTask:
     """
 
     table: Table
-    graph: Graph
+    graph: ColumnGraph
     movable: tuple[int, ...]
     known_cuts: Cuts
     target: NDArray[np.int32] | None
@@ -189,7 +173,7 @@ class Discretizer(Parameters, ABC):
         self.check_options()
         began = perf_counter()
         table = self.read(X, network)
-        graph = Graph.of(network, table.names)
+        graph = ColumnGraph.of(network, table.names)
         known_cuts, fixed = _cuts_of(network, table)
         target = None if y is None else _target(y, table)
         movable = tuple(
@@ -301,28 +285,6 @@ class Discretizer(Parameters, ABC):
             transformer_tags=TransformerTags(),
             input_tags=InputTags(string=True, categorical=True),
         )
-
-
-def discretizer(name: str, **options: Any) -> Discretizer:
-    """Return a discretizer by its name, one of `DISCRETIZERS`, with the given parameters.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown name, or a parameter that the method does not have.
-    """
-    check_choice("discretizer", name, sorted(DISCRETIZERS))
-    module, kind = DISCRETIZERS[name]
-    chosen = getattr(import_module(module), kind)
-    option_names = chosen._parameter_names()
-    for given in options:
-        if given not in (*option_names, *chosen.former_options):
-            raise GomeaBnError(
-                f"The discretizer {name!r} has no option {given!r}; it has {', '.join(option_names)}."
-                f"{nearest(given, option_names)}"
-            )
-    method: Discretizer = chosen(**options)
-    return method
 
 
 def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> None:

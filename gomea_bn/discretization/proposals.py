@@ -1,30 +1,45 @@
-"""Cuts that discretizers propose for a network with a density score, without bins that are too narrow."""
+"""Discretizers by name, and the cuts that they propose for a network with a density score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import DISCRETIZERS, Discretizer, discretizer
-from gomea_bn.errors import GomeaBnError, Option, nearest
+from gomea_bn.discretization.base import Discretizer
+from gomea_bn.errors import GomeaBnError, Option, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.problems.cuts.policies import without_narrow_bins, without_sparse_bins
 from gomea_bn.texts import listed
 
 __all__ = [
+    "DISCRETIZERS",
     "PROPOSERS",
     "Proposal",
     "check_proposer",
+    "discretizer",
     "follows_graph",
     "propose",
     "proposer",
     "proposers",
 ]
+
+DISCRETIZERS = {
+    "bayesian": ("gomea_bn.discretization.bayesian.bayesian", "BayesianDiscretizer"),
+    "equal-frequency": ("gomea_bn.discretization.baselines", "EqualFrequency"),
+    "equal-width": ("gomea_bn.discretization.baselines", "EqualWidth"),
+    "k-means": ("gomea_bn.discretization.baselines", "KMeans"),
+    "latent": ("gomea_bn.discretization.latent.latent", "LatentDiscretizer"),
+    "mdl": ("gomea_bn.discretization.mdl.mdl", "MDLDiscretizer"),
+    "mdlp": ("gomea_bn.discretization.baselines", "MDLP"),
+    "mgcd": ("gomea_bn.discretization.mgcd.mgcd", "MGCDiscretizer"),
+}
+"""Module and class of every discretizer by its name."""
 
 PROPOSERS = tuple(sorted(set(DISCRETIZERS) - {"mdlp"}))
 """Names of the discretizers that need only a table and a graph; MDLP needs classes."""
@@ -171,3 +186,25 @@ def _check_object(method: Discretizer, option: str) -> None:
             f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
             "table first."
         )
+
+
+def discretizer(name: str, **options: Any) -> Discretizer:
+    """Return a discretizer by its name, one of `DISCRETIZERS`, with the given parameters.
+
+    Raises
+    ------
+    GomeaBnError
+        For an unknown name, or a parameter that the method does not have.
+    """
+    check_choice("discretizer", name, sorted(DISCRETIZERS))
+    module, kind = DISCRETIZERS[name]
+    chosen = getattr(import_module(module), kind)
+    option_names = chosen._parameter_names()
+    for option in options:
+        if option not in (*option_names, *chosen.former_options):
+            raise GomeaBnError(
+                f"The discretizer {name!r} has no option {option!r}; it has {', '.join(option_names)}."
+                f"{nearest(option, option_names)}"
+            )
+    method: Discretizer = chosen(**options)
+    return method

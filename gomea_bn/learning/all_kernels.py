@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from gomea_bn.discretization.base import DISCRETIZERS, discretizer
+from gomea_bn.discretization.proposals import DISCRETIZERS, discretizer
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning.cuts.refinement import refine_boundaries
 from gomea_bn.learning.learner import BayesNetLearner

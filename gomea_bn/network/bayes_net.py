@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.network.bin_distributions import Curve
+    from gomea_bn.network.conditionals.cells import CellGrids
     from gomea_bn.network.edges.equivalence import EquivalenceClass
     from gomea_bn.network.edges.reasons import EdgeReasons
     from gomea_bn.network.explanations import Explanation
-    from gomea_bn.network.inference.cells import CellGrids
     from gomea_bn.network.parts import WithEdges
     from gomea_bn.problems.cuts.shape import Shape
 
@@ -349,7 +349,7 @@ class DiscretizedBayesNet(Immutable):
     @property
     def cell_grids(self) -> CellGrids:
         """Cells of the columns of a network with conditionals, and its tables over them, which are kept."""
-        from gomea_bn.network.inference.cells import CellGrids
+        from gomea_bn.network.conditionals.cells import CellGrids
 
         if self._grids is None:
             self._set_parts({"_grids": CellGrids(self)})

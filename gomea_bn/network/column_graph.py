@@ -13,14 +13,14 @@ from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.problems.cuts.blanket import ParentSets
 
-__all__ = ["Graph", "Network"]
+__all__ = ["ColumnGraph", "Network"]
 
 Network = DiscretizedBayesNet | Iterable[tuple[str, str]]
 """A network, or the (parent, child) pairs of a graph."""
 
 
 @dataclass(frozen=True)
-class Graph(ParentSets):
+class ColumnGraph(ParentSets):
     """A directed acyclic graph over the columns of a table.
 
     Attributes
@@ -35,7 +35,7 @@ class Graph(ParentSets):
     parents: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, network: Network | None, names: tuple[str, ...]) -> Graph:
+    def of(cls, network: Network | None, names: tuple[str, ...]) -> ColumnGraph:
         """Return the graph of a network or of (parent, child) pairs over columns; None has no edges.
 
         Raises

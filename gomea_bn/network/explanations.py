@@ -18,7 +18,7 @@ from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.answers import reduced, refuse_both
 from gomea_bn.network.inference.cell_engine import engine_for
 from gomea_bn.network.inference.engine import Engine, Evidence, refuse_impossible
-from gomea_bn.network.inference.evidence import Reader, is_unknown, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
 from gomea_bn.texts import counted, shown_name
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def explain(
 ) -> Explanation:
     """Return what an answer rests on; see `DiscretizedBayesNet.explain`."""
     engine = engine_for(network)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     findings = _findings(reader, target, evidence, row)
     stated = reader.stated(findings)
@@ -149,7 +149,7 @@ def explain(
 
 
 def _findings(
-    reader: Reader,
+    reader: EvidenceReader,
     target: str,
     evidence: Mapping[str, object] | None,
     row: Mapping[str, object] | pd.Series[Any] | None,
@@ -182,7 +182,7 @@ class _Question:
         self,
         network: NetworkLike,
         engine: Engine,
-        reader: Reader,
+        reader: EvidenceReader,
         target: str,
         state: object,
         evidence: Evidence,

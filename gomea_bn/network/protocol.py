@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from gomea_bn.network.inference.cells import CellGrids
+    from gomea_bn.network.conditionals.cells import CellGrids
 
 __all__ = ["NetworkLike"]
 

@@ -13,11 +13,12 @@ from gomea_bn.data.dates import from_numbers, source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["column_name", "column_values", "level_column", "rows_for", "table_for"]
 

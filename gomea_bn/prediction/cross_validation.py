@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.base import DISCRETIZERS
+from gomea_bn.discretization.proposals import DISCRETIZERS
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of

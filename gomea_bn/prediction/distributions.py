@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.answers import reduced_of_target
 from gomea_bn.network.inference.cell_engine import engine_for
-from gomea_bn.network.inference.evidence import Reader
+from gomea_bn.network.inference.evidence import EvidenceReader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def cell_probabilities(
     Parameters are those of `level_probabilities`, and the cells.
     """
     engine = engine_for(network)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     ends = [-np.inf, *cells.edges[1:-1].tolist(), np.inf]
     of_cells = [reader.bins[target].interval(low, high, "right")[1] for low, high in pairwise(ends)]
     return reduced_of_target(reader, frame, target, engine, lambda tables: tables @ np.array(of_cells).T)

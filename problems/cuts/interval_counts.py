@@ -14,7 +14,7 @@ from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.intervals import Cells, IntervalTables, fill_cells
+from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalTables, fill_cells
 from gomea_bn.problems.kernels.score import MISSING, ScoreRule
 from gomea_bn.problems.scoring.scores import family_score
 
@@ -254,7 +254,7 @@ class IntervalCounts:
         self.counts = np.zeros(n_counters, np.int32)
         self._sizes = [size for table in tables for size in (table.n_cells, table.n_table_rows)]
 
-    def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> Cells:
+    def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> CandidateCells:
         """Return the counted cells between cut points.
 
         Parameters
@@ -267,7 +267,7 @@ class IntervalCounts:
         column = self._column
         n_cells = len(below) + 1
         n_entries = sum(min(column.n_rows, n_cells * size) for size in self._sizes)
-        cells = Cells(
+        cells = CandidateCells(
             edges=np.concatenate(([column.low], cut_points, [column.high])),
             below=np.concatenate(([0], below, [column.n_rows])).astype(np.int64),
             starts=np.zeros(n_cells + 1, np.int64),
@@ -502,7 +502,7 @@ class CellCounts:
         self.weights = np.repeat([float(weight) for weight, _, _ in parts], sizes)
         self.counts = np.zeros(len(self.shift), np.int64)
 
-    def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> Cells:
+    def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> CandidateCells:
         """Return the counted cells between cut points; see `IntervalCounts.cells`."""
         column = self._column
         starts = np.concatenate(([0], np.searchsorted(column.cuts, cut_points) + 1))
@@ -510,7 +510,7 @@ class CellCounts:
         filled, counters = np.nonzero(of_cells)
         n_counters, first = of_cells.shape[1], np.arange(len(starts)) * of_cells.shape[1]
         entries = filled * n_counters + counters
-        return Cells(
+        return CandidateCells(
             edges=np.concatenate(([column.low], cut_points, [column.high])),
             below=np.concatenate(([0], below, [column.n_rows])).astype(np.int64),
             starts=np.searchsorted(entries, np.append(first, len(starts) * n_counters)),

@@ -28,7 +28,7 @@ from gomea_bn.problems.cuts.interval_counts import (
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.intervals import (
-    Cells,
+    CandidateCells,
     IntervalRule,
     IntervalWork,
     best_intervals,
@@ -191,7 +191,7 @@ def _score_of(child: CodedColumn, parents: Sequence[CodedColumn], score: TableSc
 
 N_CELLS = 400
 
-_PricedCells = tuple[Cells, NDArray[np.float64]]
+_PricedCells = tuple[CandidateCells, NDArray[np.float64]]
 """Cells, and the scores of their intervals; see `IntervalWork.scores`."""
 
 
@@ -434,7 +434,7 @@ class CutProgramme:
 
     def _run(
         self,
-        cells: Cells,
+        cells: CandidateCells,
         distinct: NDArray[np.int64],
         limits: CutLimits,
         n_layers: int,
@@ -621,7 +621,7 @@ class CutProblem(CutProgramme):
             values.append(float(work.values[n_bins, n_bins]) + self.layer_term(n_bins, shaped=shaped))
         return max(values)
 
-    def _is_too_narrow(self, cells: Cells, distinct: NDArray[np.int64]) -> bool:
+    def _is_too_narrow(self, cells: CandidateCells, distinct: NDArray[np.int64]) -> bool:
         """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
         edges_distinct = np.concatenate(([0], distinct, [self.column.n_distinct]))
         return self.shape is not None and self.shape.is_too_narrow(cells.edges, cells.below, edges_distinct)

@@ -14,7 +14,7 @@ from gomea_bn.problems.kernels.score import stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
 __all__ = [
-    "Cells",
+    "CandidateCells",
     "IntervalRule",
     "IntervalTables",
     "IntervalWork",
@@ -37,7 +37,7 @@ class IntervalTables(NamedTuple):
     shift: NDArray[np.int64]  # (n_counters,) amount by which a total is raised before the look-up
 
 
-class Cells(NamedTuple):
+class CandidateCells(NamedTuple):
     """Candidate cells between neighbouring candidate cuts, their counts sparse; `starts` and on are filled."""
 
     edges: NDArray[np.float64]  # (n_cells + 1,) minimum, candidate cuts, maximum
@@ -83,7 +83,7 @@ class IntervalWork(NamedTuple):
 
 
 @kernel
-def fill_cells(tables: IntervalTables, cells: Cells, counts: NDArray[np.int32]) -> None:
+def fill_cells(tables: IntervalTables, cells: CandidateCells, counts: NDArray[np.int32]) -> None:
     """Count the rows of every cell into its sparse entries; mutates `cells`, leaves `counts` at 0."""
     codes, row_of = tables.codes, tables.row_of
     entries, amounts = cells.entries, cells.amounts
@@ -122,7 +122,11 @@ def fill_cells(tables: IntervalTables, cells: Cells, counts: NDArray[np.int32]) 
 
 @kernel
 def absorb(
-    cells: Cells, c: int, shift: NDArray[np.int64], table: NDArray[np.float64], counts: NDArray[np.int32]
+    cells: CandidateCells,
+    c: int,
+    shift: NDArray[np.int64],
+    table: NDArray[np.float64],
+    counts: NDArray[np.int32],
 ) -> float:
     """Add cell `c` to an interval's `counts` and return the growth of the score of its tables."""
     entries, amounts = cells.entries, cells.amounts
@@ -152,7 +156,7 @@ def _log(count: int, rule: IntervalRule) -> float:
 
 @kernel
 def _absorb_weighted(
-    cells: Cells,
+    cells: CandidateCells,
     c: int,
     shift: NDArray[np.int64],
     rule: IntervalRule,
@@ -175,7 +179,7 @@ def _absorb_weighted(
 
 
 @kernel
-def _interval_gain(cells: Cells, a: int, b: int, score: float, rule: IntervalRule) -> float:
+def _interval_gain(cells: CandidateCells, a: int, b: int, score: float, rule: IntervalRule) -> float:
     """Return the gain of the interval between two edges whose tables score `score`; -inf if a limit forbids it."""
     width = cells.edges[b] - cells.edges[a]
     rows = cells.below[b] - cells.below[a]
@@ -192,7 +196,7 @@ def _interval_gain(cells: Cells, a: int, b: int, score: float, rule: IntervalRul
 
 @kernel
 def interval_gains(
-    cells: Cells,
+    cells: CandidateCells,
     shift: NDArray[np.int64],
     rule: IntervalRule,
     counts: NDArray[np.int32] | NDArray[np.int64],
@@ -218,7 +222,9 @@ def interval_gains(
 
 
 @kernel
-def best_intervals(cells: Cells, shift: NDArray[np.int64], rule: IntervalRule, work: IntervalWork) -> None:
+def best_intervals(
+    cells: CandidateCells, shift: NDArray[np.int64], rule: IntervalRule, work: IntervalWork
+) -> None:
     """Fill ``work.values`` and ``work.origin``; layer k holds partitions into k intervals (or layer 0 into any).
 
     For a fixed left edge the right edge sweeps over the cells, so that an interval costs the entries of one cell.

@@ -14,9 +14,8 @@ from gomea_bn.errors import GomeaBnWarning, Setting
 from gomea_bn.problems.kernels.score import score_families
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.curves import no_curves
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, new_scratch
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer, new_cache, new_scratch
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
-from gomea_bn.problems.scoring.thread_caches import new_cache
 from gomea_bn.texts import counted, listed
 
 __all__ = [

@@ -18,15 +18,16 @@ from gomea_bn.problems.kernels.score import (
     BLOCK,
     MISFIT_KINDS,
     MOST_MEMBERS,
+    FamilyCache,
     RowData,
     ScoreRule,
     ScoreScratch,
+    cache_merge,
     score_families,
 )
 from gomea_bn.problems.scoring.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.scoring.scored_columns import ScoredColumn, ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod
-from gomea_bn.problems.scoring.thread_caches import ThreadCaches, new_cache
 from gomea_bn.runtime.run_state import fill, generator_states, generators_of
 from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads
@@ -36,9 +37,81 @@ __all__ = [
     "Family",
     "FamilyScorer",
     "LibraryGrowth",
+    "ThreadCaches",
     "graph_families",
+    "new_cache",
     "new_scratch",
 ]
+
+_FIRST_CAPACITY = 1 << 12
+
+
+def new_cache(capacity: int) -> FamilyCache:
+    """Return an empty cache table; `capacity` is a power of two."""
+    return FamilyCache(
+        keys=np.zeros(capacity, np.uint64), scores=np.zeros(capacity), used=np.zeros(1, np.int64)
+    )
+
+
+class ThreadCaches:
+    """A bounded cache that is only read while threads run; the new scores of each thread are merged into it afterwards.
+
+    Parameters
+    ----------
+    max_bytes : int
+        Upper limit of the shared table, and of each thread's.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.shared = new_cache(_FIRST_CAPACITY)
+        self._per_thread: list[FamilyCache] = []
+
+    def pair(self, thread: int, n_threads: int) -> tuple[FamilyCache, FamilyCache]:
+        """Return the table that a thread reads, and the one that it reads and writes.
+
+        A single thread writes to the shared table; its first table is empty.
+        """
+        if n_threads == 1:
+            return new_cache(2), self.shared
+        while len(self._per_thread) <= thread:
+            self._per_thread.append(new_cache(_FIRST_CAPACITY))
+        return self.shared, self._per_thread[thread]
+
+    def grown(self, thread: int, cache: FamilyCache) -> FamilyCache:
+        """Return a thread's table with room for further scores; called by that thread between its kernels."""
+        larger = _grown(cache, max(int(cache.used[0]), _FIRST_CAPACITY), self.max_bytes)
+        if cache is self.shared:
+            self.shared = larger
+        else:
+            self._per_thread[thread] = larger
+        return larger
+
+    def merge(self) -> None:
+        """Move the threads' new scores into the shared table, in thread order."""
+        for thread, cache in enumerate(self._per_thread):
+            used = int(cache.used[0])
+            if used:
+                self.shared = _grown(self.shared, used, self.max_bytes)
+                cache_merge(self.shared, cache)
+                self._per_thread[thread] = new_cache(len(cache.keys))
+
+    def reserve(self, n_more: int) -> None:
+        """Make room in the shared table for `n_more` entries, within the limit."""
+        self.shared = _grown(self.shared, n_more, self.max_bytes)
+
+
+def _grown(cache: FamilyCache, n_more: int, max_bytes: int) -> FamilyCache:
+    """Return `cache`, or a larger copy that holds `n_more` further entries at half load, within `max_bytes`."""
+    capacity = len(cache.keys)
+    while capacity < 2 * (int(cache.used[0]) + n_more) and 32 * capacity <= max_bytes:
+        capacity *= 2
+    if capacity == len(cache.keys):
+        return cache
+    larger = new_cache(capacity)
+    cache_merge(larger, cache)
+    return larger
+
 
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20240219

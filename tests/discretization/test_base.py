@@ -25,7 +25,7 @@ from gomea_bn.discretization import (
 from gomea_bn.discretization.base import starting_bin_count, starting_cuts
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, coded_bins, joint_codes
 
 
@@ -330,8 +330,8 @@ def test_scikit_learn_clones_and_tags_a_discretizer():
 
 
 def test_graphs_of_none_have_no_edges():
-    assert Graph.of(untyped([(0, 1), [1, "2"]]), ("0", "1", "2")).edges == [("0", "1"), ("1", "2")]
-    graph = Graph.of(None, ("a", "b"))
+    assert ColumnGraph.of(untyped([(0, 1), [1, "2"]]), ("0", "1", "2")).edges == [("0", "1"), ("1", "2")]
+    graph = ColumnGraph.of(None, ("a", "b"))
     assert graph.edges == []
     assert graph.blanket(0) == set()
 

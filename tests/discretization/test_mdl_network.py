@@ -28,7 +28,7 @@ from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
 from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 from gomea_bn.runtime.threads import StopFlag, Workers
@@ -39,14 +39,14 @@ CHAINS = {"A->B B->C", "B->A B->C", "B->A C->B"}  # one and the same distributio
 
 
 @cache
-def three_node_graphs() -> tuple[Graph, ...]:
+def three_node_graphs() -> tuple[ColumnGraph, ...]:
     """All 25 directed graphs without cycles over A, B, C."""
     graphs = []
     pairs = [("A", "B"), ("A", "C"), ("B", "C")]
     for kinds in itertools.product(range(3), repeat=3):
         edges = [pair if kind == 1 else pair[::-1] for pair, kind in zip(pairs, kinds) if kind]
         if sorted(edges) not in ([("A", "B"), ("B", "C"), ("C", "A")], [("A", "C"), ("B", "A"), ("C", "B")]):
-            graphs.append(Graph.of(edges, ("A", "B", "C")))
+            graphs.append(ColumnGraph.of(edges, ("A", "B", "C")))
     return tuple(graphs)
 
 
@@ -73,7 +73,7 @@ def test_parameters_of_configurations_that_never_occur_count() -> None:
     rng = np.random.default_rng(0)
     columns = [Described(CodedColumn(rng.integers(0, 4, 200).astype(np.int32), 4)) for _ in range(9)]
     names = tuple("abcdefghi")
-    graph = Graph.of([(name, "i") for name in names[:8]], names)
+    graph = ColumnGraph.of([(name, "i") for name in names[:8]], names)
     length = total_length(columns, graph, Criterion("bic", 200))
     assert length.parameters == pytest.approx(np.log(200) / 2 * (4**8 * 3 + 8 * 3))
 
@@ -129,17 +129,17 @@ def climbed(
     knowledge: ExpertKnowledge | None = None,
     first: Sequence[tuple[str, str]] = (),
     **limits: Any,
-) -> Graph:
+) -> ColumnGraph:
     """The graph that greedy climbing finds from the required edges, or from others."""
     names = tuple("ABCDEFGH"[: len(codes)])
     columns = [CodedColumn(column.astype(np.int32), int(column.max()) + 1) for column in codes]
     rules = edge_rules(knowledge, names, [c.cardinality for c in columns], **limits)
-    start = Graph.of(knowledge.required_edges if knowledge else first, names)
+    start = ColumnGraph.of(knowledge.required_edges if knowledge else first, names)
     stop = StopFlag(None)
     with Workers(1, stop) as workers:
         task = DiscretizationTask(Table((), len(codes[0]), ()), start, (), {}, None, stop, workers)
         search = GreedyStructure(columns, names, Criterion(criterion, len(codes[0])), rules)
-        return Graph(names, search.climb(start.parents, task))
+        return ColumnGraph(names, search.climb(start.parents, task))
 
 
 @settings(max_examples=40)
@@ -154,13 +154,13 @@ def test_no_single_change_improves_the_greedy_graph(seed: int, criterion: str, n
     columns = [Described(CodedColumn(column.astype(np.int32), int(column.max()) + 1)) for column in codes]
     judge = Criterion(criterion, n_rows)
     length = total_length(columns, graph, judge).total
-    assert length <= total_length(columns, Graph.of(None, graph.names), judge).total + 1e-9
+    assert length <= total_length(columns, ColumnGraph.of(None, graph.names), judge).total + 1e-9
     edges = set(graph.edges)
     for p, c in itertools.permutations(graph.names, 2):
         others = edges - {(p, c), (c, p)}
         for changed in (others, others | {(p, c)}):
             try:
-                neighbour = Graph.of(sorted(changed), graph.names)
+                neighbour = ColumnGraph.of(sorted(changed), graph.names)
             except GomeaBnError:
                 continue  # a cycle
             assert total_length(columns, neighbour, judge).total >= length - 1e-6

@@ -30,9 +30,8 @@ from scipy.stats import chisquare
 from gomea_bn.problems.base import Solution, set_gene, undo
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.scoring.family_scorer import Family, new_cache
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.thread_caches import new_cache
 from gomea_bn.problems.structure import StructureProblem
 
 

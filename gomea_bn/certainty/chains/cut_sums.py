@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn

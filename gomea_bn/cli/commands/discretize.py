@@ -99,7 +99,7 @@ def discretize(
     """
     names = {"discretizer": "--method", "y": "--target"}
     try:
-        from gomea_bn.discretization.base import discretizer
+        from gomea_bn.discretization.proposals import discretizer
         from gomea_bn.learning.options import seed_of
 
         check_targets(

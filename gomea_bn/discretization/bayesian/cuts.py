@@ -18,7 +18,7 @@ from gomea_bn.discretization.bayesian.kernels import (
 )
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, joint_codes
 from gomea_bn.problems.cuts.interval_counts import NO_STOP, CountTable, IntervalCounts, SortedColumn
-from gomea_bn.problems.kernels.intervals import Cells
+from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
 __all__ = ["BayesianCuts", "compile_bayesian_kernels"]
@@ -158,7 +158,7 @@ class BayesianCuts:
         return work.costs, work.origins
 
     def _moved(
-        self, chosen: NDArray[np.int64], raw: tuple[Cells, CostRule, PartitionWork]
+        self, chosen: NDArray[np.int64], raw: tuple[CandidateCells, CostRule, PartitionWork]
     ) -> NDArray[np.int64]:
         """Return the cuts after moving or leaving out single ones, between their neighbours, until none gains."""
         edges = [0, *(chosen + 1).tolist(), len(self.column.cuts) + 1]
@@ -177,7 +177,7 @@ class BayesianCuts:
 
     def _programme(
         self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
-    ) -> tuple[Cells, CostRule, PartitionWork]:
+    ) -> tuple[CandidateCells, CostRule, PartitionWork]:
         """Return the counted cells between candidate gaps, their costs, and work space."""
         column = self.column
         n_cells = len(candidates) + 1

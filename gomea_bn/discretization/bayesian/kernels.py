@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.intervals import Cells
+from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 from gomea_bn.runtime.jit import kernel
 
@@ -41,7 +41,7 @@ class PartitionWork(NamedTuple):
 
 
 @kernel
-def _absorb(cells: Cells, c: int, rule: CostRule, counts: NDArray[np.int32]) -> float:
+def _absorb(cells: CandidateCells, c: int, rule: CostRule, counts: NDArray[np.int32]) -> float:
     """Add cell `c` to an interval's `counts` and return the growth of its cost."""
     entries, amounts = cells.entries, cells.amounts
     grown = 0.0
@@ -60,7 +60,7 @@ def _absorb(cells: Cells, c: int, rule: CostRule, counts: NDArray[np.int32]) -> 
 
 
 @kernel
-def _clear(cells: Cells, low: int, high: int, counts: NDArray[np.int32]) -> None:
+def _clear(cells: CandidateCells, low: int, high: int, counts: NDArray[np.int32]) -> None:
     """Set the counts of the cells `low` to `high` - 1 back to 0."""
     if cells.starts[high] - cells.starts[low] < counts.shape[0]:
         for e in range(cells.starts[low], cells.starts[high]):
@@ -71,7 +71,7 @@ def _clear(cells: Cells, low: int, high: int, counts: NDArray[np.int32]) -> None
 
 
 @kernel
-def best_partition(cells: Cells, rule: CostRule, work: PartitionWork) -> None:
+def best_partition(cells: CandidateCells, rule: CostRule, work: PartitionWork) -> None:
     """Fill ``work.costs`` and ``work.origins`` with the cheapest partition of the cells before every edge.
 
     For a fixed left edge the right edge sweeps over the cells, so that an interval costs the entries of one cell. The
@@ -105,7 +105,9 @@ def best_partition(cells: Cells, rule: CostRule, work: PartitionWork) -> None:
 
 
 @kernel
-def best_split(cells: Cells, rule: CostRule, work: PartitionWork, low: int, high: int) -> tuple[int, float]:
+def best_split(
+    cells: CandidateCells, rule: CostRule, work: PartitionWork, low: int, high: int
+) -> tuple[int, float]:
     """Return the cheapest cut of the cells `low` to `high` - 1 and its gain over leaving them whole.
 
     The gain is 0 and the cut is `low` if no cut is cheaper. Uses ``work.costs``.
@@ -129,7 +131,9 @@ def best_split(cells: Cells, rule: CostRule, work: PartitionWork, low: int, high
 
 
 @kernel
-def partition_cost(cells: Cells, rule: CostRule, work: PartitionWork, edges: NDArray[np.int64]) -> float:
+def partition_cost(
+    cells: CandidateCells, rule: CostRule, work: PartitionWork, edges: NDArray[np.int64]
+) -> float:
     """Return the cost of the partition at given edges, int64 (n_intervals + 1,), from 0 to n_cells."""
     counts = work.counts
     total = 0.0

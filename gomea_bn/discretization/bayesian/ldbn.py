@@ -27,7 +27,7 @@ from gomea_bn.discretization.structure_search.k2 import (
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import Integer, option
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
@@ -209,7 +209,7 @@ class _Bins:
     def for_graph(self, parents: Parents, order: Sequence[int]) -> Cuts | None:
         """Return the cuts for a graph, columns visited in reverse order; None at the deadline."""
         task = self._task
-        graph = Graph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
+        graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
         result = discretize_all(
             replace(task, graph=graph),
             self.start,

@@ -15,7 +15,7 @@ from gomea_bn.discretization.mdl.description_length import (
     total_length,
 )
 from gomea_bn.discretization.mdl.search import SearchOptions, ThresholdProblem, Thresholds
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.scoring.scores import is_gain
@@ -114,7 +114,7 @@ class MDLCycle:
         self.n_cycles = 0
         self.n_steps = 0
 
-    def length(self, cuts: Cuts, graph: Graph) -> DescriptionLength:
+    def length(self, cuts: Cuts, graph: ColumnGraph) -> DescriptionLength:
         """Return the description length of cuts and a graph."""
         return total_length(self.columns.described(cuts), graph, self.criterion)
 
@@ -122,7 +122,9 @@ class MDLCycle:
         """Add a length to the history."""
         self.history.append(HistoryEntry(self.columns.task.stop.seconds, self.n_steps, length, 0))
 
-    def run(self, cuts: Cuts, graph: Graph, order: Sequence[int], max_cycles: int | None = None) -> Cuts:
+    def run(
+        self, cuts: Cuts, graph: ColumnGraph, order: Sequence[int], max_cycles: int | None = None
+    ) -> Cuts:
         """Return cuts that no step improves, or the best so far at the deadline or after `max_cycles`."""
         task = self.columns.task
         cuts = dict(cuts)
@@ -150,7 +152,7 @@ class MDLCycle:
         return cuts
 
     def _step(
-        self, v: int, cuts: NDArray[np.float64], coded: Sequence[CodedColumn], graph: Graph
+        self, v: int, cuts: NDArray[np.float64], coded: Sequence[CodedColumn], graph: ColumnGraph
     ) -> tuple[float, Thresholds | None]:
         """Return the gain of new thresholds of one variable in nats, and the thresholds; None if it was stopped."""
         self.n_steps += 1
@@ -173,7 +175,7 @@ class MDLCycle:
 
         return task.interruptible(search)
 
-    def _raw_child_parameters(self, v: int, coded: Sequence[CodedColumn], graph: Graph) -> float:
+    def _raw_child_parameters(self, v: int, coded: Sequence[CodedColumn], graph: ColumnGraph) -> float:
         """Return the parameters of the children's tables per bin, counting the distinct values of raw columns."""
         total = 0.0
         for child in graph.children[v]:

@@ -15,7 +15,7 @@ from gomea_bn.data.columns import Level
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins, joint_codes
 
 if TYPE_CHECKING:
@@ -116,7 +116,9 @@ class Described:
     value_counts: NDArray[np.int64] | None = None
 
 
-def total_length(variables: Sequence[Described], graph: Graph, criterion: Criterion) -> DescriptionLength:
+def total_length(
+    variables: Sequence[Described], graph: ColumnGraph, criterion: Criterion
+) -> DescriptionLength:
     """Return the description length of coded variables under a graph."""
     phi = criterion.x_log_x
     n_rows, n_variables = criterion.n_rows, len(variables)
@@ -184,4 +186,4 @@ def description_length(
             continue
         counts = np.unique(column.values, return_counts=True)[1]
         variables.append(Described(coded, counts))
-    return total_length(variables, Graph.of(network, table.names), Criterion(criterion, table.n_rows))
+    return total_length(variables, ColumnGraph.of(network, table.names), Criterion(criterion, table.n_rows))

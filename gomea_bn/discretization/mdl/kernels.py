@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.kernels.intervals import Cells, absorb
+from gomea_bn.problems.kernels.intervals import CandidateCells, absorb
 from gomea_bn.runtime.jit import kernel
 
 __all__ = [
@@ -59,7 +59,7 @@ class SplitWork(NamedTuple):
 
 @kernel
 def interval_gains(
-    cells: Cells,
+    cells: CandidateCells,
     shift: NDArray[np.int64],
     table: NDArray[np.float64],
     counts: NDArray[np.int32],
@@ -73,7 +73,7 @@ def interval_gains(
 
 
 @kernel
-def _release(cells: Cells, c: int, table: NDArray[np.float64], counts: NDArray[np.int32]) -> float:
+def _release(cells: CandidateCells, c: int, table: NDArray[np.float64], counts: NDArray[np.int32]) -> float:
     """Take cell `c` out of an interval's `counts` and return the growth of its gain."""
     grown = 0.0
     for e in range(cells.starts[c], cells.starts[c + 1]):
@@ -87,7 +87,12 @@ def _release(cells: Cells, c: int, table: NDArray[np.float64], counts: NDArray[n
 
 @kernel
 def best_split(
-    cells: Cells, shift: NDArray[np.int64], table: NDArray[np.float64], first: int, last: int, work: SplitWork
+    cells: CandidateCells,
+    shift: NDArray[np.int64],
+    table: NDArray[np.float64],
+    first: int,
+    last: int,
+    work: SplitWork,
 ) -> None:
     """Find the best split of the interval of cells `first` to `last` - 1 into two; ties go to the left."""
     left, right = work.left, work.right

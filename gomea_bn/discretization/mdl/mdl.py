@@ -24,7 +24,7 @@ from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
 from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
 from gomea_bn.errors import GomeaBnError, Option, nearest
-from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import Choice, Integer, option, stated
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -86,7 +86,7 @@ class DescriptionDiscretizer(Discretizer):
             stacklevel=4,
         )
 
-    def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: Graph) -> Cuts:
+    def _set_result(self, cycle: MDLCycle, cuts: Cuts, graph: ColumnGraph) -> Cuts:
         """Set the fitted attributes and return the cuts of the continuous columns."""
         columns = cycle.columns
         table = columns.task.table
@@ -219,7 +219,7 @@ class MDLDiscretizer(DescriptionDiscretizer):
         self._warn_of_degenerate(cycle)
         return self._set_result(cycle, cuts, graph)
 
-    def _order_of(self, columns: MDLColumns, graph: Graph) -> list[int]:
+    def _order_of(self, columns: MDLColumns, graph: ColumnGraph) -> list[int]:
         """Return the columns that move, in the order of a pass."""
         if self.order is None:
             return [v for v in graph.reverse_topological_order() if v in columns.movable]
@@ -236,7 +236,7 @@ class MDLDiscretizer(DescriptionDiscretizer):
         return [names.index(name) for name in self.order]
 
 
-def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
+def with_target(task: DiscretizationTask, columns: MDLColumns) -> ColumnGraph:
     """Return the task's graph with the classes as a further variable, a parent of every column that moves."""
     graph = task.graph
     if task.target is None:
@@ -246,7 +246,7 @@ def with_target(task: DiscretizationTask, columns: MDLColumns) -> Graph:
         (*of_column, target) if v in columns.movable else of_column
         for v, of_column in enumerate(graph.parents)
     )
-    return Graph((*graph.names, "classes given as y"), (*parents, ()))
+    return ColumnGraph((*graph.names, "classes given as y"), (*parents, ()))
 
 
 def starting_groups(columns: MDLColumns, n_groups: int | None) -> Cuts:

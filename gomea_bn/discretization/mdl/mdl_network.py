@@ -20,7 +20,7 @@ from gomea_bn.discretization.mdl.search import SearchOptions
 from gomea_bn.discretization.structure_search.tabu import check_knowledge, permitted_start
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.parameters import Choice, Integer, Number, option
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
@@ -39,7 +39,7 @@ class _State:
     """Bins, graph, their description length in nats, and its history."""
 
     cuts: Cuts
-    graph: Graph
+    graph: ColumnGraph
     length: float
     history: tuple[HistoryEntry, ...]
 
@@ -129,7 +129,7 @@ class MDLNetwork(DescriptionDiscretizer):
         rules = self._edge_rules(task, columns)
         n_columns = len(task.table.columns)
         parents = permitted_start(task.graph, rules, self.knowledge, [1] * n_columns)
-        first = Graph(task.table.names, parents)
+        first = ColumnGraph(task.table.names, parents)
         starts: list[tuple[_State, MDLCycle]] = []
         self.n_rounds_ = 0
         for n_bins in self.start_bins:
@@ -148,7 +148,7 @@ class MDLNetwork(DescriptionDiscretizer):
         self.network_ = self._network(task, best)
         return cuts
 
-    def _improve(self, cycle: MDLCycle, first: Graph, n_bins: int, rules: EdgeRules) -> _State:
+    def _improve(self, cycle: MDLCycle, first: ColumnGraph, n_bins: int, rules: EdgeRules) -> _State:
         """Return the state after all rounds from one start."""
         task = cycle.columns.task
         start = {**starting_cuts(task, self.start, n_bins), **starting_groups(cycle.columns, n_bins)}
@@ -176,12 +176,12 @@ class MDLNetwork(DescriptionDiscretizer):
                 break
         return best
 
-    def _round(self, cycle: MDLCycle, cuts: Cuts, graph: Graph, rules: EdgeRules) -> _State:
+    def _round(self, cycle: MDLCycle, cuts: Cuts, graph: ColumnGraph, rules: EdgeRules) -> _State:
         """Return the state after the graph was improved under the bins, and then the bins under the graph."""
         columns, task = cycle.columns, cycle.columns.task
         coded = [columns.coded(v, cuts) for v in range(columns.n_columns)]
         parents = GreedyStructure(coded, graph.names, cycle.criterion, rules).climb(graph.parents, task)
-        better = Graph(graph.names, parents)
+        better = ColumnGraph(graph.names, parents)
         before = len(cycle.history)
         climbed = HistoryEntry(task.stop.seconds, cycle.n_steps, cycle.length(cuts, better).total, 0)
         order = [v for v in better.reverse_topological_order() if v in columns.movable]

@@ -29,7 +29,7 @@ from gomea_bn.problems.cuts.interval_counts import (
     search_by_zooming,
 )
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
-from gomea_bn.problems.kernels.intervals import Cells, IntervalRule, IntervalWork, best_intervals
+from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalRule, IntervalWork, best_intervals
 
 __all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
 
@@ -329,7 +329,7 @@ class ThresholdProblem:
             )
         return ""
 
-    def _merge_data(self, cells: Cells) -> MergeData:
+    def _merge_data(self, cells: CandidateCells) -> MergeData:
         """Return the cells' counts sorted by counter."""
         lengths = np.diff(cells.starts)
         total = int(cells.starts[-1])
@@ -344,12 +344,12 @@ class ThresholdProblem:
             first_row=self._counts.first_total,
         )
 
-    def _gains(self, cells: Cells) -> NDArray[np.float64]:
+    def _gains(self, cells: CandidateCells) -> NDArray[np.float64]:
         """Return the gain of every cell as an interval, shape (n_cells,)."""
         gains = np.empty(len(cells.middles))
         interval_gains(cells, self._counts.shift, self.criterion.x_log_x, self._counts.counts, gains)
         return gains
 
-    def _cells(self, candidates: NDArray[np.int64]) -> Cells:
+    def _cells(self, candidates: NDArray[np.int64]) -> CandidateCells:
         """Return the counted cells between candidate indices."""
         return self._counts.cells(self.column.cuts[candidates], self.column.below[candidates])

@@ -18,7 +18,7 @@ from gomea_bn.discretization.mgcd.shared_gaussians import (
     separating_cuts,
 )
 from gomea_bn.discretization.structure_search.tabu import Parents
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
@@ -37,13 +37,13 @@ _MAX_CYCLES = 3
 class MGCDState:
     """A graph, the bins of all continuous columns, and the mixtures behind those that moved."""
 
-    graph: Graph
+    graph: ColumnGraph
     cuts: Cuts
     mixtures: dict[int, SharedMixture]
 
     def over(self, parents: Parents) -> MGCDState:
         """Return the state with another graph."""
-        return replace(self, graph=Graph(self.graph.names, parents))
+        return replace(self, graph=ColumnGraph(self.graph.names, parents))
 
     def key(self) -> tuple[Parents, tuple[bytes, ...]]:
         """Return a value that is equal for equal graphs and cuts."""
@@ -161,7 +161,7 @@ class MGCDColumns:
         return without_sparse_bins(wide, self.task.table.columns[v].values, self._min_bin_count)
 
 
-def _room(v: int, graph: Graph, coded: list[CodedColumn], max_table_cells: float) -> int:
+def _room(v: int, graph: ColumnGraph, coded: list[CodedColumn], max_table_cells: float) -> int:
     """Return the largest number of bins of a column with which no table exceeds its limit; at least 1."""
     if max_table_cells == inf:
         return MAX_CARDINALITY

@@ -17,7 +17,7 @@ from gomea_bn.discretization.structure_search.k2 import discrete_table, named_ed
 from gomea_bn.discretization.structure_search.moves import EdgeMoves, ParentSet
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph, Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import (
     Choice,
     Integer,
@@ -153,7 +153,7 @@ class Tabu(Parameters):
         names = table.names
         cardinality = [len(column.levels or ()) for column in table.columns]
         rules = edge_rules(self.knowledge, names, cardinality, max_indegree=self.max_indegree)
-        start = permitted_start(Graph.of(network, names), rules, self.knowledge, cardinality)
+        start = permitted_start(ColumnGraph.of(network, names), rules, self.knowledge, cardinality)
         method = scoring_method(self.scoring_method)
         rule = score_rule(method, table.n_rows, equivalent_sample_size=self.equivalent_sample_size)
         compile_tabu_kernels()
@@ -288,7 +288,7 @@ def _frozen(parents: Sequence[set[int]]) -> Parents:
 
 
 def permitted_start(
-    first: Graph, rules: EdgeRules, knowledge: ExpertKnowledge | None, cardinality: Sequence[int]
+    first: ColumnGraph, rules: EdgeRules, knowledge: ExpertKnowledge | None, cardinality: Sequence[int]
 ) -> Parents:
     """Return every column's parents in a first graph with the required edges added.
 
@@ -299,7 +299,7 @@ def permitted_start(
     """
     names = first.names
     edges = sorted({*first.edges, *(knowledge.required_edges if knowledge else ())})
-    graph = Graph.of(edges, names)
+    graph = ColumnGraph.of(edges, names)
     arcs = [(p, c) for c, parents in enumerate(graph.parents) for p in parents]
     broken = rules.violations(names, arcs, cardinality)
     if broken:

@@ -17,7 +17,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_gain, mixture_weight
 from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
-from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet

@@ -25,7 +25,7 @@ from gomea_bn.errors import (
     check_integer,
     check_number,
 )
-from gomea_bn.learning.cuts.cut_cycle import CutCycle, RefinementSession
+from gomea_bn.learning.cut_cycle import CutCycle, RefinementSession
 from gomea_bn.learning.options import automatic_bins
 from gomea_bn.learning.reported_scores import SCORE_FIELDS, recorded_method, reported, reporting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet

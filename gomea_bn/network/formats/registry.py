@@ -9,8 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.network.formats.discrete.file_variables import network_of
-from gomea_bn.network.formats.json_format import from_json
 from gomea_bn.runtime.files.text_files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
@@ -119,6 +117,9 @@ def network_from_file(
     path: str | os.PathLike[str], kind: Callable[..., Net], format: str | None = None, *, restore: bool = True
 ) -> Net:
     """Return the network of a file, which `kind` makes of its parts; see `DiscretizedBayesNet.from_file`."""
+    from gomea_bn.network.formats.discrete.file_variables import network_of
+    from gomea_bn.network.formats.json_format import from_json
+
     if format == "xmlbif":
         raise no_xmlbif()
     chosen = format or format_of(path, compressed=True) or "json"

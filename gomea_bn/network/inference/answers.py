@@ -22,7 +22,7 @@ from gomea_bn.network.inference.engine import (
     Seed,
     refuse_impossible,
 )
-from gomea_bn.network.inference.evidence import Reader, holds_statements, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
 from gomea_bn.network.point_masses import log_widths_of_points
 from gomea_bn.network.rows import column_name, column_values, level_column
@@ -64,7 +64,7 @@ def query(
 
     is_single = not isinstance(evidence, pd.DataFrame)
     engine = engine_for(network, method, n_draws, random_state, cells, is_single=is_single)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     chosen = target_names(reader, targets)
     positions = [network.names.index(name) for name in chosen]
     states = states_of(network, chosen)
@@ -111,7 +111,7 @@ def predict_proba(
     import pandas as pd
 
     engine = engine_for(network, method, n_draws, random_state, cells)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     evidence = _other_cells(reader, frame, target)
     joint = engine.joint(evidence, [reader.names.index(target)], in_bins=True)
@@ -138,7 +138,7 @@ def predict(
 
     check_choice("how", how, _POINTS, optional=True)
     engine = engine_for(network, method, n_draws, random_state)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
         raise GomeaBnError(f"how must be 'mode' or None for '{target}', which is discrete, got {how!r}.")
@@ -174,7 +174,7 @@ def predict_interval(
     for position, level in enumerate(levels):
         check_number(f"quantiles[{position}]", level, 0, 1)
     engine = engine_for(network, method, n_draws, random_state)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels:
         raise GomeaBnError(
@@ -207,7 +207,7 @@ def log_density(
 ) -> NDArray[np.float64]:
     """Return ln p(observed cells of `of` | observed cells of `given`); see `DiscretizedBayesNet.log_density`."""
     engine = engine_for(network, method, n_draws, random_state)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     conditions = reader.variables([given] if isinstance(given, str) else list(given), "given")
     chosen = _chosen(reader, of, conditions)
     if both := [name for name in chosen if name in conditions]:
@@ -246,7 +246,7 @@ def log_density(
     return total - log_widths_of_points(network, frame, resolution, chosen)
 
 
-def _chosen(reader: Reader, of: str | Sequence[str] | None, conditions: Sequence[str]) -> list[str]:
+def _chosen(reader: EvidenceReader, of: str | Sequence[str] | None, conditions: Sequence[str]) -> list[str]:
     """Return the columns whose density is wanted; without `of` all that are not conditions."""
     if of is None:
         return [name for name in reader.names if name not in conditions]
@@ -260,7 +260,7 @@ def _variances(joint: Joint) -> NDArray[np.float64]:
     return np.square(joint.log_evidence_errors)
 
 
-def target_names(reader: Reader, targets: str | Sequence[str]) -> list[str]:
+def target_names(reader: EvidenceReader, targets: str | Sequence[str]) -> list[str]:
     """Return the names of the targets; raises for unknown and repeated ones, and for none."""
     names = [targets] if isinstance(targets, str) else targets
     chosen = [reader.variable(name, "target") for name in names]
@@ -291,7 +291,7 @@ def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
             raise GomeaBnError(f"'{name}' is both target and evidence; remove it from one.")
 
 
-def _rows_of_statements(reader: Reader, frame: pd.DataFrame, targets: Sequence[str]) -> Evidence:
+def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Sequence[str]) -> Evidence:
     """Return the evidence of a frame whose cells may be missing, values, intervals, sets or weights."""
     frame = plain_frame(frame)
     positions = column_positions(frame)
@@ -313,7 +313,7 @@ def _rows_of_statements(reader: Reader, frame: pd.DataFrame, targets: Sequence[s
     )
 
 
-def _other_cells(reader: Reader, frame: pd.DataFrame, target: str) -> Evidence:
+def _other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
     """Return the cells of all variables but the target as evidence."""
     read = reader.frame(frame, [name for name in reader.names if name != target])
     reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
@@ -321,7 +321,7 @@ def _other_cells(reader: Reader, frame: pd.DataFrame, target: str) -> Evidence:
 
 
 def reduced_of_target(
-    reader: Reader,
+    reader: EvidenceReader,
     frame: pd.DataFrame,
     target: str,
     engine: Engine,
@@ -332,7 +332,7 @@ def reduced_of_target(
 
     Parameters
     ----------
-    reader : Reader
+    reader : EvidenceReader
         Of the network of the engine.
     frame : DataFrame
     target : str

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import check_choice, check_integer
 from gomea_bn.network.checks import random_generator
+from gomea_bn.network.conditionals.cells import SIZES, CellLevel
 from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.conditionals.line_scales import LineScale
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.inference.cells import SIZES, CellLevel
 from gomea_bn.network.inference.engine import (
     METHODS,
     N_DRAWS,

@@ -20,7 +20,7 @@ from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.inference.cell_engine import CellEngine, engine_for
 from gomea_bn.network.inference.engine import N_DRAWS, Evidence, ExactEngine, Pieces, Seed, refuse_impossible
-from gomea_bn.network.inference.evidence import Reader, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
 from gomea_bn.network.rows import column_name, column_values, level_column
@@ -57,7 +57,7 @@ def impute(
         )
     generator = random_generator(random_state)
     engine = engine_for(network, method, n_draws, generator)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     read = reader.frame(frame, network.names)
     reader.warn_of_outside(reader.outside(read.values))
     is_missing = read.evidence.codes < 0
@@ -139,8 +139,6 @@ def sample_given(
     evidence: Mapping[str, object],
     *,
     random_state: Seed = None,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
     values: str = "own",
 ) -> pd.DataFrame:
     """Return rows drawn from P(all variables | evidence); see `DiscretizedBayesNet.sample`."""
@@ -149,13 +147,13 @@ def sample_given(
     check_integer("n", n, 0)
     check_choice("values", values, VALUES)
     generator = random_generator(random_state)
-    engine = engine_for(network, method, n_draws, generator, is_single=True)
-    reader = Reader(engine.network)
+    engine = engine_for(network, random_state=generator, is_single=True)
+    reader = EvidenceReader(engine.network)
     stated = reader.stated(dict(evidence))
     reader.warn_of_outside(stated.outside)
     codes = engine.draws(stated.evidence, n, generator)[0]
     if (codes == -1).any():
-        refuse_stated(evidence, None if method == "exact" else n_draws)
+        refuse_stated(evidence, None)
     stated_values = stated.values
     drawn = _numbers_of_draws(
         network, reader, stated.evidence, codes, generator, stated_values, stated.pieces
@@ -177,7 +175,7 @@ def sample_given(
 
 def _numbers_of_draws(
     network: NetworkLike,
-    reader: Reader,
+    reader: EvidenceReader,
     evidence: Evidence,
     codes: NDArray[np.int32],
     generator: np.random.Generator,

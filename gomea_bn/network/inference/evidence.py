@@ -16,7 +16,7 @@ from gomea_bn.data.columns import code_of_number, column_positions, encode_level
 from gomea_bn.data.dates import number_of, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.network.inference.cells import shown_network
+from gomea_bn.network.conditionals.cells import shown_network
 from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
 __all__ = [
+    "EvidenceReader",
     "FrameEvidence",
-    "Reader",
     "StatedEvidence",
     "Statement",
     "holds_statements",
@@ -117,7 +117,7 @@ class StatedEvidence:
         }
 
 
-class Reader:
+class EvidenceReader:
     """Reads values of a network's variables as evidence.
 
     Parameters

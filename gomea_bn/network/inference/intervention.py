@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.inference.evidence import Reader
+from gomea_bn.network.inference.evidence import EvidenceReader
 
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
@@ -20,7 +20,7 @@ __all__ = ["do"]
 
 def do(network: NetworkLike, values: Mapping[str, object], kind: Callable[..., Net]) -> Net:
     """Return the network after an intervention, which `kind` makes of its parts; see `DiscretizedBayesNet.do`."""
-    reader = Reader(network)
+    reader = EvidenceReader(network)
     tables = dict(network.tables)
     recorded = network.metadata.get("do")
     labels = dict(recorded) if isinstance(recorded, dict) else {}

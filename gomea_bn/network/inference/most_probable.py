@@ -13,7 +13,7 @@ from gomea_bn.errors import GomeaBnError, Setting, check_integer
 from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
 from gomea_bn.network.inference.cell_engine import CellEngine, CostLimit, engine_for
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
-from gomea_bn.network.inference.evidence import Reader, refuse_stated
+from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import log_maxima
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def most_probable(
     engine = cast("CellEngine | ExactEngine", engine_for(network, cells=cells))
     if isinstance(engine, CellEngine) and cells is None:
         engine = CellEngine(network, OF_EXPLANATIONS)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     observed = dict(evidence or {})
     stated = reader.stated(observed)
     known = [name for name, (row,) in stated.statements.items() if row.code >= 0 or row.weights is not None]
@@ -138,7 +138,9 @@ def best_explanations(
     return Explanations(codes, np.array([probability for _, probability in found]), bounds.n_cells)
 
 
-def with_best_states(engine: CellEngine | ExactEngine, reader: Reader, evidence: Evidence) -> Evidence:
+def with_best_states(
+    engine: CellEngine | ExactEngine, reader: EvidenceReader, evidence: Evidence
+) -> Evidence:
     """Return evidence whose weights leave the most probable combination of the unknown bins and levels of every row.
 
     Rows of impossible evidence stay as they are. The evidence must have no weights.

@@ -10,7 +10,7 @@ from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, cut_gains
-from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.learning.cut_cycle import RefinementSession
 
 
 def score(network, table, cuts, cut_cost, edge_cost):

@@ -31,7 +31,7 @@ from gomea_bn.discretization import (
     MDLNetwork,
 )
 from gomea_bn.discretization.proposals import PROPOSERS, proposer, proposers
-from gomea_bn.learning.cuts.cut_cycle import RefinementSession
+from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.learning_problem import merged_library
 from gomea_bn.problems.cuts.policies import Policy, policy_library, without_narrow_bins
 from gomea_bn.simulation.random_networks import random_network

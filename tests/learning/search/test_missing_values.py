@@ -327,7 +327,7 @@ def test_completed_tables_show_more_than_available_cases(monkeypatch):
         return np.mean([learner(random_state=seed).fit(gaps).network_.score(test) for seed in range(3)])
 
     learned = mean_score()
-    monkeypatch.setattr("gomea_bn.learning.search.search.with_completions", without_completions)
+    monkeypatch.setattr("gomea_bn.learning.search.completed_tables.with_completions", without_completions)
     assert learned > mean_score() + 0.5
 
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
-from gomea_bn.network.inference.cells import SIZES
+from gomea_bn.network.conditionals.cells import SIZES
 from gomea_bn.problems.cuts.shape import Shape
 
 

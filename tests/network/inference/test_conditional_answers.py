@@ -24,7 +24,7 @@ from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.inference import answers, cell_engine
 from gomea_bn.network.inference.cell_engine import engine_for
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.inference.evidence import Reader
+from gomea_bn.network.inference.evidence import EvidenceReader
 from gomea_bn.network.marginals import marginal
 from gomea_bn.problems.cuts.policies import bin_codes
 
@@ -352,7 +352,7 @@ def test_distributions_of_all_variables_are_those_of_single_ones(
 ) -> None:
     # both need different tables, but have the same cells if their number is set
     engine = engine_for(network, cells=20)
-    reader = Reader(engine.network)
+    reader = EvidenceReader(engine.network)
     stated: dict[str, object] = {"b": {(5.3, 5.9): 1.0, (6.5, 6.6): 3.0}, "d": {1, 2}, "a": 0.4}
     for evidence in (reader.frame(gaps, network.names).evidence, reader.stated(stated).evidence):
         marginals = engine.marginals(evidence)

@@ -27,10 +27,9 @@ from gomea_bn.problems.cuts.policies import (
 )
 from gomea_bn.problems.kernels import score as kernels
 from gomea_bn.problems.kernels.score import stirling_lgamma
-from gomea_bn.problems.scoring.family_scorer import Family, new_scratch
+from gomea_bn.problems.scoring.family_scorer import Family, new_cache, new_scratch
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import SCORING_METHODS, score_rule, scoring_method
-from gomea_bn.problems.scoring.thread_caches import new_cache
 
 RULES: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),

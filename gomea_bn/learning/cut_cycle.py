@@ -12,7 +12,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, is_real, nearest
 from gomea_bn.learning.reported_scores import recorded_options, score_record
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Graph
+from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
@@ -51,7 +51,7 @@ class RefinementSession:
     ----------
     record : dict
         Fields of the metadata that describe the score.
-    graph : Graph
+    graph : ColumnGraph
     network_cuts : dict of int to ndarray
         The network's cuts of every continuous variable.
     movable : list of int
@@ -86,7 +86,7 @@ class RefinementSession:
         self.rule = score_rule(self.method, self.table.n_rows, n_variables=self.table.n_varying, **options)
         self.record = score_record(self.method, self.rule, options.get("penalty", "bic"))
         names = network.names
-        self.graph = Graph.of(network, names)
+        self.graph = ColumnGraph.of(network, names)
         continuous = network.cut_points
         self.network_cuts: Cuts = {v: continuous[name] for v, name in enumerate(names) if name in continuous}
         has_limits = network.metadata.get("shape") in ("auto", "marginal")
