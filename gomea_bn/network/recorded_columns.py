@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.errors import is_real
+
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["columns_of_expert_fit", "counted_parents", "fixed_columns"]
+__all__ = ["columns_of_expert_fit", "counted_parents", "fixed_columns", "parents_by_gain"]
 
 
 def fixed_columns(network: NetworkLike) -> frozenset[str]:
@@ -31,6 +33,21 @@ def counted_parents(network: NetworkLike) -> list[tuple[str, ...]]:
             parents = tuple(parent for parent in parents if parent in of_name["table_parents"])
         chosen.append(parents)
     return chosen
+
+
+def parents_by_gain(network: NetworkLike, name: str) -> list[tuple[str, float]]:
+    """Return parents of a variable with the nats of the score that each adds to those before it, the best one first.
+
+    They are those that the search has recorded; none are recorded of required edges, and in files of other programs.
+    """
+    record = network.metadata.get("parents")
+    entries = record.get(name) if isinstance(record, Mapping) else None
+    parents = network.parents(name)
+    found = []
+    for entry in entries if isinstance(entries, (list, tuple)) else ():
+        if isinstance(entry, (list, tuple)) and len(entry) == 2 and entry[0] in parents and is_real(entry[1]):
+            found.append((str(entry[0]), float(entry[1])))
+    return found
 
 
 def columns_of_expert_fit(expert: NetworkLike, entry: str) -> frozenset[str]:
