@@ -13,11 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.copies import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
+from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.learning.learning_options import LearningOptions
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.many_rows import opened_improvement, print_line
@@ -276,9 +278,12 @@ class BayesNetLearner(NetworkParameters):
             self._fit_many_rows(table, checkpoint, limits, began)
             return self
         section, seed = learner_section(self, checkpoint, table, seed_of(self.random_state))
-        began, found = self._search(table, limits, seed, section, began)
+        is_default = LearningOptions.of(self).scores_shapes(table)
+        counted = counted_rows(table) if is_default else None
+        rows = table if counted is None else table.take(counted)
+        began, found = self._search(table, limits, seed, section, began, rows=rows)
         if plain_options(self)["density"] == "averaged":
-            self._average(found.conditionals)
+            self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
         warn_of_many_probabilities(self.network_, table.n_rows)
         return self
@@ -300,32 +305,35 @@ class BayesNetLearner(NetworkParameters):
         began: float,
         *,
         of_sample: bool = False,
+        rows: Table | None = None,
     ) -> tuple[float, Found]:
-        """Search for the network of a table, and keep it with tables counted from these rows.
+        """Search for the network of a table, and keep it with tables counted from its rows, or from some of them.
 
         Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler, and what was
         found.
         """
-        options = LearningOptions.of(self, table.n_rows)
+        rows = table if rows is None else rows
+        options = LearningOptions.of(self, rows.n_rows)
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler
-            check_learning(table, options)
+            check_learning(rows, options)
         # the compiler is not on the clock
-        began += compile_kernels(**size_of_table(table))
-        rows = rows_of_search(table, options.shape)
+        began += compile_kernels(**size_of_table(rows))
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
             n_threads = thread_count(self.n_jobs)
             settings = SearchSettings(
                 self.algorithm or GOMEA(), limits, seed, n_threads, callback, section, of_sample
             )
-            found = search(rows, options, settings, began=began)
+            found = search(rows_of_search(rows, options.shape), options, settings, began=began)
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
             section.close()
             self.network_, self.score_ = final_network(
-                self, table, found, seed=seed, data_digest=digest.result()
+                self, rows, found, seed=seed, data_digest=digest.result()
             )
+            if rows.n_rows < table.n_rows:
+                self.network_ = self.network_.with_metadata(left_out_copies=table.n_rows - rows.n_rows)
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(table, found.problem.n_edge_genes, found.result, seed, began)
         return began, found
@@ -354,16 +362,19 @@ class BayesNetLearner(NetworkParameters):
             self.stopped_by_ = "interrupt"
         warn_of_many_probabilities(network, record["n_rows"])
 
-    def _average(self, conditionals: Conditionals | None) -> None:
-        """Learn the conditionals of the network; Ctrl-C leaves it with its tables alone, with a warning.
+    def _average(self, rows: Table, conditionals: Conditionals | None, *, may_simplify: bool) -> None:
+        """Learn the conditionals of the network from rows; Ctrl-C leaves it with its tables alone, with a warning.
 
-        Given conditionals fill missing cells first.
+        Given conditionals fill missing cells first. Edges that left-out rows do not need go before, if they may.
         """
         network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
+        options = plain_options(self)
+        line = options["line"]
         try:
-            self.network_ = average_families(
-                network, self.table_, line=plain_options(self)["line"], random_state=self.seed_
-            )
+            if may_simplify and options["prefer"] == "simple":
+                network = simplest_network(network, rows, line=line, random_state=self.seed_)
+                self.score_ = network.metadata["score"]
+            self.network_ = average_families(network, rows, line=line, random_state=self.seed_)
         except KeyboardInterrupt:
             warnings.warn(interrupted_averaging("network_"), stacklevel=3)
 

@@ -448,7 +448,11 @@ class Averaging:
         return (
             lines,
             {name: shape for name, shape in self._line_shapes.items() if name in members[False]},
-            {name: (scale.centre, scale.spread) for name, scale in self._in_own.items() if name in members[True]},
+            {
+                name: (scale.centre, scale.spread)
+                for name, scale in self._in_own.items()
+                if name in members[True]
+            },
         )
 
     @cached_property

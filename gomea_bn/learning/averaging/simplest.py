@@ -147,7 +147,9 @@ class _Path:
         families: dict[str, _Family] = {}
         queue: list[tuple[float, int, str]] = []
         for v, child in enumerate(self.network.names):
-            if waiting := [entry for entry in reversed(parents_by_gain(self.network, child)) if entry[1] < np.inf]:
+            if waiting := [
+                entry for entry in reversed(parents_by_gain(self.network, child)) if entry[1] < np.inf
+            ]:
                 heappush(queue, (waiting[0][1], v, child))
                 families[child] = _Family(waiting[::-1], np.empty(0), np.empty(0))
         while queue:
