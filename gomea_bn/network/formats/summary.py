@@ -105,7 +105,7 @@ def _left_out(network: NetworkLike) -> list[str]:
             f"standard error of {record['error']:.2g}.",
         ]
     copies = network.metadata.get("left_out_copies")
-    if is_integer(copies):
+    if isinstance(copies, int) and is_integer(copies):
         lines += ["", f"{counted(copies, 'row')} did not count: equal rows are more than rounding explains."]
     return lines
 
