@@ -75,8 +75,7 @@ def conditional_densities(
         frequent level under the network, apart from the one that varies.
     along : str, optional
         Parent that varies: at its quantiles under the network, or over its levels, of which the six most frequent ones
-        are taken. By default the parent that adds most of those without a given value; nothing varies if all parents have
-        one.
+        are taken. By default the parent that adds most of those without a given value; nothing varies if all have one.
     quantiles : sequence of float
         Probabilities of a continuous parent's values, between 0 and 1.
 
