@@ -15,7 +15,10 @@ from gomea_bn.data.copies import chance_of_copies, counted_rows
 
 CONTINUOUS = {"x": "continuous", "y": "continuous", "k": "discrete"}
 VALUES = st.sampled_from([0.0, 0.5, 1.0, 4.0])
-ROWS = st.lists(st.tuples(VALUES, VALUES, st.sampled_from("ab")), min_size=2, max_size=30)
+# all columns vary
+ROWS = st.lists(st.tuples(VALUES, VALUES, st.sampled_from("ab")), min_size=8, max_size=30).map(
+    lambda rows: [*rows, (7.0, 8.0, "a"), (8.0, 7.0, "b")]
+)
 
 
 def table_of(rows):
@@ -89,7 +92,7 @@ def test_missing_values_are_equal():
 
 
 def test_rows_of_discrete_columns_all_count():
-    assert counted_rows(read_table(pd.DataFrame({"a": list("xyxyxy"), "b": list("uvuvuv")}))) is None
+    assert counted_rows(read_table(pd.DataFrame({"a": list("xyxyxy") * 3, "b": list("uvuvuv") * 3}))) is None
 
 
 def test_the_learner_learns_from_counted_rows():

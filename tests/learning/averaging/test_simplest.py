@@ -42,7 +42,7 @@ def with_false_edge(frame: pd.DataFrame) -> DiscretizedBayesNet:
 def test_a_false_edge_goes_and_a_true_one_stays() -> None:
     frame = rows()
     simple = simplest_network(with_false_edge(frame), read_table(frame), line="auto", random_state=0)
-    assert simple.edges == (("x", "y"),)
+    assert simple.edges == [("x", "y")]
     assert simple.metadata["score"] == pytest.approx(8.5)
     assert simple.metadata["parents"] == {"y": [["x", 90.0]]}
     assert simple.metadata["curves"] == {"y": {"nats": 5.5, "table_parents": ["x"]}}
@@ -110,7 +110,7 @@ def test_the_learner_prefers_the_simple_network_or_the_best_score(monkeypatch: p
 
 
 def test_required_edges_have_no_gain_and_stay() -> None:
-    knowledge = ExpertKnowledge(required=[("z", "y")])
+    knowledge = ExpertKnowledge(required_edges=[("z", "y")])
     learner = BayesNetLearner(knowledge=knowledge, **OPTIONS).fit(rows(120))
     assert ("z", "y") in learner.network_.edges
     entries = learner.network_.metadata["parents"].get("y", [])
