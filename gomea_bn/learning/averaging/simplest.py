@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from math import sqrt
 from typing import Any
@@ -20,7 +19,9 @@ from gomea_bn.network.recorded_columns import parents_by_gain
 __all__ = ["simplest_network"]
 
 # sets of cuts whose tables judge a family: more change the density, but hardly its differences
-_N_SETS = 5
+_N_SETS = 3
+# nats of the score beyond which no left-out density is asked: such losses were never within one standard error
+_MOST_LOSS = 20.0
 
 
 def simplest_network(
@@ -29,7 +30,8 @@ def simplest_network(
     """Return a network without the edges that left-out rows do not need, or the network itself.
 
     The parents of every column go in the order in which they add least to the score, the one of all columns that adds
-    least first. A column keeps its parents as soon as the loss of all columns together exceeds one standard error.
+    least first. A column keeps its parents as soon as the loss of all columns together exceeds one standard error, or
+    the next one adds more than 20 nats.
 
     Parameters
     ----------
@@ -99,23 +101,6 @@ def _metadata(
     }
 
 
-@dataclass
-class _Family:
-    """A column whose parents go one after another.
-
-    Attributes
-    ----------
-    waiting : list of (str, float)
-        Parents that may go and the nats of the score that each loses, the next one last.
-    whole, present : ndarray of shape (n_rows,), float64
-        Log density of left-out rows with all parents, and without those that are gone.
-    """
-
-    waiting: list[tuple[str, float]]
-    whole: NDArray[np.float64]
-    present: NDArray[np.float64]
-
-
 class _Path:
     """Edges that leave a network one at a time.
 
@@ -144,39 +129,36 @@ class _Path:
 
     def descend(self) -> None:
         """Remove edges as long as the loss is within one standard error."""
-        families: dict[str, _Family] = {}
-        queue: list[tuple[float, int, str]] = []
-        for v, child in enumerate(self.network.names):
-            if waiting := [
-                entry for entry in reversed(parents_by_gain(self.network, child)) if entry[1] < np.inf
-            ]:
-                heappush(queue, (waiting[0][1], v, child))
-                families[child] = _Family(waiting[::-1], np.empty(0), np.empty(0))
-        while queue:
-            _, v, child = heappop(queue)
-            family = families[child]
-            if not len(family.whole):
-                family.whole = family.present = self._density(child, self.network.parents(child))
-            parent, loss = family.waiting[-1]
-            gone = {p for (p, c), _ in self.removed if c == child} | {parent}
-            density = self._density(child, [p for p in self.network.parents(child) if p not in gone])
-            difference = self.difference + family.present - density
+        queue: list[tuple[float, int]] = []
+        waiting = [parents_by_gain(self.network, child) for child in self.network.names]
+        present: dict[int, NDArray[np.float64]] = {}
+        for v, parents in enumerate(waiting):
+            if parents:
+                heappush(queue, (parents[-1][1], v))
+        while queue and queue[0][0] <= _MOST_LOSS:
+            loss, v = heappop(queue)
+            child = self.network.names[v]
+            gone = [p for (p, c), _ in self.removed if c == child]
+            parent = waiting[v].pop()[0]
+            if v not in present:
+                present[v] = self._density(v, gone)
+            density = self._density(v, [*gone, parent])
+            difference = self.difference + present[v] - density
             mean, error = _mean_and_error(difference)
             if mean > error:
                 continue
-            self.difference, family.present = difference, density
+            self.difference, present[v] = difference, density
             self.removed.append(((parent, child), loss))
-            family.waiting.pop()
-            if family.waiting:
-                heappush(queue, (family.waiting[-1][1], v, child))
+            if waiting[v]:
+                heappush(queue, (waiting[v][-1][1], v))
 
-    def _density(self, child: str, parents: list[str] | tuple[str, ...]) -> NDArray[np.float64]:
-        """Return the log density of every left-out row of a column with some of its parents."""
-        names, graph = self.network.names, self.averaging.session.graph
-        v = names.index(child)
-        in_tables = [p for p in graph.parents[v] if names[p] in parents]
+    def _density(self, v: int, gone: Sequence[str]) -> NDArray[np.float64]:
+        """Return the log density of every left-out row of a column without some of its parents."""
+        names, name = self.network.names, self.network.names[v]
+        parents = [parent for parent in self.network.parents(name) if parent not in gone]
+        in_tables = [p for p in self.averaging.session.graph.parents[v] if names[p] in parents]
         _, left_out = self.averaging.tables_of(v, in_tables, self.sets, self.coded)
-        found = self.averaging.line_of(child, parents, left_out) if self.line == "auto" else None
+        found = self.averaging.line_of(name, parents, left_out) if self.line == "auto" else None
         return left_out if found is None else found[1]
 
 
