@@ -111,7 +111,8 @@ class BayesNetLearner(NetworkParameters):
     density : {"averaged", "bins"} or Averaged
         Conditional densities of the network. "averaged": averages of tables over several sets of cuts, and lines or
         curves of continuous parents where they predict better, see `gomea_bn.average_families`. `Averaged` can leave
-        the lines out, and says whether edges that left-out rows do not need go. "bins": the tables over the shown bins alone, counted from the rows.
+        the lines out, and says whether edges that left-out rows do not need go. "bins": the tables over the shown bins
+        alone, counted from the rows.
     sample_rows : int
         Number of rows, at least 1,000, beyond which a sample of that size is searched; see Notes.
     scheduler : str, optional
