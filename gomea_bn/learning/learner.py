@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.data.copies import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.row_weights import repeated_rows
 from gomea_bn.data.sources import source_table
@@ -21,6 +22,7 @@ from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
+from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
     LearningOptions,
@@ -119,8 +121,9 @@ class BayesNetLearner(NetworkParameters):
         cuts, "density-bd" and a shape other than "uniform". See Notes.
     density : {"averaged", "bins"} or Averaged
         Conditional densities of the network. "averaged": averages of tables over several sets of cuts, and lines or
-        curves of continuous parents where they predict better, see `gomea_bn.average_families`; `Averaged` can leave
-        the lines out. "bins": the tables over the shown bins alone, counted from the rows.
+        curves of continuous parents where they predict better, see `gomea_bn.average_families`. `Averaged` can leave
+        the lines out, and says whether edges that left-out rows do not need go. "bins": the tables over the shown bins
+        alone, counted from the rows.
     sample_rows : int
         Number of rows, at least 1,000, beyond which a sample of that size is searched; see Notes.
     scheduler : str, optional
@@ -200,6 +203,13 @@ class BayesNetLearner(NetworkParameters):
     families with curves keep their cuts; the gain of curves in `score_` is that of the sample in proportion. Where cuts
     are not optimal, or the score is not "density-bd", they stay too. ``network_.metadata["all_rows"]`` has what was
     done.
+
+    Under "density-bd" with "optimal" cuts, the Dirichlet prior and a shape other than "uniform", tables in memory with
+    continuous columns are learned without copies: of k equal rows count 1 + (k - 1) c, where c is the share of equal
+    pairs that chance explains. ``network_.metadata["left_out_copies"]`` is the number of the others. Of networks of
+    complete tables whose left-out density is within one standard error of that of the best score, the one with the
+    fewest edges is then kept (`Averaged`); ``network_.metadata["left_out_edges"]`` has the edges that go, and what they
+    add. `score_` is that of the network, and the last entry of `history_` that of the best one.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -340,9 +350,13 @@ class BayesNetLearner(NetworkParameters):
             self, checkpoint, table, seed_of(self.random_state), **started_from(start)
         )
         ordered = columns_of_search(table, self.shape)
-        began, found = self._search(ordered, table, limits, seed, section, began, start=start)
+        is_default = LearningOptions.of(self).scores_shapes(table)
+        # weights say how often a row counts
+        counted = counted_rows(ordered) if is_default and sample_weight is None else None
+        rows = ordered if counted is None else ordered.take(counted)
+        began, found = self._search(ordered, table, limits, seed, section, began, rows=rows, start=start)
         if plain_options(self)["density"] == "averaged":
-            self._average(ordered, found.conditionals)
+            self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
         self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
         warn_of_many_probabilities(self.network_, table.n_rows)
@@ -367,32 +381,36 @@ class BayesNetLearner(NetworkParameters):
         *,
         of_sample: bool = False,
         start: DiscretizedBayesNet | None = None,
+        rows: Table | None = None,
     ) -> tuple[float, Found]:
-        """Search for the network of a table, and keep it with tables counted from these rows.
+        """Search for the network of a table, and keep it with tables counted from its rows, or from some of them.
 
         The columns of the table stand in the order of the search, and those of the given one in that of the user.
         Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler, and what was
         found.
         """
-        options = LearningOptions.of(self, table.n_rows)
+        rows = table if rows is None else rows
+        options = LearningOptions.of(self, rows.n_rows)
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler
-            check_learning(table, options)
+            check_learning(rows, options)
         # the compiler is not on the clock
-        began += compile_kernels(**size_of_table(table))
-        rows = rows_of_search(table, options.shape)
+        began += compile_kernels(**size_of_table(rows))
         digest = in_background(table_digest, given)
         with with_live_table(self.verbose, self.callback) as callback:
             n_threads = thread_count(self.n_jobs)
             settings = SearchSettings(
                 self.algorithm or GOMEA(), limits, seed, n_threads, callback, section, of_sample
             )
-            found = search(rows, options, settings, began=began, start=start)
+            found = search(rows_of_search(rows, options.shape), options, settings, began=began, start=start)
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
             section.close()
-            network, self.score_ = final_network(self, table, found, seed=seed, data_digest=digest.result())
-            self.network_ = network if start is None else network.with_metadata(**started_from(start))
+            network, self.score_ = final_network(self, rows, found, seed=seed, data_digest=digest.result())
+            record: dict[str, Any] = started_from(start)
+            if rows.n_rows < table.n_rows:
+                record["left_out_copies"] = table.n_rows - rows.n_rows
+            self.network_ = network.with_metadata(**record) if record else network
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)
         return began, found
@@ -435,16 +453,19 @@ class BayesNetLearner(NetworkParameters):
             self.stopped_by_ = "interrupt"
         warn_of_many_probabilities(network, record["n_rows"])
 
-    def _average(self, table: Table, conditionals: Conditionals | None) -> None:
-        """Learn the conditionals of the network; Ctrl-C leaves it with its tables alone, with a warning.
+    def _average(self, rows: Table, conditionals: Conditionals | None, *, may_simplify: bool) -> None:
+        """Learn the conditionals of the network from rows; Ctrl-C leaves it with its tables alone, with a warning.
 
-        Given conditionals fill missing cells first.
+        Given conditionals fill missing cells first. Edges that left-out rows do not need go before, if they may.
         """
         network = self.network_ if conditionals is None else self.network_.changed(conditionals=conditionals)
+        options = plain_options(self)
+        line = options["line"]
         try:
-            self.network_ = average_families(
-                network, table, line=plain_options(self)["line"], random_state=self.seed_
-            )
+            if may_simplify and options["prefer"] == "simple":
+                network = simplest_network(network, rows, line=line, random_state=self.seed_)
+                self.score_ = network.metadata["score"]
+            self.network_ = average_families(network, rows, line=line, random_state=self.seed_)
         except KeyboardInterrupt:
             warnings.warn(interrupted_averaging("network_"), stacklevel=3)
 

@@ -151,6 +151,19 @@ class LearningOptions:
         prices = self.discretizer == OPTIMAL and any(column.is_continuous for column in table.columns)
         return "density-bd" if prices else "density-bic"
 
+    def scores_shapes(self, table: Table) -> bool:
+        """Return whether the score is the default one of tables with continuous columns, with shapes inside bins.
+
+        Copies among the rows and edges that left-out rows do not need then have no weight. Published settings and other
+        scores count every row, and keep the network of the best score.
+        """
+        is_default = self.discretizer == OPTIMAL and self.shape != "uniform" and self.prior == "dirichlet"
+        return (
+            is_default
+            and self.scoring_of(table) == "density-bd"
+            and any(c.is_continuous for c in table.columns)
+        )
+
     @property
     def has_curves(self) -> bool:
         """Whether columns may be sums of curves of their parents, which needs the marginal likelihood as score."""

@@ -203,11 +203,15 @@ class Averaged(_Subject):
     ----------
     line : {"auto", "none"}
         Whether averaged densities may use lines and curves.
+    prefer : {"simple", "density"}
+        "simple": of networks whose density of left-out rows is within one standard error of that of the best one, the
+        network with the fewest edges; under the default score of tables with continuous columns alone, and without
+        missing values. "density": the network with the best score.
 
     Examples
     --------
-    >>> Averaged(line="none")
-    Averaged(line='none')
+    >>> Averaged(prefer="density")
+    Averaged(prefer='density')
     """
 
     parameter = "density"
@@ -217,6 +221,11 @@ class Averaged(_Subject):
         "auto",
         Choice(("auto", "none")),
         "auto: averaged densities use lines and curves where they help; none: tables alone.",
+    )
+    prefer: str = option(
+        "simple",
+        Choice(("simple", "density")),
+        "simple: fewest edges whose left-out density is within one standard error of the best; density: best score.",
     )
 
 

@@ -16,6 +16,7 @@ from gomea_bn.network.marginals import (
     conditional_probabilities,
     drawn_numbers,
 )
+from gomea_bn.network.recorded import ordered_parents
 from gomea_bn.plots.axes import LITERAL, leave_room_for_legend, new_axes, plain_legend, plain_text
 from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
 from gomea_bn.texts import listed, percent
@@ -74,7 +75,7 @@ def conditional_densities(
         frequent level under the network, apart from the one that varies.
     along : str, optional
         Parent that varies: at its quantiles under the network, or over its levels, of which the six most frequent ones
-        are taken. By default the first parent without a given value; nothing varies if all parents have one.
+        are taken. By default the parent that adds most of those without a given value; nothing varies if all have one.
     quantiles : sequence of float
         Probabilities of a continuous parent's values, between 0 and 1.
 
@@ -88,7 +89,7 @@ def conditional_densities(
         For an unknown variable, for names that are not parents of it, for a parent that both varies and has a given
         value, for probabilities out of range, and for values that do not fit.
     """
-    parents = network.parents(variable)
+    parents = ordered_parents(network, variable)
     values = dict(given or {})
     free = [parent for parent in parents if parent not in values]
     if along is None:

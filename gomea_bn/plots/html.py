@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.network.formats.summary import counts_text
+from gomea_bn.network.recorded import ordered_parents
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.texts import counted, text_width
@@ -104,7 +105,7 @@ def _network_parts(network: DiscretizedBayesNet, more: Mapping[str, Mapping[str,
             name,
             counted(network.cardinality(name), "bin" if name in network.cut_points else "level"),
             _labels(network.bin_labels(name)),
-            ", ".join(map(shortened, network.parents(name))),
+            ", ".join(map(shortened, ordered_parents(network, name))),
             *(texts.get(name, "") for texts in more.values()),
         )
         for name in network.names

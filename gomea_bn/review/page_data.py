@@ -13,7 +13,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.network.marginals import marginal_density
-from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, recorded_stability
+from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
@@ -118,6 +118,7 @@ def network_data(
         "expert": None,
         "facts": _facts(record),
         "stability": recorded_stability(network),
+        "known": [known_text(network, name) for name in network.names],
         "averaged": None
         if network.conditionals is None
         else [_average(network, network.conditionals, name) for name in network.names],

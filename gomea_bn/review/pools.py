@@ -15,6 +15,7 @@ from gomea_bn.network.bin_distributions import BinDistributions, Curve, bin_rati
 from gomea_bn.network.edges.equivalence import equivalence_class
 from gomea_bn.network.marginals import exact_marginal, sampled_marginal
 from gomea_bn.network.recorded import recorded_edge_probabilities
+from gomea_bn.network.shown_families import shown_parents, shown_table
 from gomea_bn.problems.cuts.blanket import coded_bins
 
 if TYPE_CHECKING:
@@ -50,9 +51,19 @@ class _Sample:
 
     def marginal(self, name: str) -> NDArray[np.float64]:
         """Return the distribution of a variable, with the distribution of its parents from the rows."""
+        return sampled_marginal(self.network, name, self._drawn())
+
+    def counts(self, name: str) -> NDArray[np.int64]:
+        """Return the number of drawn rows behind every row of the table of a variable."""
+        codes, parents = self._drawn(), self.network.parents(name)
+        cards = [self.network.cardinality(parent) for parent in parents]
+        index = np.ravel_multi_index([codes[parent].to_numpy() for parent in parents], cards)
+        return np.bincount(index, minlength=int(np.prod(cards)))
+
+    def _drawn(self) -> pd.DataFrame:
         if self.codes is None:
             self.codes = self.network.discretize(self.network.sample(_SAMPLE, 0))
-        return sampled_marginal(self.network, name, self.codes)
+        return self.codes
 
 
 class Pools:
@@ -82,7 +93,8 @@ class Pools:
         of them (or None), "z" pairs of the index of any other row and its positive number of rows of data (None if
         unknown). "t" has the probabilities of all rows as Base64 of little-endian float64 in C order. Of a table that
         would be too large it has the rows with the indices "k", and a last row that stands for all others: exactly if
-        "w" is true, otherwise their mean. "k" is None for all rows.
+        "w" is true, otherwise their mean. "k" is None for all rows. "v" has such an entry for the table that people
+        read, if that has fewer parents, or has them in another order.
     """
 
     def __init__(self, names: Sequence[str], table: Table | None) -> None:
@@ -119,8 +131,8 @@ class Pools:
         # the page answers by tables
         network = network.of_tables()
         bins = [self._bins(network, position) for position in range(len(self._names))]
-        families = [self._family(network, position, bins) for position in range(len(self._names))]
         sample = _Sample(network)
+        families = [self._family(sample, position, bins) for position in range(len(self._names))]
         densities = [self._density(sample, position, families) for position in range(len(self._names))]
         n, position_of = len(self._names), self._position_of
 
@@ -225,23 +237,35 @@ class Pools:
         self._codes[position, bins] = codes
         return codes
 
-    def _family(self, network: DiscretizedBayesNet, position: int, bins: Sequence[int]) -> int:
-        name = self._names[position]
+    def _family(self, sample: _Sample, position: int, bins: Sequence[int]) -> int:
+        network, name = sample.network, self._names[position]
         parents = [self._position_of[parent] for parent in network.parents(name)]
+        shown = [self._position_of[parent] for parent in shown_parents(network, name)]
         table = network.tables[name]
-        key = (tuple(parents), tuple(bins[parent] for parent in parents), bins[position], table.tobytes())
+        key = (tuple(parents), tuple(shown), tuple(bins[p] for p in parents), bins[position], table.tobytes())
         positions = self._family_positions[position]
         if key not in positions:
             positions[key] = len(positions)
             cards = [network.cardinality(self._names[parent]) for parent in parents]
-            self.families[position].append(self._family_entry(table, parents, bins, cards))
+            counts = self._counts(parents, bins, cards) if parents else None
+            entry = self._family_entry(table, parents, counts)
+            if shown != parents:
+                entry["v"] = self._shown_entry(sample, name, shown, counts)
+            self.families[position].append(entry)
         return positions[key]
 
+    def _shown_entry(
+        self, sample: _Sample, name: str, shown: list[int], counts: NDArray[np.int64] | None
+    ) -> dict[str, Any]:
+        """Return the entry of the table that people read; drawn rows weigh it where rows of data are unknown."""
+        weights = sample.counts(name) if counts is None else counts
+        table, of_rows = shown_table(sample.network, name, weights)
+        return self._family_entry(table, shown, None if counts is None else of_rows.ravel())
+
     def _family_entry(
-        self, table: NDArray[np.float64], parents: list[int], bins: Sequence[int], cards: list[int]
+        self, table: NDArray[np.float64], parents: list[int], counts: NDArray[np.int64] | None
     ) -> dict[str, Any]:
         rows = table.reshape(-1, table.shape[-1])
-        counts = self._counts(parents, bins, cards) if parents else None
         shown, others = None, None
         if len(rows) > MOST_TABLE_ROWS:
             first = np.arange(len(rows)) if counts is None else np.argsort(-counts, kind="stable")

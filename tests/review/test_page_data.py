@@ -296,3 +296,30 @@ def test_long_tables_keep_the_rows_with_most_data():
     assert left_out.size == 625 - MOST_TABLE_ROWS
     assert left_out.max() <= min(family["n"])
     np.testing.assert_array_equal(stored(family), network.tables["child"].ravel())
+
+
+def test_tables_of_numbers_show_the_parents_that_add_most():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(400, 4)), columns=["p0", "p1", "p2", "y"])
+    cuts = {name: np.quantile(column, [0.2, 0.4, 0.6, 0.8]).tolist() for name, column in frame.items()}
+    gains = [["p2", 70.0], ["p0", 25.0], ["p1", 5.0]]
+    network = DiscretizedBayesNet.from_table(
+        read_table(frame), [(f"p{k}", "y") for k in range(3)], cuts, metadata={"parents": {"y": gains}}
+    )
+    data = page_data(network_report(network, read_table(frame)))
+    whole = data["families"][-1][0]
+    shown = whole["v"]
+    assert whole["p"] == [0, 1, 2]
+    np.testing.assert_array_equal(stored(whole), network.tables["y"].ravel())
+    # 5 * 5 * 5 cells, and not 625
+    assert shown["p"] == [2, 0]
+    counts = np.array(whole["n"]).reshape(5, 5, 5)
+    assert shown["n"] == counts.sum(axis=1).T.ravel().tolist()
+    table = stored(shown).reshape(5, 5, 5)
+    weights = counts[3, :, 1].astype(float)
+    np.testing.assert_allclose(table[1, 3], weights @ network.tables["y"][3, :, 1] / weights.sum())
+    assert data["known"] == ["", "", "", "2 of 3 parents carry 95 % of what is known of it"]
+    # without rows of data drawn ones weigh
+    drawn = page_data(network_report(network))["families"][-1][0]["v"]
+    assert drawn["n"] is None
+    np.testing.assert_allclose(stored(drawn).reshape(5, 5, 5).sum(axis=-1), 1.0)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ROWS_OF_LINES",
+    "Averaging",
     "average_families",
     "average_of_blanket",
     "interrupted_averaging",
@@ -165,7 +167,7 @@ def with_lines(
     """
     by_tables = network.changed(conditionals=Conditionals([tables], n_rows=rows.n_rows))
     left_out = by_tables.log_density_terms(rows.to_frame())
-    return _Averaging(network, rows).network_of([tables], left_out, line)
+    return Averaging(network, rows).network_of([tables], left_out, line)
 
 
 def _averaged(
@@ -176,13 +178,13 @@ def _averaged(
     some = np.sort(generator.permutation(n_rows)[:ROWS_OF_LINES]) if n_rows > ROWS_OF_LINES else None
     if some is not None and n_rows > MANY_ROWS:
         return with_lines(network, _counted_tables(network, table), table.take(some), line=line)
-    averaging = _Averaging(network, table)
+    averaging = Averaging(network, table)
     # the more rows, the surer the cuts
     n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_sets, generator))
     probabilities, intervals = averaging.sureness_of_cuts()
     if some is not None:
-        averaging = _Averaging(network, table.take(some))
+        averaging = Averaging(network, table.take(some))
         left_out = {name: of_name[some] for name, of_name in left_out.items()}
     return averaging.network_of(
         copies, left_out, line, cut_probabilities=probabilities, cut_intervals=intervals
@@ -218,7 +220,7 @@ def average_of_blanket(
     """
     part = _of_blanket(network, target)
     columns = tuple(column for column in table.columns if column.name in part.names)
-    averaging = _Averaging(part, in_row_order(replace(table, columns=columns)))
+    averaging = Averaging(part, in_row_order(replace(table, columns=columns)))
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, np.random.default_rng(random_state)))
     return averaging.network_of(copies, left_out, line)
 
@@ -258,7 +260,7 @@ def interrupted_averaging(attribute: str) -> GomeaBnWarning:
     )
 
 
-class _Averaging:
+class Averaging:
     """A network, its rows, and what averages of its families are made of."""
 
     def __init__(self, network: DiscretizedBayesNet, table: Table) -> None:
@@ -371,30 +373,56 @@ class _Averaging:
 
         Every row is left out of the tables for its own density.
         """
-        network, names = self.network, self.network.names
-        parents = self.session.graph.parents
-        inside = [np.zeros(self.table.n_rows)] * len(names)
-        for name, shape in network.shapes.items():
-            v = names.index(name)
-            inside[v] = shape.log_density(self.table.columns[v].values)
-        copies = []
-        left_out: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
-        for cuts in sets:
-            coded = self.session.coded(cuts)
-            codes = [np.asarray(column.codes, np.int32) for column in coded]
-            cards = [column.cardinality for column in coded]
-            tables, counts = {}, {}
-            for v, name in enumerate(names):
-                counts[name] = family_counts(codes, parents[v], v, cards, name)
-                tables[name], of_cells = table_and_left_out_cells(counts[name], self.pseudo_count)
-                predicted = of_cells.ravel()[family_index(codes, parents[v], v, cards)]
-                with np.errstate(divide="ignore"):
-                    left_out[name].append(np.log(predicted) + inside[v] - self._log_sizes(v, cuts, coded))
-            of_names = {names[v]: tuple(names[p] for p in of_v) for v, of_v in enumerate(parents)}
-            copies.append(TableSet({names[v]: of_v for v, of_v in cuts.items()}, of_names, tables, counts))
-        return copies, {
-            name: log_sum_exp(np.array(terms)) - np.log(len(terms)) for name, terms in left_out.items()
-        }
+        names, parents = self.network.names, self.session.graph.parents
+        coded = [self.session.coded(cuts) for cuts in sets]
+        families = [self.tables_of(v, of_v, sets, coded) for v, of_v in enumerate(parents)]
+        of_names = {names[v]: tuple(names[p] for p in of_v) for v, of_v in enumerate(parents)}
+        copies = [
+            TableSet(
+                {names[v]: of_v for v, of_v in cuts.items()},
+                of_names,
+                {name: tables[k] for name, (tables, _, _) in zip(names, families, strict=True)},
+                {name: counts[k] for name, (_, counts, _) in zip(names, families, strict=True)},
+            )
+            for k, cuts in enumerate(sets)
+        ]
+        return copies, {name: left_out for name, (_, _, left_out) in zip(names, families, strict=True)}
+
+    def tables_of(
+        self,
+        v: int,
+        parents: Sequence[int],
+        sets: Sequence[dict[int, NDArray[np.float64]]],
+        coded: Sequence[list[CodedColumn]],
+    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return tables and counts of a variable by set of cuts, and the log density of left-out rows by their average.
+
+        Parameters
+        ----------
+        v : int
+        parents : sequence of int
+            Parents in the tables.
+        sets : sequence of dict
+            Sets of cuts.
+        coded : sequence of list of CodedColumn
+            All variables under every set.
+        """
+        name, members = self.network.names[v], (*parents, v)
+        shape = self.network.shapes.get(name)
+        inside = 0.0 if shape is None else shape.log_density(self.table.columns[v].values)
+        tables, counts, terms = [], [], []
+        for cuts, columns in zip(sets, coded, strict=True):
+            codes = [np.asarray(columns[m].codes, np.int32) for m in members]
+            cards = [columns[m].cardinality for m in members]
+            family = range(len(parents)), len(parents)
+            of_set = family_counts(codes, *family, cards, name)
+            table, of_cells = table_and_left_out_cells(of_set, self.pseudo_count)
+            predicted = of_cells.ravel()[family_index(codes, *family, cards)]
+            tables.append(table)
+            counts.append(of_set)
+            with np.errstate(divide="ignore"):
+                terms.append(np.log(predicted) + inside - self._log_sizes(v, cuts, columns))
+        return tables, counts, log_sum_exp(np.array(terms)) - np.log(len(terms))
 
     def _log_sizes(
         self, v: int, cuts: dict[int, NDArray[np.float64]], coded: list[CodedColumn]
@@ -430,58 +458,88 @@ class _Averaging:
         units : dict of str to (centre, spread)
             Of the columns in lines in own units.
         """
-        network = self.network
-        shapes = {
+        lines: dict[str, FamilyLine] = {}
+        members: dict[bool, set[str]] = {False: set(), True: set()}
+        for name in self.network.names:
+            parents = self.network.parents(name)
+            if (found := self.line_of(name, parents, left_out[name])) is not None:
+                lines[name], left_out[name] = found
+                members[lines[name].in_units] |= {name, *lines[name].parents}
+        return (
+            lines,
+            {name: shape for name, shape in self._line_shapes.items() if name in members[False]},
+            {
+                name: (scale.centre, scale.spread)
+                for name, scale in self._in_own.items()
+                if name in members[True]
+            },
+        )
+
+    @cached_property
+    def _line_shapes(self) -> dict[str, Shape]:
+        """Distributions of the continuous columns on the probability scales of lines."""
+        return {
             name: line_scale(
-                self._values(name), network.shapes.get(name) or self._without_points(name, shape)
+                self._values(name), self.network.shapes.get(name) or self._without_points(name, shape)
             )
             for name, shape in table_shapes(self.table).items()
         }
-        columns = Columns({column.name: column.values for column in self.table.columns})
-        on_shapes = {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in shapes.items()}
-        in_own = {name: self._unit_scale(name) for name in shapes}
-        lines: dict[str, FamilyLine] = {}
-        members: dict[bool, set[str]] = {False: set(), True: set()}
-        for name in network.names:
-            parents = tuple(parent for parent in network.parents(name) if parent in shapes)
-            discrete = tuple(parent for parent in network.parents(name) if parent in network.levels)
-            if name not in shapes or not parents:
-                continue
-            # a probability has no units, and at most 1 for any line
-            has_points = bool(shapes[name].points)
-            found = [
-                self._line(name, parents, discrete, scales, columns, left_out[name])
-                for scales in ((on_shapes,) if has_points else (on_shapes, in_own))
-            ]
-            candidates = [candidate for candidate in found if candidate is not None]
-            most = 0.0 if has_points else most_log_density(columns[name])
-            means = [float(of_line.mean()) for _, of_line, _ in candidates]
-            possible = [mean for mean in means if mean <= most]
-            if not possible:
-                continue
-            line, of_line, rows = best = candidates[means.index(max(possible))]
-            in_units = best is found[-1] and not has_points
-            weight = mixture_weight(left_out[name], of_line)
-            if mixture_gain(left_out[name], of_line, weight) > _LEAST_GAIN:
-                lines[name] = FamilyLine(
-                    weight,
-                    parents,
-                    discrete,
-                    line.coefficients,
-                    line.scales,
-                    line.freedom,
-                    line.terms.knots,
-                    line.terms.has_products,
-                    in_units,
-                    line.sums(rows),
-                )
-                left_out[name] = log_mixture(left_out[name], of_line, weight)
-                members[in_units] |= {name, *parents}
-        return (
-            lines,
-            {name: shape for name, shape in shapes.items() if name in members[False]},
-            {name: (scale.centre, scale.spread) for name, scale in in_own.items() if name in members[True]},
+
+    @cached_property
+    def _on_shapes(self) -> dict[str, ProbabilityScale]:
+        return {name: ProbabilityScale(shape, self.table.n_rows) for name, shape in self._line_shapes.items()}
+
+    @cached_property
+    def _in_own(self) -> dict[str, UnitScale]:
+        return {name: self._unit_scale(name) for name in self._line_shapes}
+
+    @cached_property
+    def _columns_of_lines(self) -> Columns:
+        return Columns({column.name: column.values for column in self.table.columns})
+
+    def line_of(
+        self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64]
+    ) -> tuple[FamilyLine, NDArray[np.float64]] | None:
+        """Return the line of a column with given parents, and the log density of left-out rows of its mixture.
+
+        None if no line predicts better than tables alone, whose log density of every row is given.
+        """
+        parents = tuple(parent for parent in all_parents if parent in self._line_shapes)
+        discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
+        if name not in self._line_shapes or not parents:
+            return None
+        columns = self._columns_of_lines
+        # a probability has no units, and at most 1 for any line
+        has_points = bool(self._line_shapes[name].points)
+        kinds: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
+        found = [
+            self._line(name, parents, discrete, scales, columns, left_out)
+            for scales in kinds[: 1 if has_points else 2]
+        ]
+        candidates = [candidate for candidate in found if candidate is not None]
+        most = 0.0 if has_points else most_log_density(columns[name])
+        means = [float(of_line.mean()) for _, of_line, _ in candidates]
+        possible = [mean for mean in means if mean <= most]
+        if not possible:
+            return None
+        line, of_line, rows = best = candidates[means.index(max(possible))]
+        in_units = best is found[-1] and not has_points
+        weight = mixture_weight(left_out, of_line)
+        if mixture_gain(left_out, of_line, weight) <= _LEAST_GAIN:
+            return None
+        family = FamilyLine(
+            weight,
+            parents,
+            discrete,
+            line.coefficients,
+            line.scales,
+            line.freedom,
+            line.terms.knots,
+            line.terms.has_products,
+            in_units,
+            line.sums(rows),
         )
+        return family, log_mixture(left_out, of_line, weight)
 
     def _line(
         self,

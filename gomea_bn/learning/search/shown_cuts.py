@@ -22,6 +22,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, OptimalCut
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.scoring.family_scorer import Family
 from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
@@ -105,8 +106,10 @@ class LearnedNetwork:
     shapes : dict of str to Shape
         By continuous variable whose bins are shaped.
     record : dict
-        Fields of the metadata that describe families with curves; empty without any. "curves": by column that follows
-        curves, the "nats" by which these are better than the table of its "table_parents", and the names of these.
+        Fields of the metadata. "parents": by column, its parents and the nats of the score that each adds to those
+        before it, the one that adds most first; only of densities with shapes, and without required edges. "curves": by
+        column that follows curves, the "nats" by which these are better than the table of its "table_parents", and the
+        names of these.
     """
 
     edges: Edges
@@ -138,7 +141,7 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
         n_void=len(problem.edges(result.X)) - len(edges),
         cuts=learned_cut_points(problem, result.X),
         shapes=learned_shapes(problem, result.X),
-        record={},
+        record=_parents_record(problem, result.X, edges),
     )
     follows = problem.curve_gains(result.X) > 0
     if not follows.any():
@@ -161,9 +164,38 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
         network,
         cuts=learned_cut_points(tables, genotype),
         shapes=learned_shapes(tables, genotype),
-        record={"curves": record},
+        record={**network.record, "curves": record},
     )
     return learned, replace(result, exec_time=result.exec_time + perf_counter() - began)
+
+
+def _parents_record(problem: StructureProblem, genotype: NDArray[np.int16], edges: Edges) -> dict[str, Any]:
+    """Return the field "parents" of the metadata: parents of every column, the one that adds most first.
+
+    The parent without which the score is highest goes first and stands last, and so on.
+    """
+    scorer = problem.scorer
+    has_shapes = any(variable.shape is not None for variable in scorer.variables)
+    if not has_shapes or scorer.method.name != "density-bd" or scorer.rule.kind != DIRICHLET:
+        return {}
+    required = ~problem.edge_rules.allowed[:, :, 0]
+    names = [variable.name for variable in scorer.variables]
+    record: dict[str, list[list[Any]]] = {}
+    for family in problem.families(genotype):
+        child, _ = family.child
+        free = [p for p in family.parents if (p[0], child) in edges and not required[p[0], child]]
+        (score,) = scorer.score([family], use_cache=False)
+        order: list[list[Any]] = []
+        while free:
+            smaller = [replace(family, parents=tuple(q for q in family.parents if q != p)) for p in free]
+            scores = scorer.score(smaller, use_cache=False)
+            least = int(np.argmax(scores))
+            order.insert(0, [names[free[least][0]], float(score - scores[least])])
+            family, score = smaller[least], scores[least]
+            del free[least]
+        if order:
+            record[names[child]] = order
+    return {"parents": record} if record else {}
 
 
 class _ShownCuts:

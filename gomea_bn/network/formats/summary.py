@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gomea_bn.data.dates import DAYS, from_numbers
-from gomea_bn.errors import GomeaBnError, is_real
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
 from gomea_bn.network.edges.equivalence import equivalence_class
 from gomea_bn.network.point_masses import points_text
+from gomea_bn.network.recorded import known_text, ordered_parents
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
 
@@ -75,8 +76,8 @@ def to_text(
                 _intervals(network, name, network.conditionals),
                 _line_share(network.conditionals, name),
             ]
-        if parents := [shown_names[parent] for parent in network.parents(name)]:
-            details += [f"given {listed(parents)}", _curves(network, name)]
+        if parents := [shown_names[parent] for parent in ordered_parents(network, name)]:
+            details += [f"given {listed(parents)}", known_text(network, name), _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
     if edges:
         reversible = equivalence_class(network).reversible
@@ -87,7 +88,26 @@ def to_text(
         for parent, child in edges:
             mark = " (reversible)" if (parent, child) in reversible else ""
             lines.append(f"  {shown_names[parent]} → {shown_names[child]}{mark}")
+    lines += _left_out(network)
     return "\n".join(lines)
+
+
+def _left_out(network: NetworkLike) -> list[str]:
+    """Return lines on the edges and the copies that the learner has left out."""
+    lines = []
+    record = network.metadata.get("left_out_edges")
+    if isinstance(record, Mapping) and is_real(record.get("nats")) and is_real(record.get("error")):
+        edges = [f"{shown_name(str(parent))} → {shown_name(str(child))}" for parent, child in record["edges"]]
+        lines += [
+            "",
+            f"Left out: {listed(edges)}. The best score has "
+            f"{'it' if len(edges) == 1 else 'them'}; left-out rows gain {record['nats']:.2g} nats a row, with a "
+            f"standard error of {record['error']:.2g}.",
+        ]
+    copies = network.metadata.get("left_out_copies")
+    if isinstance(copies, int) and is_integer(copies):
+        lines += ["", f"{counted(copies, 'row')} did not count: equal rows are more than rounding explains."]
+    return lines
 
 
 def _dates(network: NetworkLike, name: str) -> str:

@@ -319,7 +319,14 @@ function blanketParts() {
       "What tells about it",
     ),
     ...lists,
+    ...known(),
   ];
+}
+
+/** How many parents carry most of what is known of the variable, if the network says so. */
+function known() {
+  const text = model.data.known?.[view.variable];
+  return text ? [make("p", { class: "muted" }, `${text}.`)] : [];
 }
 
 // ---- the probability table
@@ -382,18 +389,21 @@ function keepParentsInSight(table) {
 
 /** The table of the variable that is looked at, with a number of decimals. */
 function probabilityTable(id, decimals) {
-  const entry = family(network(), view.variable);
+  const whole = family(network(), view.variable);
+  const entry = whole.v ?? whole;
   const rows = probabilityRows(entry, decimals);
   const which = entry.n ? "those with most data" : "the first";
   const part = entry.i ? ` Shown are ${rows.length} of ${entry.r.toLocaleString("en")} rows, ${which}.` : "";
   const noun = model.data.variables[view.variable].continuous ? "bin" : "level";
+  const few = `Shown are ${entry.p.length} of ${counted(whole.p.length, "parent")}, those that add most. `;
+  const left = entry.p.length < whole.p.length ? few : "";
   const caption = entry.p.length
     ? `Probability of each ${noun}, given the parents.`
     : "One row, without parents.";
   return make(
     "table",
     { id },
-    make("caption", {}, caption + part),
+    make("caption", {}, left + caption + part),
     tableHead(entry),
     make("tbody", {}, ...rows),
   );
