@@ -453,6 +453,7 @@ class _Averaging:
                     line.terms.knots,
                     line.terms.has_products,
                     in_units,
+                    line.terms.product_knots,
                 )
                 members[in_units] |= {name, *parents}
         return (
