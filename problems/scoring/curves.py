@@ -28,10 +28,12 @@ _N_TARGETS = 2
 _MOST_PER_COLUMN = 9
 # most functions of either column in the products of two columns
 _MOST_PER_PAIR = 3
-# what cross products may cost: multiplications, and functions of all columns, and with products of two columns
+# what cross products may cost: multiplications, and functions of all columns
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
-_MOST_WITH_PAIRS = 2_000
+# the same with products of two columns
+_MOST_PRODUCTS_OF_PAIRS = 5e9
+_MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
 _BLOCK_NUMBERS = 1 << 24
 # prior of coefficients, in rows: a line, and the least rough curve
@@ -202,7 +204,7 @@ def _pairs(
     As many as are affordable for all pairs of columns.
     """
     n_functions = sum(len(column.roughness) for column in functions)
-    most = min(_MOST_WITH_PAIRS, (_MOST_PRODUCTS / n_rows) ** 0.5)
+    most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / n_rows) ** 0.5)
     for per_pair in range(_MOST_PER_PAIR, 0, -1):
         members = [v for v in continuous if len(functions[v].roughness) >= per_pair]
         pairs = list(combinations(members, 2))

@@ -293,17 +293,24 @@ def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.Monk
     monkeypatch.setattr(curves_module, "_MOST_PRODUCTS", 60 * 12.0**2)
     few = curve_data(variables)
     assert np.diff(few.first).tolist() == [3, 3, 3, 2]
-    assert (few.pair < 0).all()
-    # two functions of either column are multiplied where three are too many, then one
+    monkeypatch.setattr(curves_module, "_MOST_PRODUCTS", 60 * 5.0**2)
+    assert not len(curve_data(variables).products)
+
+
+def test_large_tables_get_fewer_products_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = some_variables()
+    # 29 functions, and products of three, two or one of them for each of three pairs
     for most, per_pair in ((29 + 27, 3), (29 + 26, 2), (29 + 11, 1)):
-        monkeypatch.setattr(curves_module, "_MOST_PRODUCTS", 60 * most**2)
+        monkeypatch.setattr(curves_module, "_MOST_PRODUCTS_OF_PAIRS", 60 * most**2)
         data = curve_data(variables)
         assert data.n_products == per_pair**2
         assert len(data.products) == 29 + 3 * per_pair**2
         assert sorted(data.pair[np.triu_indices(3, 1)].tolist()) == [29 + k * per_pair**2 for k in range(3)]
         assert (data.pair[3] < 0).all()
-    monkeypatch.setattr(curves_module, "_MOST_PRODUCTS", 60 * 5.0**2)
-    assert not len(curve_data(variables).products)
+    monkeypatch.setattr(curves_module, "_MOST_PRODUCTS_OF_PAIRS", 60 * 31.0**2)
+    without = curve_data(variables)
+    assert len(without.products) == 29
+    assert (without.pair < 0).all()
 
 
 def test_blocks_of_rows_give_the_same_products(monkeypatch: pytest.MonkeyPatch) -> None:
