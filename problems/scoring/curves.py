@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import log, pi
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -25,10 +26,16 @@ _KEY_SEED = 20250131
 _N_TARGETS = 2
 # most functions of a continuous column: a line, and curves by increasing roughness
 _MOST_PER_COLUMN = 9
+# most functions of either column in the products of two columns
+_MOST_PER_PAIR = 3
 # what cross products may cost: multiplications, and functions of all columns
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
+# the same with products of two columns
+_MOST_PRODUCTS_OF_PAIRS = 5e9
+_MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
+_BLOCK_NUMBERS = 1 << 24
 # prior of coefficients, in rows: a line, and the least rough curve
 _LINE_PRECISION = 1.0
 _CURVE_PRECISIONS = (np.inf, 1.0)
@@ -88,9 +95,10 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     A column follows its parents on the scale of its normal scores, or, if its bins may be uniform, in its own units. It
     is a sum of one smooth curve of the normal scores of every continuous parent, one amount for every level of every
     discrete parent, and normal noise. The score is the marginal likelihood under a normal prior of the coefficients and
-    an inverse-gamma prior of the variance, as a density with respect to the shape of the column. Two priors are
-    compared, lines and curves whose prior precision grows with their roughness. The noise is never narrower than what
-    equal values cover, so that repeated values gain no density.
+    an inverse-gamma prior of the variance, as a density with respect to the shape of the column. Three models are
+    compared: lines, curves whose prior precision grows with their roughness, and these curves with products of the
+    first functions of every two continuous parents, as many as are affordable for all pairs of columns. The noise is
+    never narrower than what equal values cover, so that repeated values gain no density.
     """
     n_rows, n = len(variables[0].values), len(variables)
     per_column = _functions_per_column(variables, n_rows)
@@ -106,7 +114,9 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
         unexplained=moments.unexplained,
         alone=moments.alone,
         first=moments.first,
-        precisions=np.array([_precisions(moments.roughness, of_curve) for of_curve in _CURVE_PRECISIONS]),
+        pair=moments.pair,
+        n_products=moments.n_products,
+        precisions=np.array([_precisions(moments, of_curve) for of_curve in _CURVE_PRECISIONS]),
         variable=np.zeros(0, np.int64),
         child_key=2 * keys[0] + 1,
         parent_key=2 * keys[1] + 1,
@@ -115,7 +125,7 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
 
 
 class _Moments(NamedTuple):
-    """The parts of `CurveData` that come from the rows, and the roughness of every function, float64 (M,)."""
+    """The parts of `CurveData` that come from the rows, and the roughness of every function, 0 for products, (M,)."""
 
     products: NDArray[np.float64]
     with_targets: NDArray[np.float64]
@@ -123,6 +133,8 @@ class _Moments(NamedTuple):
     unexplained: NDArray[np.float64]
     alone: NDArray[np.float64]
     first: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    n_products: int
     roughness: NDArray[np.float64]
 
 
@@ -141,6 +153,11 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
         for v, variable in enumerate(variables)
     ]
     first = _first_functions(functions)
+    per_pair, pairs = _pairs(functions, sorted(scores), n_rows)
+    pair = np.full((n, n), -1, np.int64)
+    for place, (i, j) in enumerate(pairs):
+        pair[i, j] = pair[j, i] = first[-1] + place * per_pair**2
+    size = int(first[-1]) + len(pairs) * per_pair**2
     targets = np.zeros((n_rows, n, _N_TARGETS))
     alone = np.full((n, _N_TARGETS), -np.inf)
     unexplained = np.ones((n, _N_TARGETS))
@@ -151,31 +168,57 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
             if _has_own_units(variable):
                 targets[:, v, 1], unexplained[v, 1], alone[v, 1] = _in_own_units(variable)
     flat = targets.reshape(n_rows, -1)
-    sums, products, with_targets = (
-        np.zeros(first[-1]),
-        np.zeros((first[-1],) * 2),
-        np.zeros((first[-1], flat.shape[1])),
-    )
-    for start in range(0, n_rows, _BLOCK_ROWS):
-        block = np.concatenate([f.of_rows(start, start + _BLOCK_ROWS) for f in functions], axis=1)
+    sums, products, with_targets = np.zeros(size), np.zeros((size, size)), np.zeros((size, flat.shape[1]))
+    n_block = min(_BLOCK_ROWS, _BLOCK_NUMBERS // size)
+    for start in range(0, n_rows, n_block):
+        of_columns = [f.of_rows(start, start + n_block) for f in functions]
+        of_pairs = [_pair_products(of_columns[i], of_columns[j], per_pair) for i, j in pairs]
+        block = np.concatenate([*of_columns, *of_pairs], axis=1)
         sums += block.sum(axis=0)
         products += block.T @ block
-        with_targets += block.T @ flat[start : start + _BLOCK_ROWS]
+        with_targets += block.T @ flat[start : start + n_block]
     products -= np.outer(sums, sums) / n_rows
     return _Moments(
         products=products,
-        with_targets=with_targets.reshape(first[-1], n, _N_TARGETS),
+        with_targets=with_targets.reshape(size, n, _N_TARGETS),
         squares=(targets**2).sum(axis=0) + unexplained,
         unexplained=unexplained,
         alone=alone,
         first=first,
-        roughness=np.concatenate([f.roughness for f in functions]),
+        pair=pair,
+        n_products=per_pair**2,
+        roughness=np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])]),
     )
 
 
 def _first_functions(columns: Sequence[_Functions]) -> NDArray[np.int64]:
     """Return the position of the first function of every column, and the number of all, int64 (N + 1,)."""
     return np.concatenate([[0], np.cumsum([len(column.roughness) for column in columns])]).astype(np.int64)
+
+
+def _pairs(
+    functions: Sequence[_Functions], continuous: Sequence[int], n_rows: int
+) -> tuple[int, list[tuple[int, int]]]:
+    """Return how many functions of either column are multiplied, and the pairs of continuous columns, if any.
+
+    As many as are affordable for all pairs of columns.
+    """
+    n_functions = sum(len(column.roughness) for column in functions)
+    most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / n_rows) ** 0.5)
+    for per_pair in range(_MOST_PER_PAIR, 0, -1):
+        members = [v for v in continuous if len(functions[v].roughness) >= per_pair]
+        pairs = list(combinations(members, 2))
+        if n_functions + len(pairs) * per_pair**2 <= most:
+            return per_pair, pairs
+    return 0, []
+
+
+def _pair_products(
+    first: NDArray[np.float64], second: NDArray[np.float64], per_pair: int
+) -> NDArray[np.float64]:
+    """Return the products of the first functions of two columns, float64 (n_rows, per_pair**2)."""
+    products = first[:, :per_pair, None] * second[:, None, :per_pair]
+    return np.asarray(products.reshape(len(products), -1), np.float64)
 
 
 def _may_follow(variable: ScoredVariable) -> bool:
@@ -197,11 +240,18 @@ def _functions_per_column(variables: Sequence[ScoredVariable], n_rows: int) -> i
     return int(min(_MOST_PER_COLUMN, (most - n_levels) // max(n_continuous, 1)))
 
 
-def _precisions(roughness: NDArray[np.float64], of_curve: float) -> NDArray[np.float64]:
-    """Return the prior precision of every function, in rows, given that of the least rough curve."""
+def _precisions(moments: _Moments, of_curve: float) -> NDArray[np.float64]:
+    """Return the prior precision of every function, in rows, given that of the least rough curve.
+
+    Products have that of a line, and none next to lines.
+    """
+    roughness = moments.roughness
     with np.errstate(invalid="ignore"):
         of_curves = np.maximum(of_curve * roughness, _LINE_PRECISION)
-    return np.where(roughness == 0, _LINE_PRECISION, of_curves)
+    precisions = np.where(roughness == 0, _LINE_PRECISION, of_curves)
+    if of_curve == np.inf:
+        precisions[moments.first[-1] :] = np.inf
+    return precisions
 
 
 def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -262,6 +312,8 @@ def no_curves() -> CurveData:
         unexplained=nothing,
         alone=nothing,
         first=np.zeros(1, np.int64),
+        pair=np.zeros((0, 0), np.int64),
+        n_products=0,
         precisions=nothing,
         variable=np.zeros(0, np.int64),
         child_key=np.zeros(0, np.uint64),

@@ -63,7 +63,9 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
     if rng.integers(4):
         knots = tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2))
         has_products = bool(rng.integers(2))
-        n_terms = LineTerms(knots, has_products).n_terms
+        curved = has_products and bool(rng.integers(2))
+        product_knots = tuple(rng.normal(size=rng.integers(0, 3)) for _ in range(2 * curved))
+        n_terms = LineTerms(knots, has_products, product_knots).n_terms
         lines["y"] = FamilyLine(
             float(rng.uniform(0.1, 0.9)),
             ("x", "w"),
@@ -74,6 +76,7 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
             knots,
             has_products,
             in_units,
+            product_knots,
         )
     shown = tables()
     copies = [tables() for _ in range(rng.integers(1, 4))]
@@ -153,6 +156,14 @@ def _of_line(network: DiscretizedBayesNet, known: Conditionals, name: str, row: 
     if line.has_products:
         for i, first in enumerate(line.parents):
             terms += [places[first] * places[second] for second in line.parents[i:]]
+    if line.product_knots:
+        factors = [
+            [places[parent], *(max(places[parent] - knot, 0.0) for knot in knots.tolist())]
+            for parent, knots in zip(line.parents, line.product_knots, strict=True)
+        ]
+        for i, of_first in enumerate(factors):
+            for of_second in factors[i + 1 :]:
+                terms += [a * b for a in of_first for b in of_second][1:]
     mean = math.fsum(c * term for c, term in zip(line.coefficients[group].tolist(), terms, strict=True))
     if line.in_units:
         centre, spread = known.units[name]

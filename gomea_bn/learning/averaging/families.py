@@ -538,6 +538,7 @@ class Averaging:
             line.terms.has_products,
             in_units,
             line.sums(rows),
+            line.terms.product_knots,
         )
         return family, log_mixture(left_out, of_line, weight)
 

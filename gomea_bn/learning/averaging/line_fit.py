@@ -38,6 +38,8 @@ _POOLED_ROWS = 8.0
 # fewest and most knots of a curve, and where the outer ones lie on a normal scale
 _NUMBERS_OF_KNOTS = (3, 20)
 _FARTHEST_KNOT = 2.2
+# most parents with products of curves
+_MOST_PARENTS_OF_PRODUCTS = 4
 # rows on which terms are chosen, drawn with any fixed seed
 _MOST_ROWS_OF_CHOICE = 4_000
 _SEED = 20240219
@@ -121,10 +123,11 @@ class LineRows:
 
 
 def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
-    """Return the terms that a line may have: lines, curves, products, and curves with products.
+    """Return the terms that a line may have: lines, curves, products, curves with products, and with all products.
 
     The knots of a parent are its quantiles at equal steps of the normal scale; their number grows with the cube root
-    of the number of rows. There are at least two rows per coefficient.
+    of the number of rows. Its knots of products are the outer quartiles; products of curves are for at most four
+    parents, as in the search. There are at least two rows per coefficient.
 
     Parameters
     ----------
@@ -138,6 +141,9 @@ def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
     candidates = [
         LineTerms(chosen, has_products) for has_products in (False, True) for chosen in (without, knots)
     ]
+    if 1 < n_parents <= _MOST_PARENTS_OF_PRODUCTS:
+        quartiles = tuple(np.unique(np.quantile(column, (0.25, 0.75))) for column in parents.T)
+        candidates.append(LineTerms(knots, True, quartiles))
     return candidates[:1] + [terms for terms in candidates[1:] if 2 * (terms.n_terms + 1) <= n_rows]
 
 

@@ -309,7 +309,10 @@ class Family:
         if self.line is None or parent not in self.line.parents:
             return np.empty(0)
         scale = self._scales[parent]
-        knots = self.line.terms.knots[self.line.parents.index(parent)]
+        terms, position = self.line.terms, self.line.parents.index(parent)
+        knots = np.concatenate(
+            [of_parents[position] for of_parents in (terms.knots, terms.product_knots) if of_parents]
+        )
         return scale.values_of(knots[(knots > scale.low) & (knots < scale.high)])
 
     def points_of_line(
@@ -480,10 +483,9 @@ class Family:
                 means = means + flat[np.arange(len(flat)).reshape(z.shape), groups]
             place += 1
             first_knot += len(knots)
-        if line.has_products:
-            pairs = zip(*np.triu_indices(n), strict=True)
-            for at, (i, j) in enumerate(pairs, start=first_knot):
-                means = means + line.coefficients[groups, at] * (positions[i] * positions[j])
+        factors = [line.terms.factors(parent, z) for parent, z in enumerate(positions)]
+        for at, (i, a, j, b) in enumerate(line.terms.products, start=first_knot):
+            means = means + line.coefficients[groups, at] * (factors[i][a] * factors[j][b])
         return np.clip(means, scale.low, scale.high), line.scales[groups], line.freedom[groups]
 
     def _spread_at(self, values: Columns) -> NDArray[np.float64] | None:
@@ -496,6 +498,7 @@ class Family:
         total: Any = None
         n, groups = len(line.parents), self._groups(values)
         first_knot = 1 + n
+        first_product = first_knot + sum(map(len, line.terms.knots))
         for place, (parent, knots) in enumerate(zip(line.parents, line.terms.knots, strict=True)):
             at = [1 + place, *range(first_knot, first_knot + len(knots))]
             first_knot += len(knots)
@@ -506,15 +509,19 @@ class Family:
             sums = np.concatenate(terms, axis=-1) @ line.coefficients[:, at].T
             flat = sums.reshape(-1, len(line.coefficients))
             moved: Any = flat[np.arange(len(flat)).reshape(sums.shape[:-1]), groups]
-            if line.has_products:
-                for product, (i, j) in enumerate(
-                    zip(*np.triu_indices(n), strict=True), start=1 + n + sum(map(len, line.terms.knots))
-                ):
-                    if place in (i, j):
-                        other = i + j - place
-                        z = values.positions(line.parents[other], self._scales[line.parents[other]])
-                        step = (high - low)[..., 0] * ((high + low)[..., 0] if i == j else z)
-                        moved = moved + line.coefficients[groups, product] * step
+            at_ends = [line.terms.factors(place, end[..., 0]) for end in (low, high)]
+            for product, (i, a, j, b) in enumerate(line.terms.products, start=first_product):
+                if place not in (i, j):
+                    continue
+                own, other, factor = (a, j, b) if i == place else (b, i, a)
+                step = at_ends[1][own] - at_ends[0][own]
+                if i == j:
+                    by = at_ends[1][own] + at_ends[0][own]
+                else:
+                    by = line.terms.factors(
+                        other, values.positions(line.parents[other], self._scales[line.parents[other]])
+                    )[factor]
+                moved = moved + line.coefficients[groups, product] * (step * by)
             total = (0.0 if total is None else total) + np.abs(moved)
         return None if total is None else np.asarray(total)
 

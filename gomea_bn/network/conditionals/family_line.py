@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -115,23 +116,46 @@ class LineTerms:
     """The functions of continuous parents whose sum, with coefficients, is the centre of a column.
 
     They are the positions of the parents themselves; then for every knot of a parent max(position - knot, 0), so that
-    the parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares.
+    the parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares;
+    then all further products of a factor of one parent and a factor of another. The factors of a parent are its
+    position and max(position - knot, 0) for each of its knots of products.
 
     Attributes
     ----------
     knots : tuple of ndarray of shape (n_knots,), float64
         By parent; empty for a line.
     has_products : bool
+    product_knots : tuple of ndarray of shape (n_knots,), float64
+        By parent; without any the factors are positions.
     """
 
     knots: tuple[NDArray[np.float64], ...]
     has_products: bool = False
+    product_knots: tuple[NDArray[np.float64], ...] = ()
 
     @property
     def n_terms(self) -> int:
         """Number of functions."""
-        n = len(self.knots)
-        return n + sum(map(len, self.knots)) + self.has_products * n * (n + 1) // 2
+        return len(self.knots) + sum(map(len, self.knots)) + len(self.products)
+
+    @property
+    def products(self) -> list[tuple[int, int, int, int]]:
+        """Parent and factor, and another parent and its factor, of every product."""
+        if not self.has_products:
+            return []
+        plain = combinations_with_replacement(range(len(self.knots)), 2)
+        n_factors = [1 + len(knots) for knots in self.product_knots]
+        return [(i, 0, j, 0) for i, j in plain] + [
+            (i, a, j, b)
+            for i, j in combinations(range(len(n_factors)), 2)
+            for a, b in product(range(n_factors[i]), range(n_factors[j]))
+            if a or b
+        ]
+
+    def factors(self, parent: int, positions: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the factors of a parent at positions of any shape, each float64 of this shape."""
+        knots = self.product_knots[parent] if self.product_knots else np.empty(0)
+        return [positions, *(np.maximum(positions - knot, 0.0) for knot in knots.tolist())]
 
     @property
     def kind(self) -> str:
@@ -153,9 +177,8 @@ class LineTerms:
             for column, knots in zip(positions.T, self.knots, strict=True)
             if len(knots)
         ]
-        if self.has_products:
-            first, second = np.triu_indices(positions.shape[1])
-            terms.append(positions[:, first] * positions[:, second])
+        factors = [self.factors(parent, column) for parent, column in enumerate(positions.T)]
+        terms += [factors[i][a] * factors[j][b] for i, a, j, b in self.products]
         return np.column_stack(terms)
 
 
@@ -179,7 +202,7 @@ class FamilyLine:
         Intercept and coefficients of the terms; groups are numbered with the last discrete parent fastest.
     scales, freedom : ndarray of shape (n_groups,), float64
         Scale and degrees of freedom of Student's t distribution, above 0.
-    knots, has_products
+    knots, has_products, product_knots
         As of `LineTerms`; by default the terms are the parents themselves, a line.
     in_units : bool
         Whether columns are in their own units, and not on their probability scales.
@@ -202,15 +225,17 @@ class FamilyLine:
     has_products: bool = False
     in_units: bool = False
     sums: LineSums | None = None
+    product_knots: tuple[NDArray[np.float64], ...] = ()
 
     def __post_init__(self) -> None:
         given = self.knots or ((),) * len(self.parents)
-        object.__setattr__(self, "knots", tuple(np.array(of_parent, np.float64) for of_parent in given))
+        for part, of_parents in (("knots", given), ("product_knots", self.product_knots)):
+            object.__setattr__(self, part, tuple(np.array(knots, np.float64) for knots in of_parents))
         for part in ("coefficients", "scales", "freedom"):
             numbers = np.array(getattr(self, part), np.float64)
             numbers.flags.writeable = False
             object.__setattr__(self, part, numbers)
-        for knots in self.knots:
+        for knots in (*self.knots, *self.product_knots):
             knots.flags.writeable = False
         n_groups = self.scales.size
         is_valid = (
@@ -218,7 +243,8 @@ class FamilyLine:
             and len(self.parents) > 0
             and n_groups > 0
             and len(self.knots) == len(self.parents)
-            and all(np.isfinite(knots).all() for knots in self.knots)
+            and len(self.product_knots) in (0, self.has_products * len(self.parents))
+            and all(np.isfinite(knots).all() for knots in (*self.knots, *self.product_knots))
             and self.coefficients.shape == (n_groups, self.terms.n_terms + 1)
             and self.freedom.shape == self.scales.shape == (n_groups,)
             and bool(np.isfinite(self.coefficients).all())
@@ -234,7 +260,7 @@ class FamilyLine:
     @property
     def terms(self) -> LineTerms:
         """The functions of the parents that have coefficients."""
-        return LineTerms(self.knots, self.has_products)
+        return LineTerms(self.knots, self.has_products, self.product_knots)
 
     @property
     def n_parameters(self) -> int:
@@ -277,6 +303,8 @@ class FamilyLine:
             content["has_products"] = self.has_products
         if self.in_units:
             content["in_units"] = True
+        if self.product_knots:
+            content["product_knots"] = [knots.tolist() for knots in self.product_knots]
         return content if self.sums is None else {**content, "sums": self.sums.to_content()}
 
     @classmethod
@@ -289,12 +317,18 @@ class FamilyLine:
             names = content[field]
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise GomeaBnError(f"The {field} of a line must be a list of names, got {names!r:.80}.")
-        if not isinstance(content.get("knots", []), list):
-            raise GomeaBnError(f"The knots of a line must be a list of lists, got {content['knots']!r:.80}.")
+        for field in ("knots", "product_knots"):
+            if not isinstance(content.get(field, []), list):
+                raise GomeaBnError(
+                    f"The {field} of a line must be a list of lists, got {content[field]!r:.80}."
+                )
         try:
             coefficients, scales, freedom = (np.array(content[field], np.float64) for field in fields[3:])
             weight = float(content["weight"])
-            knots = [np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get("knots", ())]
+            knots, product_knots = (
+                tuple(np.array(of_parent, np.float64).reshape(-1) for of_parent in content.get(field, ()))
+                for field in ("knots", "product_knots")
+            )
         except (TypeError, ValueError, OverflowError) as error:
             raise GomeaBnError(f"The parts of a line must be numbers: {error}.") from error
         flags = [content.get(field, False) for field in ("has_products", "in_units")]
@@ -309,9 +343,10 @@ class FamilyLine:
             coefficients,
             scales,
             freedom,
-            tuple(knots),
+            knots,
             has_products=flags[0],
             in_units=flags[1],
+            product_knots=product_knots,
         )
         # files of earlier versions have none
         if "sums" not in content:

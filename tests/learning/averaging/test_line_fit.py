@@ -267,7 +267,23 @@ def test_the_terms_are_those_of_the_law(law: Any, kind: str) -> None:
     rng = np.random.default_rng(0)
     parents = rng.normal(size=(600, 2))
     rows = on_scale(law(*parents.T) + 0.1 * rng.normal(size=600), parents)
-    assert best_line(rows).terms.kind == kind
+    line = best_line(rows)
+    assert line.terms.kind == kind
+    assert not line.terms.product_knots
+
+
+@pytest.mark.parametrize("n_parents", [2, 4, 5])
+def test_products_of_curves_are_found_for_at_most_four_parents(n_parents: int) -> None:
+    rng = np.random.default_rng(0)
+    parents = rng.normal(size=(600, n_parents))
+    # the product of positions explains nothing
+    z = (np.abs(parents[:, 0]) - 0.8) * parents[:, 1] + 0.1 * rng.normal(size=600)
+    rows = on_scale(z, parents)
+    line = best_line(rows)
+    assert bool(line.terms.product_knots) == (n_parents < 5)
+    without = fitted_line(rows, replace(line.terms, product_knots=()))
+    gain = line.left_out.sum() - without.left_out.sum()
+    assert (gain > 600 * 0.5) == (n_parents < 5)
 
 
 def test_few_rows_have_few_terms() -> None:
@@ -276,6 +292,9 @@ def test_few_rows_have_few_terms() -> None:
     # 27 terms of a surface without knots are too many for 40 rows, 18 further terms of curves as well
     assert kinds == [("line", 6)]
     assert [terms.kind for terms in possible_terms(parents[:3])] == ["line"]
+    # 8 products of curves are the last of 19 terms, of which 40 rows have enough and 39 rows do not
+    assert [terms.n_terms for terms in possible_terms(parents[:, :2])] == [2, 8, 5, 11, 19]
+    assert [terms.n_terms for terms in possible_terms(parents[:39, :2])] == [2, 8, 5, 11]
     many = np.random.default_rng(0).normal(size=(9_000, 2))
     knots = possible_terms(many)[1].knots
     assert [len(of_parent) for of_parent in knots] == [20, 20]

@@ -16,10 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
+from scipy.stats import t as student
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.conditionals import FamilyLine
+from gomea_bn.network.conditionals.family import Columns, Family, TableSet
+from gomea_bn.network.conditionals.family_line import LineTerms
+from gomea_bn.network.conditionals.line_scales import UnitScale
 from gomea_bn.network.conditionals.shown_tables import cell_middles, table_over_grid, table_over_rows
+from gomea_bn.network.conditionals.student import LEAST_SPREAD
 
 SEEDS = st.integers(0, 5000)
 
@@ -196,6 +201,39 @@ def test_the_middle_of_a_cell_halves_its_probability(seed: int) -> None:
         points = shape.point_masses.max(initial=0.0)
         assert (below >= masses / 2 - 1e-9).all()
         assert (below <= masses / 2 + points + 1e-9).all()
+
+
+@pytest.mark.parametrize("parent", ["x", "w"])
+def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(parent: str) -> None:
+    rng = np.random.default_rng(0)
+    terms = LineTerms((np.array([0.1]), np.empty(0)), True, (np.array([-0.5, 0.4]), np.array([0.2])))
+    coefficients = rng.normal(size=(1, terms.n_terms + 1))
+    line = FamilyLine(
+        0.5, ("x", "w"), (), coefficients, np.array([0.0003]), np.array([5.0]), terms.knots, True, True,
+        terms.product_knots,
+    )  # fmt: skip
+    support = (-1000.0, 1000.0)
+    tables = TableSet({"y": np.empty(0)}, {"y": ()}, {"y": np.ones(1)})
+    scales = dict.fromkeys("xwy", UnitScale(0.0, 1.0, support))
+    family = Family("y", [tables], support=support, line=line, scales=scales)
+    # all bends of a parent are outside the cells, so that its centre moves one way
+    low, high = np.full(50, 0.45), np.full(50, 0.8)
+    values = {name: rng.uniform(-2, 2, 50) for name in "xw"}
+    values[parent] = (low + high) / 2
+
+    def centre(of_parent: NDArray[np.float64]) -> NDArray[np.float64]:
+        positions = [of_parent if name == parent else values[name] for name in "xw"]
+        return np.asarray(
+            coefficients[0, 0] + terms.of_rows(np.column_stack(positions)) @ coefficients[0, 1:]
+        )
+
+    width = np.abs(centre(high) - centre(low))
+    assert (width > LEAST_SPREAD * 0.0003).all()
+    values["y"] = centre(values[parent]) + width * rng.uniform(-0.7, 0.7, 50)
+    below, above = ((values["y"] - centre(values[parent]) + sign * width / 2) / 0.0003 for sign in (-1, 1))
+    expected = 0.5 / 2000 + 0.5 * (student.cdf(above, 5.0) - student.cdf(below, 5.0)) / width
+    found = family.log_density(Columns(values, {parent: (low, high)}))
+    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
 
 
 # ---------------------------------------------------------------- files and interventions

@@ -238,27 +238,49 @@ def test_the_terms_of_a_surface_are_positions_curves_and_products() -> None:
         assert found.tolist() == pytest.approx([x, y, *curves, x * x, x * y, y * y])
 
 
+def test_products_of_curves_follow_the_products_of_positions() -> None:
+    terms = LineTerms((np.array([0.2]), np.empty(0)), True, (np.array([-0.5, 0.5]), np.array([0.0])))
+    positions = np.random.default_rng(0).normal(size=(20, 2))
+    for (x, y), found in zip(positions.tolist(), terms.of_rows(positions), strict=True):
+        low, high, up = max(x + 0.5, 0), max(x - 0.5, 0), max(y, 0)
+        products = [x * up, low * y, low * up, high * y, high * up]
+        assert found.tolist() == pytest.approx([x, y, max(x - 0.2, 0), x * x, x * y, y * y, *products])
+    assert (terms.n_terms, terms.kind) == (11, "surface")
+    three = LineTerms((np.empty(0),) * 3, True, (np.array([1.0]),) * 3)
+    assert three.n_terms == 3 + 6 + 3 * 3
+
+
 @pytest.mark.parametrize(
-    ("knots", "has_products", "n_terms", "kind"),
+    ("knots", "has_products", "product_knots", "n_terms", "kind"),
     [
-        ((), False, 2, "line"),
-        (([0.0], []), False, 3, "curve"),
-        ((), True, 5, "surface"),
-        (([0.0], [1.0, 2.0]), True, 8, "surface"),
+        ((), False, (), 2, "line"),
+        (([0.0], []), False, (), 3, "curve"),
+        ((), True, (), 5, "surface"),
+        (([0.0], [1.0, 2.0]), True, (), 8, "surface"),
+        (([0.0], []), True, ([], [0.5]), 7, "surface"),
     ],
 )
 def test_the_kind_of_terms_and_their_content(
-    knots: tuple[list[float], ...], has_products: bool, n_terms: int, kind: str
+    knots: tuple[list[float], ...],
+    has_products: bool,
+    product_knots: tuple[list[float], ...],
+    n_terms: int,
+    kind: str,
 ) -> None:
-    arrays = tuple(np.array(of_parent) for of_parent in knots)
     line = two_groups(
-        coefficients=np.ones((2, n_terms + 1)), knots=arrays, has_products=has_products, in_units=True
+        coefficients=np.ones((2, n_terms + 1)),
+        knots=tuple(map(np.array, knots)),
+        has_products=has_products,
+        in_units=True,
+        product_knots=tuple(map(np.array, product_knots)),
     )
     assert (line.terms.n_terms, line.terms.kind) == (n_terms, kind)
     again = FamilyLine.from_content(json.loads(json.dumps(line.to_content())))
     assert again.in_units
     assert again.has_products == has_products
     assert [part.tolist() for part in again.knots] == [part.tolist() for part in line.knots]
+    assert [part.tolist() for part in again.product_knots] == [part.tolist() for part in line.product_knots]
+    assert ("product_knots" in line.to_content()) == bool(product_knots)
     plain = FamilyLine.from_content(two_groups().to_content())
     assert not plain.in_units
     assert set(plain.to_content()) == {"weight", "parents", "groups", "coefficients", "scales", "freedom"}
@@ -294,6 +316,8 @@ def test_own_units_are_an_affine_scale(centre: float, spread: float) -> None:
         (content_with(freedom=[None, 1]), "A line must have a weight between 0 and 1"),
         (content_with(scales=0.5), "A line must have a weight between 0 and 1"),
         (content_with(knots=5), "The knots of a line must be a list of lists"),
+        (content_with(product_knots={}), "The product_knots of a line must be a list of lists"),
+        (content_with(product_knots=[[0.5], []]), "A line must have a weight between 0 and 1"),
         (content_with(knots=[["x"], []]), "The parts of a line must be numbers"),
         (content_with(in_units=1), "has_products and in_units of a line must be true or false"),
         (content_with(weight=1), "A line must have a weight between 0 and 1"),

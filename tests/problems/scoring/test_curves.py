@@ -64,6 +64,12 @@ def design_of(variables: list[ScoredVariable], v: int) -> Values:
     return SmoothFunctions(scores, 9).of_rows(0, n_rows)
 
 
+def products_of(variables: list[ScoredVariable], i: int, j: int) -> Values:
+    """The products of the first three functions of two columns."""
+    first, second = design_of(variables, i)[:, :3], design_of(variables, j)[:, :3]
+    return np.column_stack([a * b for a in first.T for b in second.T])
+
+
 def log_t_ratio(target: Values, design: Values, precisions: Values, unexplained: float) -> float:
     """Return the log ratio of marginal likelihoods with and without a design, by multivariate t distributions.
 
@@ -93,6 +99,11 @@ def test_a_score_is_the_marginal_likelihood_of_a_linear_model(parents: tuple[int
             ratio = log_t_ratio(
                 standardised, design[:, used], precisions[used], float(data.unexplained[2, t])
             )
+            expected.append(data.alone[2, t] + ratio)
+        if {0, 1} <= set(parents):
+            with_products = np.column_stack([design, products_of(variables, 0, 1)])
+            precisions = np.append(data.precisions[1, columns], np.ones(9))
+            ratio = log_t_ratio(standardised, with_products, precisions, float(data.unexplained[2, t]))
             expected.append(data.alone[2, t] + ratio)
     scorer = scorer_of(variables)
     # the first policy has one cut
@@ -235,6 +246,47 @@ def test_columns_with_point_masses_follow_no_curves_but_may_be_parents() -> None
     assert data.first.tolist() == [0, 9, 18]
 
 
+@pytest.mark.parametrize("is_centred", [True, False])
+def test_a_product_of_two_parents_is_found_and_none_of_them_alone(is_centred: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, y, other = rng.normal(size=(3, 400))
+    product = (x + 2 * (not is_centred)) * y + 0.3 * rng.normal(size=400)
+    variables = [continuous(name, v) for name, v in zip("xyop", (x, y, other, product), strict=True)]
+    data = curve_data(variables)
+    assert data.n_products == 9
+    scorer = scorer_of(variables)
+    alone, of_x, of_y, both, wrong, all_three = scorer.score(
+        [family(3), *(family(3, *parents) for parents in ((0,), (1,), (0, 1), (0, 2), (0, 1, 2)))]
+    )
+    assert both > max(alone, of_x, of_y, wrong) + 200
+    assert both > all_three
+    assert of_x < alone
+    assert (of_y > alone) != is_centred
+    # the same functions without products
+    plain = FamilyScorer(
+        variables, METHOD, scorer.rule, curves=data._replace(pair=np.full_like(data.pair, -1))
+    )
+    assert both > plain.score([family(3, 0, 1)])[0] + (200 if is_centred else 30)
+    np.testing.assert_array_equal(
+        plain.score([family(3, 0), family(3, 1)]), scorer.score([family(3, 0), family(3, 1)])
+    )
+
+
+def test_a_family_with_too_many_products_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 200))
+    variables = [continuous(n, v) for n, v in zip("xyp", (x, y, x * y + 0.3 * x), strict=True)]
+    data = curve_data(variables)
+    with_products = scorer_of(variables).score([family(2, 0, 1)])[0]
+    plain = data._replace(pair=np.full_like(data.pair, -1))
+    rule = score_rule(METHOD, 200, n_variables=3)
+    without = FamilyScorer(variables, METHOD, rule, curves=plain).score([family(2, 0, 1)])[0]
+    assert with_products > without + 50
+    # the work space is smaller than the 18 curves and 9 products
+    monkeypatch.setattr(curves_module, "MOST_FUNCTIONS", 26)
+    assert scorer_of(variables).score([family(2, 0, 1)])[0] == without
+
+
 def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = some_variables()
     assert np.diff(curve_data(variables).first).tolist() == [9, 9, 9, 2]
@@ -243,6 +295,22 @@ def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.Monk
     assert np.diff(few.first).tolist() == [3, 3, 3, 2]
     monkeypatch.setattr(curves_module, "_MOST_PRODUCTS", 60 * 5.0**2)
     assert not len(curve_data(variables).products)
+
+
+def test_large_tables_get_fewer_products_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = some_variables()
+    # 29 functions, and products of three, two or one of them for each of three pairs
+    for most, per_pair in ((29 + 27, 3), (29 + 26, 2), (29 + 11, 1)):
+        monkeypatch.setattr(curves_module, "_MOST_PRODUCTS_OF_PAIRS", 60 * most**2)
+        data = curve_data(variables)
+        assert data.n_products == per_pair**2
+        assert len(data.products) == 29 + 3 * per_pair**2
+        assert sorted(data.pair[np.triu_indices(3, 1)].tolist()) == [29 + k * per_pair**2 for k in range(3)]
+        assert (data.pair[3] < 0).all()
+    monkeypatch.setattr(curves_module, "_MOST_PRODUCTS_OF_PAIRS", 60 * 31.0**2)
+    without = curve_data(variables)
+    assert len(without.products) == 29
+    assert (without.pair < 0).all()
 
 
 def test_blocks_of_rows_give_the_same_products(monkeypatch: pytest.MonkeyPatch) -> None:
