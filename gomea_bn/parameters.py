@@ -40,7 +40,7 @@ __all__ = [
     "without_effect",
 ]
 
-_Owner = TypeVar("_Owner", bound="Parameters")
+_Owner = TypeVar("_Owner", bound=object)
 
 
 class Parameters:
@@ -124,7 +124,7 @@ def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
             present(self, *arguments, **parameters)
 
         setattr(owner, "__init__", construct)  # noqa: B010 (mypy allows no other way)
-        owner.former_options = names
+        setattr(owner, "former_options", names)  # noqa: B010
         return owner
 
     return decorate

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.multi_start import EliteRun, check_scheme, opened_run
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
+from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.linkage.models import Linkage, check_members
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
 from gomea_bn.operators.kernels.real_estimation import RealPopulation, SelectionWork, carry_multipliers
@@ -28,6 +28,7 @@ from gomea_bn.operators.kernels.real_mixing import (
     initialise,
     vary,
 )
+from gomea_bn.parameters import without_effect
 from gomea_bn.problems.continuous import RealProblem, new_real_journal, with_real_defaults
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
@@ -44,6 +45,9 @@ _LEAST_MULTIPLIER = 1e-10
 _ACCEPT_WORSE = 0.05
 
 
+@without_effect(
+    "accept_worse", "reselect", "singular", "multiplier_decrease", "deviation_threshold", "stall_limit"
+)
 @dataclass(frozen=True)
 class RVGOMEA:
     """Gene-pool optimal mixing over real variables with the interleaved multi-start scheme.
@@ -60,22 +64,6 @@ class RVGOMEA:
         problem's interactions), "univariate", "full", or an object with ``learn`` and ``learned``.
     selection : float
         Share of the population that is selected, above 0 and at most 1.
-    accept_worse : float, optional
-        Probability of keeping a step without improvement. By default 0.05 (the published value) where no variable is
-        in two subsets, else 0, because in overlapping subsets such steps add up until the population diverges. The
-        best solution never takes such a step.
-    reselect : bool
-        Whether to select and estimate before every subset instead of once per generation.
-    singular : {"subspace", "diagonal"}
-        Distribution to draw from where the selection is too small for a covariance matrix of full rank: the one in
-        the subspace of the selected solutions, or (as published) the one with the variances alone.
-    multiplier_decrease : float
-        Factor by which a distribution narrows, above 0 and at most 1; it widens by the inverse.
-    deviation_threshold : float
-        Number of standard deviations between mean and mean improvement above which a distribution widens.
-    stall_limit : int, optional
-        Number of generations without improvement after which distributions may become narrower than estimated and
-        improvement of solutions is forced; 25 + n_variables by default.
     base_population, growth : int
         Size of the first population, and factor from each population's size to the next.
     subgenerations : int
@@ -94,30 +82,24 @@ class RVGOMEA:
     smaller ones, when a larger population has a better mean. The multiplier of a relearned subset comes from the
     former subset with the largest overlap. Draws outside the bounds are repeated up to 100 times, then replaced by
     uniform draws in the initial range; no solution leaves the bounds.
+
+    A step without improvement is kept with probability 0.05 where no variable is in two subsets, except by the best
+    solution; in overlapping subsets such steps would add up until the population diverges. A selection that is too
+    small for a covariance matrix of full rank draws in its own subspace. After 25 + n_variables generations without
+    improvement distributions may become narrower than estimated, and improvement of solutions is forced.
     """
 
     linkage: str | RealLinkageModel = "tree"
     selection: float = 0.35
-    accept_worse: float | None = None
-    reselect: bool = False
-    singular: str = "subspace"
-    multiplier_decrease: float = 0.9
-    deviation_threshold: float = 1.0
-    stall_limit: int | None = None
     base_population: int = 10
     growth: int = 2
     subgenerations: int = 8
     max_population_size: int = 1 << 17
 
     def __post_init__(self) -> None:
-        check_choice("singular", self.singular, ("subspace", "diagonal"))
         check_number("selection", self.selection, 0.0, 1.0, above=True)
-        check_number("accept_worse", self.accept_worse, 0.0, 1.0, optional=True)
-        check_number("multiplier_decrease", self.multiplier_decrease, 0.0, 1.0, above=True)
-        check_number("deviation_threshold", self.deviation_threshold, 0.0, above=True)
-        check_integer("stall_limit", self.stall_limit, 0, optional=True)
         sizes = (("base_population", 3), ("growth", 2), ("subgenerations", 1), ("max_population_size", 3))
-        check_scheme(self, ("reselect",), sizes)
+        check_scheme(self, (), sizes)
         real_linkage_model(self.linkage, [])
 
     def run(
@@ -241,12 +223,8 @@ class RealRun(EliteRun):
             largest=problem.initial_range[1],
             n_selected=max(2, int(settings.selection * size)),
             n_shifted=int(0.5 * settings.selection * size),
-            accept_worse=0.0 if settings.accept_worse is None else float(settings.accept_worse),
-            multiplier_decrease=float(settings.multiplier_decrease),
-            deviation_threshold=float(settings.deviation_threshold),
-            stall_limit=25 + problem.n_variables if settings.stall_limit is None else settings.stall_limit,
-            reselect=settings.reselect,
-            in_subspace=settings.singular == "subspace",
+            accept_worse=0.0,
+            stall_limit=25 + problem.n_variables,
             target=-inf if self.limits.target is None else float(self.limits.target),
         )
 
@@ -351,10 +329,9 @@ class RealRun(EliteRun):
             population.linkage, population.multipliers = linkage, multipliers
             if len(work.subsets) < len(linkage.starts):
                 work = work._replace(subsets=np.zeros(len(linkage.starts), np.int64))
-            if self.settings.accept_worse is None:
-                # subsets of a tree are overlapping slices of the same members
-                disjoint = int(linkage.sizes.sum()) == len(np.unique(linkage.members))
-                rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
+            # subsets of a tree are overlapping slices of the same members
+            disjoint = int(linkage.sizes.sum()) == len(np.unique(linkage.members))
+            rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
             population.work, population.rules = work, rules
         return vary(self.kernel_data, data, linkage, population.multipliers, rules, model, work, generator)
 

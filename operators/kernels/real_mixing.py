@@ -55,6 +55,10 @@ _AMS_SHIFT = 2.0
 _LEAST_SHIFT = 1e-10
 # forced improvement halves its step down to 2^-7
 _LEAST_BLEND = 0.0078
+# factor by which a distribution narrows; it widens by the inverse
+_DECREASE = 0.9
+# standard deviations between mean and mean improvement above which a distribution widens
+_FAR = 1.0
 
 # states of a generation
 ONGOING, TARGET_MET, CUT_SHORT = 0, 1, 2
@@ -82,11 +86,7 @@ class RealRules(NamedTuple):
     n_selected: int  # number of selected solutions
     n_shifted: int  # number of solutions that the anticipated mean shift moves
     accept_worse: float  # probability of keeping a step that does not improve
-    multiplier_decrease: float
-    deviation_threshold: float  # standard-deviation ratio above which a multiplier grows
     stall_limit: int  # generations without improvement before multipliers may fall below 1
-    reselect: bool  # select and estimate again before every subset
-    in_subspace: bool  # draw from a singular distribution inside its subspace, else from the variances alone
     target: float  # -inf for none
 
 
@@ -195,10 +195,9 @@ def estimate(
         for a in range(n_variables):
             for b in range(a):
                 model.covariance[b, a] = model.covariance[a, b]
-    if not rules.reselect:
-        for s in range(rules.n_selected):
-            for g in range(n_variables):
-                work.selected[s, g] = population.genotypes[order[s], g]
+    for s in range(rules.n_selected):
+        for g in range(n_variables):
+            work.selected[s, g] = population.genotypes[order[s], g]
 
 
 @kernel
@@ -279,12 +278,12 @@ def _adapt(
         solve_lower(work.matrices[FACTOR], size, improvement)
         for k in range(size):
             ratio = max(ratio, abs(improvement[k]))
-        if ratio > rules.deviation_threshold:
-            multiplier /= rules.multiplier_decrease
+        if ratio > _FAR:
+            multiplier /= _DECREASE
     else:
         stalled = model.counts[STALLED] >= rules.stall_limit
         if multiplier > 1.0 or stalled:
-            multiplier *= rules.multiplier_decrease
+            multiplier *= _DECREASE
         if not stalled and multiplier < 1.0:
             multiplier = 1.0
     multipliers[subset] = multiplier
@@ -305,18 +304,9 @@ def _vary_subset(
     multipliers, subset, elite = chosen
     n, size = population.genotypes.shape[0], members.shape[0]
     centre, covariances, factor = work.vectors[CENTRE], work.matrices[COVARIANCES], work.matrices[FACTOR]
-    if rules.reselect:
-        select(population, rules.n_selected, work.selection, generator)
-        order = work.selection.order
-        gather(population.genotypes, order, rules.n_selected, members, work.deviations, centre)
-    else:
-        gather(work.selected, work.rows, rules.n_selected, members, work.deviations, centre)
+    gather(work.selected, work.rows, rules.n_selected, members, work.deviations, centre)
     covariance_of_rows(work.deviations, size, rules.n_selected, covariances)
-    full_rank = cholesky(covariances, size, multipliers[subset], factor)
-    if not full_rank and not rules.in_subspace:
-        for k in range(size):
-            factor[k, :k] = 0.0
-            factor[k, k] = np.sqrt(multipliers[subset] * covariances[k, k])
+    cholesky(covariances, size, multipliers[subset], factor)
     best = work.selection.order[0]
     best_values = (population.objectives[best, 0], population.violations[best])
     # a narrow distribution searches around the best solution

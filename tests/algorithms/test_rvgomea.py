@@ -81,7 +81,6 @@ def solve(problem: Any, *, seed: int = 0, max_evaluations: int = 300_000, **opti
     [
         (sphere(8), {"linkage": "univariate"}),
         (sphere(8), {}),
-        (sphere(8), {"reselect": True, "singular": "diagonal"}),
         (rosenbrock(6), {"linkage": "interaction-tree"}),
         (soreb(10), {"linkage": Blocks(5)}),
         (soreb_chain(5), {}),
@@ -236,14 +235,7 @@ def test_initial_solutions_are_used_and_checked() -> None:
     ("options", "message"),
     [
         ({"selection": 0.0}, "selection must be a finite number above 0 and at most 1, got 0.0"),
-        (
-            {"accept_worse": 1.5},
-            "accept_worse must be a finite number of at least 0 and at most 1 or None, got 1.5",
-        ),
-        ({"multiplier_decrease": True}, "multiplier_decrease"),
         ({"base_population": 2}, "base_population must be an integer of at least 3"),
-        ({"stall_limit": -1}, "stall_limit"),
-        ({"singular": "ridge"}, "singular must be .*got 'ridge'"),
         ({"max_population_size": 5}, "at least base_population"),
         ({"linkage": "nmi"}, "linkage must be one of"),
     ],

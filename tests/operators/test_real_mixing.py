@@ -87,11 +87,7 @@ def rules_of(n_variables: int, n: int, **changes: Any) -> RealRules:
         n_selected=max(2, int(0.35 * n)),
         n_shifted=int(0.175 * n),
         accept_worse=0.0,
-        multiplier_decrease=0.9,
-        deviation_threshold=1.0,
         stall_limit=25,
-        reselect=False,
-        in_subspace=True,
         target=-np.inf,
     )
     return rules._replace(**changes)
