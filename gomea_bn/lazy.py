@@ -74,3 +74,11 @@ def offered(name: str) -> Callable[..., Any]:
     """Return a function of a higher package, imported now."""
     function: Callable[..., Any] = getattr(import_module(_OFFERED[name]), name)
     return function
+
+
+def public_names(
+    package: str, source: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package; `source` is that of `declared_names`."""
+    homes = declared_names(source)
+    return (*lazy_names(package, homes), list(homes))

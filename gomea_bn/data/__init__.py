@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.data.files.table_files import read_frame
-    from gomea_bn.data.table import Column, Table, read_table
+    from gomea_bn.data.files.table_files import read_frame as read_frame
+    from gomea_bn.data.table import Column as Column
+    from gomea_bn.data.table import Table as Table
+    from gomea_bn.data.table import read_table as read_table
 
-__all__ = [
-    "Column",
-    "Table",
-    "read_frame",
-    "read_table",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Column": "gomea_bn.data.table",
-        "Table": "gomea_bn.data.table",
-        "read_frame": "gomea_bn.data.files.table_files",
-        "read_table": "gomea_bn.data.table",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -11,60 +11,27 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gomea_bn.discretization.base import Discretizer
-from gomea_bn.discretization.proposals import DISCRETIZERS, discretizer
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.discretization.baselines import MDLP, EqualFrequency, EqualWidth, KMeans
-    from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
-    from gomea_bn.discretization.bayesian.ldbn import LDBN
-    from gomea_bn.discretization.latent.latent import LatentDiscretizer
-    from gomea_bn.discretization.mdl.description_length import DescriptionLength, description_length
-    from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
-    from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
-    from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
-    from gomea_bn.discretization.structure_search.k2 import K2
-    from gomea_bn.discretization.structure_search.tabu import Tabu
+    from gomea_bn.discretization.base import Discretizer as Discretizer
+    from gomea_bn.discretization.baselines import MDLP as MDLP
+    from gomea_bn.discretization.baselines import EqualFrequency as EqualFrequency
+    from gomea_bn.discretization.baselines import EqualWidth as EqualWidth
+    from gomea_bn.discretization.baselines import KMeans as KMeans
+    from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer as BayesianDiscretizer
+    from gomea_bn.discretization.bayesian.ldbn import LDBN as LDBN
+    from gomea_bn.discretization.latent.latent import LatentDiscretizer as LatentDiscretizer
+    from gomea_bn.discretization.mdl.description_length import DescriptionLength as DescriptionLength
+    from gomea_bn.discretization.mdl.description_length import description_length as description_length
+    from gomea_bn.discretization.mdl.mdl import MDLDiscretizer as MDLDiscretizer
+    from gomea_bn.discretization.mdl.mdl_network import MDLNetwork as MDLNetwork
+    from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer as MGCDiscretizer
+    from gomea_bn.discretization.proposals import DISCRETIZERS as DISCRETIZERS
+    from gomea_bn.discretization.proposals import discretizer as discretizer
+    from gomea_bn.discretization.structure_search.k2 import K2 as K2
+    from gomea_bn.discretization.structure_search.tabu import Tabu as Tabu
 
-_HOMES = {
-    **{kind: module for module, kind in DISCRETIZERS.values()},
-    "DescriptionLength": "gomea_bn.discretization.mdl.description_length",
-    "K2": "gomea_bn.discretization.structure_search.k2",
-    "LDBN": "gomea_bn.discretization.bayesian.ldbn",
-    "MDLNetwork": "gomea_bn.discretization.mdl.mdl_network",
-    "Tabu": "gomea_bn.discretization.structure_search.tabu",
-    "description_length": "gomea_bn.discretization.mdl.description_length",
-}
-
-__all__ = [
-    "DISCRETIZERS",
-    "K2",
-    "LDBN",
-    "MDLP",
-    "BayesianDiscretizer",
-    "DescriptionLength",
-    "Discretizer",
-    "EqualFrequency",
-    "EqualWidth",
-    "KMeans",
-    "LatentDiscretizer",
-    "MDLDiscretizer",
-    "MDLNetwork",
-    "MGCDiscretizer",
-    "Tabu",
-    "description_length",
-    "discretizer",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_HOMES})
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.expert.expert_network import ExpertNetwork
+    from gomea_bn.expert.expert_network import ExpertNetwork as ExpertNetwork
 
-__all__ = [
-    "ExpertNetwork",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ExpertNetwork": "gomea_bn.expert.expert_network",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

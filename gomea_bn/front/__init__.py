@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.front.decision import accept, read_decision
-    from gomea_bn.front.folder import read_front, write_front
-    from gomea_bn.front.front import Candidate, Front
+    from gomea_bn.front.decision import accept as accept
+    from gomea_bn.front.decision import read_decision as read_decision
+    from gomea_bn.front.folder import read_front as read_front
+    from gomea_bn.front.folder import write_front as write_front
+    from gomea_bn.front.front import Candidate as Candidate
+    from gomea_bn.front.front import Front as Front
 
-__all__ = [
-    "Candidate",
-    "Front",
-    "accept",
-    "read_decision",
-    "read_front",
-    "write_front",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Candidate": "gomea_bn.front.front",
-        "Front": "gomea_bn.front.front",
-        "accept": "gomea_bn.front.decision",
-        "read_decision": "gomea_bn.front.decision",
-        "read_front": "gomea_bn.front.folder",
-        "write_front": "gomea_bn.front.folder",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -4,47 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.metrics.comparison import compare
-    from gomea_bn.metrics.distances import (
-        Estimate,
-        accuracy,
-        cpdag,
-        cpdag_tpr_fpr,
-        held_out_log_density,
-        histogram_baseline,
-        kl_divergence,
-        sensitivity,
-        shd,
-    )
+    from gomea_bn.metrics.comparison import compare as compare
+    from gomea_bn.metrics.distances import Estimate as Estimate
+    from gomea_bn.metrics.distances import accuracy as accuracy
+    from gomea_bn.metrics.distances import cpdag as cpdag
+    from gomea_bn.metrics.distances import cpdag_tpr_fpr as cpdag_tpr_fpr
+    from gomea_bn.metrics.distances import held_out_log_density as held_out_log_density
+    from gomea_bn.metrics.distances import histogram_baseline as histogram_baseline
+    from gomea_bn.metrics.distances import kl_divergence as kl_divergence
+    from gomea_bn.metrics.distances import sensitivity as sensitivity
+    from gomea_bn.metrics.distances import shd as shd
 
-__all__ = [
-    "Estimate",
-    "accuracy",
-    "compare",
-    "cpdag",
-    "cpdag_tpr_fpr",
-    "held_out_log_density",
-    "histogram_baseline",
-    "kl_divergence",
-    "sensitivity",
-    "shd",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Estimate": "gomea_bn.metrics.distances",
-        "accuracy": "gomea_bn.metrics.distances",
-        "compare": "gomea_bn.metrics.comparison",
-        "cpdag": "gomea_bn.metrics.distances",
-        "cpdag_tpr_fpr": "gomea_bn.metrics.distances",
-        "held_out_log_density": "gomea_bn.metrics.distances",
-        "histogram_baseline": "gomea_bn.metrics.distances",
-        "kl_divergence": "gomea_bn.metrics.distances",
-        "sensitivity": "gomea_bn.metrics.distances",
-        "shd": "gomea_bn.metrics.distances",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

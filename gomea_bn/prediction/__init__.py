@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.prediction.cross_validation import cross_validate
-    from gomea_bn.prediction.estimators import BayesNetClassifier, BayesNetRegressor
+    from gomea_bn.prediction.cross_validation import cross_validate as cross_validate
+    from gomea_bn.prediction.estimators import BayesNetClassifier as BayesNetClassifier
+    from gomea_bn.prediction.estimators import BayesNetRegressor as BayesNetRegressor
 
-__all__ = ["BayesNetClassifier", "BayesNetRegressor", "cross_validate"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "BayesNetClassifier": "gomea_bn.prediction.estimators",
-        "BayesNetRegressor": "gomea_bn.prediction.estimators",
-        "cross_validate": "gomea_bn.prediction.cross_validation",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.review.page import network_report, review_page
-    from gomea_bn.review.report import run_report
+    from gomea_bn.review.page import network_report as network_report
+    from gomea_bn.review.page import review_page as review_page
+    from gomea_bn.review.report import run_report as run_report
 
-__all__ = [
-    "network_report",
-    "review_page",
-    "run_report",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "network_report": "gomea_bn.review.page",
-        "review_page": "gomea_bn.review.page",
-        "run_report": "gomea_bn.review.report",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

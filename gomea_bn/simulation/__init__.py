@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.simulation.random_experts import simulated_expert
-    from gomea_bn.simulation.random_networks import random_network
+    from gomea_bn.simulation.random_experts import simulated_expert as simulated_expert
+    from gomea_bn.simulation.random_networks import random_network as random_network
 
-__all__ = [
-    "random_network",
-    "simulated_expert",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "random_network": "gomea_bn.simulation.random_networks",
-        "simulated_expert": "gomea_bn.simulation.random_experts",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)
