@@ -6,8 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from gomea_bn.cli.output import UNUSABLE_DATA, fail
 from gomea_bn.cli.running import printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
@@ -46,6 +49,18 @@ NETWORK_HELP = (
     "FOLDER#ID of a front; also FOLDER#recommended, #knee, #closest, #single, #expert or #OBJECTIVE."
 )
 """What the argument NETWORK of a command may be."""
+
+Network = Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)]
+"""The argument NETWORK."""
+
+Statements = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="STATEMENT",
+        help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
+    ),
+]
+"""The option --given of commands that answer."""
 
 WRITERS = tuple(FORMATS)
 """Formats of one network: a method `to_...` of networks writes each."""
@@ -96,6 +111,14 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
     return DiscretizedBayesNet.from_file(text)
+
+
+def loaded_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
+    """Return the network of `named_network`; exits with code 3 if it cannot be used."""
+    try:
+        return named_network(text, rows)
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA)
 
 
 def _is_of_expert(path: str) -> bool:

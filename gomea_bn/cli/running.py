@@ -106,6 +106,21 @@ def printed_warnings(names: Mapping[str, str] | None = None) -> Iterator[None]:
             _print_warnings(caught, names)
 
 
+@contextmanager
+def answering(interrupted: str = "Interrupted.", *, data_may_be_wrong: bool = False) -> Iterator[None]:
+    """Print warnings, and turn errors and Ctrl-C into an exit: code 2, or 130 with the given message.
+
+    With `data_may_be_wrong` errors that are not about an option have code 3.
+    """
+    try:
+        with printed_warnings():
+            yield
+    except GomeaBnError as error:
+        fail(error, UNUSABLE_DATA if data_may_be_wrong and not error.is_about_option else WRONG_USE)
+    except KeyboardInterrupt:
+        fail(interrupted, INTERRUPTED)
+
+
 def _print_warnings(caught: Iterable[warnings.WarningMessage], names: Mapping[str, str] | None) -> None:
     for warning in caught:
         if issubclass(warning.category, UserWarning):

@@ -12,6 +12,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.checks import random_generator
 from gomea_bn.network.protocol import NetworkLike
 
 __all__ = ["simulated_expert"]
@@ -150,12 +151,7 @@ def simulated_expert(
     """
     _check_options(truth, known, max_bins, max_indegree)
     ranges = truth.support if table is None else _column_ranges(table, truth)
-    try:
-        seeds = np.random.default_rng(random_state).integers(2**63, size=2)
-    except (TypeError, ValueError) as error:
-        raise GomeaBnError(
-            f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
-        ) from error
+    seeds = random_generator(random_state).integers(2**63, size=2)
     edge_rng, bin_rng = (np.random.default_rng(seed) for seed in seeds)
     true_edges = truth.edges
     n_right = math.floor(known * len(true_edges) + 0.5)

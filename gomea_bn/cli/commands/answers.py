@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import files_of, named_network
+from gomea_bn.cli.named_networks import Statements, files_of, loaded_network
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import AsJson, Data, reads_table
 from gomea_bn.cli.output import (
-    INTERRUPTED,
     UNUSABLE_DATA,
     WRONG_USE,
     check_targets,
@@ -24,7 +22,7 @@ from gomea_bn.cli.output import (
     say,
 )
 from gomea_bn.cli.plain_help import PlainCommand
-from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import counted, listed
@@ -112,7 +110,7 @@ def predict(
         fail(
             f"'{target}' is discrete: --interval and --how need a continuous target; use --proba.", WRONG_USE
         )
-    with _answering():
+    with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
         if proba:
             answer = saved.predict_proba(frame, target, **options)
             answer.columns = [f"{target}={label}" for label in saved.bin_labels(target)]
@@ -166,7 +164,7 @@ def impute(
 
         seed = seed_of(None)
         say(f"Drawing with --seed {seed}.")
-    with _answering():
+    with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
         filled = saved.impute(frame, how, method=method, n_draws=n_draws, random_state=seed)
     _say_missing(frame, saved.names, f"they are filled ({how})")
     from gomea_bn.data.columns import column_positions
@@ -190,13 +188,7 @@ def query(
         list[str],
         typer.Option(help="Variable whose distribution is wanted; several for their joint distribution."),
     ],
-    given: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="STATEMENT",
-            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
-        ),
-    ] = None,
+    given: Statements = None,
     do: Annotated[
         list[str] | None,
         typer.Option(
@@ -217,24 +209,16 @@ def query(
     from gomea_bn.cli.statements import read_statements, read_values
     from gomea_bn.network.value_kinds import spellings
 
-    try:
-        saved = named_network(network)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+    saved = loaded_network(network)
     variables = spellings(saved.names)
     target = [variables.get(name, name) for name in target]
-    try:
+    with answering():
         stated = read_statements("--given", given or (), saved)
         changes = read_values("--do", do or (), saved)
         if both := [name for name in changes if name in stated]:
             raise GomeaBnError(f"--do and --given both name '{both[0]}'; give it once.")
-        with printed_warnings():
-            model = saved.do(changes) if changes else saved
-            answer = model.query(list(target), stated, method=method, n_draws=n_draws, random_state=seed)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
-    except KeyboardInterrupt:
-        fail("Interrupted.", INTERRUPTED)
+        model = saved.do(changes) if changes else saved
+        answer = model.query(list(target), stated, method=method, n_draws=n_draws, random_state=seed)
     if changes:
         say("Note: an intervention has this effect only if the edges are causes, which rows do not show.")
     words = [*(f"do({text.strip()})" for text in do or ()), *(text.strip() for text in given or ())]
@@ -273,23 +257,8 @@ def _inputs(
             fail(f"--out: '{out}' must end in .csv or .parquet.", WRONG_USE)
         check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
         check_writable(out)
-    try:
-        saved = named_network(network)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+    saved = loaded_network(network)
     return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Print warnings, and turn errors and Ctrl-C into an exit; nothing is written before the block ends."""
-    try:
-        with printed_warnings():
-            yield
-    except GomeaBnError as error:
-        fail(error, WRONG_USE if error.is_about_option else UNUSABLE_DATA)
-    except KeyboardInterrupt:
-        fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
 def _kept(keep: Sequence[str] | None, frame: pd.DataFrame) -> pd.DataFrame:

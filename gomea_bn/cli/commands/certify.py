@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from gomea_bn.cli.named_networks import named_network
+from gomea_bn.cli.named_networks import Network, named_network
 from gomea_bn.cli.options import Data, reads_table
-from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say
-from gomea_bn.cli.running import limit, loaded_rows, printed_warnings
+from gomea_bn.cli.output import UNUSABLE_DATA, fail, say
+from gomea_bn.cli.running import answering, limit, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import shown_name
@@ -19,13 +19,7 @@ __all__ = ["certify"]
 
 @reads_table("network")
 def certify(
-    network: Annotated[
-        str,
-        typer.Argument(
-            metavar="NETWORK",
-            help="File of a network (.json, .bif, .xdsl, ...), folder of a run, or FOLDER#ID of a front.",
-        ),
-    ],
+    network: Network,
     data: Data,
     max_indegree: Annotated[
         int, typer.Option(help="Largest number of parents of a variable in the compared graphs.")
@@ -56,20 +50,15 @@ def certify(
         table = table_for(saved, rows)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    try:
-        with printed_warnings():
-            certificate = certificate_of(
-                saved,
-                table,
-                max_indegree=max_indegree,
-                max_seconds=limit(max_seconds),
-                scoring_method=scoring_method,
-                equivalent_sample_size=ess,
-            )
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
-    except KeyboardInterrupt:
-        fail("Interrupted before there was a bound.", INTERRUPTED)
+    with answering("Interrupted before there was a bound."):
+        certificate = certificate_of(
+            saved,
+            table,
+            max_indegree=max_indegree,
+            max_seconds=limit(max_seconds),
+            scoring_method=scoring_method,
+            equivalent_sample_size=ess,
+        )
     say(str(certificate), to_error=False)
     if certificate.best_score > certificate.score and not certificate.is_optimal:
         say("Edges of the better graph:", to_error=False)

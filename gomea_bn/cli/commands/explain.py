@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.figures import check_figure, write_figure
-from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
+from gomea_bn.cli.named_networks import Network, Statements, files_of, loaded_network
 from gomea_bn.cli.options import AsJson, reads_table
 from gomea_bn.cli.output import (
-    INTERRUPTED,
-    UNUSABLE_DATA,
     WRONG_USE,
     check_targets,
     check_writable,
     fail,
     say,
 )
-from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
 
 if TYPE_CHECKING:
     from gomea_bn.network.explanations import Explanation
@@ -34,15 +31,9 @@ _TABLES = ("drivers", "pushes", "measure_next", "parameters")
 
 @reads_table("network")
 def explain(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    network: Network,
     target: Annotated[str, typer.Option(help="Column whose answer is explained.")],
-    given: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="STATEMENT",
-            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
-        ),
-    ] = None,
+    given: Statements = None,
     data: Annotated[Path | None, typer.Option(help="File of a table, for --row.")] = None,
     row: Annotated[
         int | None,
@@ -73,27 +64,19 @@ def explain(
         check_figure("--plot", plot)
         check_targets({"--plot": [plot]}, {"NETWORK": files_of(network), "--data": [data] if data else []})
         check_writable(plot)
-    try:
-        saved = named_network(network)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+    saved = loaded_network(network)
     cells = None
     if data is not None and row is not None:
         frame = loaded_rows(data, reading)
         if row >= len(frame):
             fail(f"--row must be a row of '{data}', 0 to {len(frame) - 1:,}, got {row:,}.", WRONG_USE)
         cells = frame.iloc[row]
-    try:
+    with answering():
         stated = read_statements("--given", given or (), saved)
         level = None
         if state is not None:
             level = next(iter(read_values("--state", [f"{target}={state}"], saved).values()))
-        with printed_warnings():
-            explanation = saved.explain(target, stated, cells, state=level)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
-    except KeyboardInterrupt:
-        fail("Interrupted.", INTERRUPTED)
+        explanation = saved.explain(target, stated, cells, state=level)
     if as_json:
         typer.echo(json.dumps(_record(explanation), indent=2))
     else:

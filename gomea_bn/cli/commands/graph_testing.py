@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from gomea_bn.cli.named_networks import NETWORK_HELP, named_network
+from gomea_bn.cli.named_networks import Network, named_network
 from gomea_bn.cli.options import AsJson, Data, reads_table
-from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say
-from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.cli.output import UNUSABLE_DATA, fail, say
+from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 
@@ -19,7 +19,7 @@ __all__ = ["test_graph"]
 
 @reads_table("network")
 def test_graph(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    network: Network,
     data: Data,
     n_permutations: Annotated[
         int, typer.Option("--n-permutations", min=1, help="Number of permutations of every column.")
@@ -45,13 +45,8 @@ def test_graph(
         table = table_for(saved, rows)
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
-    try:
-        with printed_warnings():
-            result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
-    except KeyboardInterrupt:
-        fail("Interrupted.", INTERRUPTED)
+    with answering():
+        result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
     if as_json:
         record = {
             "p_value": result.p_value,

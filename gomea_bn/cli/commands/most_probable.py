@@ -7,28 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import NETWORK_HELP, named_network
+from gomea_bn.cli.named_networks import Network, Statements, loaded_network
 from gomea_bn.cli.options import AsJson
-from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say
-from gomea_bn.cli.running import printed_warnings
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.cli.output import say
+from gomea_bn.cli.running import answering
 
 __all__ = ["most_probable"]
 
 
 def most_probable(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    network: Network,
     target: Annotated[
         list[str] | None,
         typer.Option(help="Variable of the combination; may be repeated. Default: all that are not given."),
     ] = None,
-    given: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="STATEMENT",
-            help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
-        ),
-    ] = None,
+    given: Statements = None,
     n: Annotated[int, typer.Option("--n", min=1, help="Number of combinations.")] = 5,
     as_json: AsJson = False,
 ) -> None:
@@ -43,20 +36,12 @@ def most_probable(
     from gomea_bn.network.inference.answers import states_of
     from gomea_bn.network.value_kinds import spellings
 
-    try:
-        saved = named_network(network)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+    saved = loaded_network(network)
     variables = spellings(saved.names)
     targets = [variables.get(name, name) for name in target] if target else None
-    try:
+    with answering():
         stated = read_statements("--given", given or (), saved)
-        with printed_warnings():
-            answer = saved.most_probable(stated, targets, n)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
-    except KeyboardInterrupt:
-        fail("Interrupted.", INTERRUPTED)
+        answer = saved.most_probable(stated, targets, n)
     names = answer.columns[:-1].tolist()
     if as_json:
         records = [

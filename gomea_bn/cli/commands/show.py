@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gomea_bn.cli.named_networks import NETWORK_HELP, named_network
+from gomea_bn.cli.named_networks import Network, named_network
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
@@ -28,10 +28,7 @@ _Pair = tuple[str, str]
 
 @reads_table("network")
 def show(
-    network: Annotated[
-        str,
-        typer.Argument(metavar="NETWORK", help=NETWORK_HELP),
-    ],
+    network: Network,
     data: Annotated[
         Path | None,
         typer.Option(
