@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.algorithms.archive import ElitistArchive
-    from gomea_bn.algorithms.gomea import GOMEA
-    from gomea_bn.algorithms.mogomea import MOGOMEA
-    from gomea_bn.algorithms.optimisation import optimise
-    from gomea_bn.algorithms.rvgomea import RVGOMEA
+    from gomea_bn.algorithms.archive import ElitistArchive as ElitistArchive
+    from gomea_bn.algorithms.gomea import GOMEA as GOMEA
+    from gomea_bn.algorithms.mogomea import MOGOMEA as MOGOMEA
+    from gomea_bn.algorithms.optimisation import optimise as optimise
+    from gomea_bn.algorithms.rvgomea import RVGOMEA as RVGOMEA
 
-__all__ = [
-    "GOMEA",
-    "MOGOMEA",
-    "RVGOMEA",
-    "ElitistArchive",
-    "optimise",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ElitistArchive": "gomea_bn.algorithms.archive",
-        "GOMEA": "gomea_bn.algorithms.gomea",
-        "MOGOMEA": "gomea_bn.algorithms.mogomea",
-        "RVGOMEA": "gomea_bn.algorithms.rvgomea",
-        "optimise": "gomea_bn.algorithms.optimisation",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

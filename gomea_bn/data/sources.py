@@ -74,9 +74,7 @@ def source_table(source: Any, *, kinds: Mapping[str, str] | None, missing: str, 
     if not isinstance(source, Table):
         reading = treatment_in_reading(missing)
         return read_table(source, kinds=kinds, missing=reading, max_levels=max_levels)
-    if kinds is not None and not isinstance(kinds, Mapping):
-        raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
-    kind_of = {str(name): kind for name, kind in (kinds or {}).items()}
+    check_kinds(source, kinds)
     for column in source.columns:
         if column.is_continuous and column.is_constant:
             raise GomeaBnError(
@@ -84,13 +82,21 @@ def source_table(source: Any, *, kinds: Mapping[str, str] | None, missing: str, 
                 f"{source.n_rows} rows.",
                 ["make the Table by read_table, which makes such columns discrete", "drop the column"],
             )
+    return source if missing == AVAILABLE else complete_table(source, missing, "The learner")
+
+
+def check_kinds(table: Table, kinds: Mapping[str, str] | None) -> None:
+    """Raise `GomeaBnError` unless the columns of a table that vary have the kinds that `kinds` names."""
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise GomeaBnError(f"kinds must map column names to kinds, got {type(kinds).__name__}.")
+    kind_of = {str(name): kind for name, kind in (kinds or {}).items()}
+    for column in table.columns:
         kind = "continuous" if column.is_continuous else "discrete"
         if kind_of.get(column.name, kind) != kind and not column.is_constant:
             raise GomeaBnError(
                 f"Column {column.name!r} of the Table is {kind}, but kinds says {kind_of[column.name]!r}; read the "
                 "table again with these kinds."
             )
-    return source if missing == AVAILABLE else complete_table(source, missing, "The learner")
 
 
 def complete_table(table: Table, missing: str, what: str) -> Table:

@@ -17,7 +17,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.files.loading import Loaded, load
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.sources import complete_table, source_frame
+from gomea_bn.data.sources import check_kinds, complete_table, source_frame
 from gomea_bn.data.table import Table, table_of
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -260,13 +260,7 @@ class Discretizer(Parameters, ABC):
                         f"kinds[{name!r}] is {kinds[name]!r}, but {name!r} is {kind} in the network."
                     )
         if isinstance(source, Table):
-            for column in source.columns:
-                kind = "continuous" if column.is_continuous else "discrete"
-                if kinds.get(column.name, kind) != kind and not column.is_constant:
-                    raise GomeaBnError(
-                        f"Column {column.name!r} of the Table is {kind}, but kinds says {kinds[column.name]}; "
-                        "read the table again with kinds=."
-                    )
+            check_kinds(source, kinds)
             return complete_table(source, self.missing, type(self).__name__)
         check_choice("missing", self.missing, ("error", "drop"))
         loaded = source if isinstance(source, Loaded) else load(source, ReadingOptions())

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.network.conditionals.conditionals import Conditionals
-    from gomea_bn.network.conditionals.family import Family, TableSet
-    from gomea_bn.network.conditionals.family_line import FamilyLine
+    from gomea_bn.network.conditionals.conditionals import Conditionals as Conditionals
+    from gomea_bn.network.conditionals.family import Family as Family
+    from gomea_bn.network.conditionals.family import TableSet as TableSet
+    from gomea_bn.network.conditionals.family_line import FamilyLine as FamilyLine
 
-__all__ = ["Conditionals", "Family", "FamilyLine", "TableSet"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Conditionals": "gomea_bn.network.conditionals.conditionals",
-        "Family": "gomea_bn.network.conditionals.family",
-        "FamilyLine": "gomea_bn.network.conditionals.family_line",
-        "TableSet": "gomea_bn.network.conditionals.family",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)
