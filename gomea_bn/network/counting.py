@@ -1,4 +1,7 @@
-"""Networks whose probability tables are counted from rows, given the graph and the bins."""
+"""Networks whose probability tables are counted from rows, given the graph and the bins.
+
+With missing values, steps of expectation and maximisation follow.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,7 @@ Net = TypeVar("Net", bound="NetworkLike")
 
 
 N_STEPS = 5
-"""Number of steps."""
-
-
+"""Number of steps of expectation and maximisation."""
 N_DRAWS = 10
 """Number of completions of every incomplete row and step."""
 

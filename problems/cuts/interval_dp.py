@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -19,7 +19,9 @@ from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, joint_codes
 from gomea_bn.problems.cuts.interval_counts import (
     NO_STOP,
+    CellCounts,
     CountTable,
+    GridColumn,
     IntervalCounts,
     SortedColumn,
     chosen_of,
@@ -36,9 +38,6 @@ from gomea_bn.problems.kernels.intervals import (
 )
 from gomea_bn.problems.kernels.score import DIRICHLET, LEAST_GAIN, LIKELIHOOD, MISSING, ScoreRule
 from gomea_bn.problems.scoring.scores import ScoringMethod, log_factorials
-
-if TYPE_CHECKING:
-    from gomea_bn.problems.cuts.interval_counts import CellCounts, GridColumn
 
 __all__ = [
     "CutLimits",
