@@ -1,4 +1,4 @@
-"""Rows of random graphs whose columns follow linear or smooth equations, hidden levels, or both kinds of columns.
+"""Rows of random graphs: linear or smooth equations, hidden levels, both kinds of columns, or products of parents.
 
 Every law draws its graph and its equations from one generator and its rows from another, so that the same seed gives
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
@@ -22,6 +22,8 @@ EDGES = (10, 13)
 """Smallest and largest number of edges of ten columns."""
 LINEAR = 100
 """Number of the law "linear" of no columns; the number of columns is added."""
+PRODUCTS = 200
+"""Number of the law "products"."""
 MAX_PARENTS = 3
 THRESHOLD_NOISE = 0.3
 """Standard deviation of the noise on a value before its level is read, in standard deviations of the value."""
@@ -113,6 +115,25 @@ def mixed(n_rows: int, seed: int) -> Sample:
     which adds one amount per level.
     """
     return _by_equations(n_rows, seed, N_DISCRETE)
+
+
+def products(n_rows: int, seed: int) -> Sample:
+    """Return rows in which the first two parents of a column act by their product, and neither of them alone.
+
+    A single parent and a third one act by a curve, as in `nonlinear`, and the noise is that of `nonlinear`.
+    """
+    law, rows = _generators(seed, PRODUCTS)
+    edges = random_graph(law)
+    columns: list[Values] = []
+    for child in range(N_COLUMNS):
+        parents = [columns[parent] for parent, other in edges if other == child]
+        terms = [_standardised(parents[0]) * _standardised(parents[1])] if len(parents) > 1 else []
+        terms = [_standardised(term) for term in terms]
+        terms += [_term(parent, False, law) for parent in parents[2 * len(terms) :]]
+        noise = float(law.uniform(0.4, 0.8))
+        values = noise * rows.normal(size=n_rows)
+        columns.append(_standardised(np.sum(terms, axis=0)) + values if terms else values)
+    return _sample(columns, set(), edges, law)
 
 
 def _by_equations(n_rows: int, seed: int, n_discrete: int) -> Sample:
@@ -207,5 +228,6 @@ LAWS: dict[str, Callable[[int, int], Sample]] = {
     "nonlinear": nonlinear,
     "bells": bells,
     "mixed": mixed,
+    "products": products,
 }
 """Functions of the number of rows and the seed, by the name of the law."""

@@ -96,6 +96,29 @@ def test_children_depend_on_a_single_parent_and_unrelated_columns_do_not(law):
     assert n_independent >= 20
 
 
+def test_a_column_of_two_parents_follows_their_product_and_neither_alone():
+    n_children = 0
+    for seed in range(4):
+        sample = LAWS["products"](4_000, seed)
+        graph = nx.DiGraph(sample.edges)
+        scaled = (sample.frame - sample.frame.mean()) / sample.frame.std()
+        for name in graph:
+            parents = list(graph.predecessors(name))
+            roots = all(graph.in_degree(parent) == 0 for parent in parents)
+            if len(parents) == 2 and roots:
+                n_children += 1
+                first, second = (scaled[parent] for parent in parents)
+                assert abs(np.corrcoef(first * second, scaled[name])[0, 1]) > 0.7
+                assert (
+                    max(
+                        abs(np.corrcoef(first, scaled[name])[0, 1]),
+                        abs(np.corrcoef(second, scaled[name])[0, 1]),
+                    )
+                    < 0.1
+                )
+    assert n_children >= 3
+
+
 def test_values_of_bells_lie_around_a_few_centres():
     frame = LAWS["bells"](4_000, 0).frame
     for _, column in frame.items():
