@@ -38,7 +38,7 @@ h1 { font-size: 18pt; margin: 0 0 .2em } h2 { font-size: 12.5pt; margin: 1.2em 0
 p { margin: .4em 0 } table { border-collapse: collapse; font-size: 9.5pt } .subtitle { color: #555 }
 td, th { padding: .15em .8em .15em 0; vertical-align: top; border-bottom: 1px solid #eee }
 svg { max-width: 100%; height: auto } figure { margin: .5em 0; break-inside: avoid; text-align: center }
-.grid { display: grid; grid-template-columns: 1fr 1fr 1fr; gap: 2mm } h2 { break-after: avoid }
+.grid { display: grid; grid-template-columns: 1fr 1fr; gap: 2mm } h2 { break-after: avoid }
 """
 
 
@@ -81,6 +81,7 @@ def run_report(
         *([] if target is None else _drivers(network, target)),
         "<h2>From which rows</h2>",
         _origin(network, record or {}),
+        "<h2>How the values are distributed</h2>",
         _densities(network, target, table),
         "<h2>How sure</h2>",
         *_sureness(network),
@@ -180,7 +181,7 @@ def _densities(network: DiscretizedBayesNet, target: str | None, table: Table | 
     by_edges = sorted(network.names, key=lambda name: -len(network.markov_blanket(name)))
     names = by_edges if target is None else [target, *network.markov_blanket(target)]
     figures = [
-        f"<figure>{_svg(lambda ax, name=name: plot_density(network, name, table=table, ax=ax), (3.6, 2.6))}</figure>"
+        f"<figure>{_svg(lambda ax, name=name: plot_density(network, name, table=table, ax=ax), (4.8, 3.0))}</figure>"
         for name in names[:_MOST_DENSITIES]
     ]
     return f'<div class="grid">{"".join(figures)}</div>'

@@ -36,7 +36,8 @@ def test_a_report_has_its_parts_in_order_and_escapes_names(network):
     text = run_report(network, target="y", title="A & B")
     headings = re.findall(r"<h[12]>(.*?)</h[12]>", text)
     assert headings == [
-        "A &amp; B", "What was learned", "What drives y", "From which rows", "How sure", "Limits",
+        "A &amp; B", "What was learned", "What drives y", "From which rows", "How the values are distributed",
+        "How sure", "Limits",
     ]  # fmt: skip
     assert "<k>" not in text.replace("&lt;k&gt;", "")
     assert text.count("<svg") == text.count("</svg>") == 5
