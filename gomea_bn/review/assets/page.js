@@ -7,6 +7,7 @@ function setTexts() {
   byId("title").textContent = title ?? "";
   byId("headline").textContent = headline;
   byId("origin").textContent = origin;
+  byId("origin").title = origin;
   document.body.classList.toggle("single", isSingle());
   document.body.classList.toggle("report", model.data.kind === "network");
 }

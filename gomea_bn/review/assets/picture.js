@@ -34,12 +34,14 @@ function pictureText() {
   const { width, height } = graph.drawing;
   const copy = byId("graph").cloneNode(true);
   const originals = byId("graph").querySelectorAll("*");
+  const touched = [...copy.querySelectorAll(".touch")];
   copy.querySelectorAll("*").forEach((element, index) => {
     const styles = getComputedStyle(originals[index]);
     for (const name of DRAWN_STYLES) element.setAttribute(name, styles.getPropertyValue(name));
     element.removeAttribute("class");
     element.removeAttribute("tabindex");
   });
+  for (const element of touched) element.remove();
   const paper = getComputedStyle(document.body).backgroundColor;
   copy.prepend(draw("rect", { width, height, fill: paper }));
   copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
