@@ -62,6 +62,8 @@ __all__ = list(_HOMES)
 # what methods of networks, tables and learners call of higher packages
 offer(
     {
+        "drift": "gomea_bn.network.drift",
+        "updated_network": "gomea_bn.network.updates",
         "edge_probabilities": "gomea_bn.certainty.edge_posterior",
         "network_html": "gomea_bn.plots.html",
         "node_boxes": "gomea_bn.plots.network_layout",

@@ -650,9 +650,8 @@ class DiscretizedBayesNet(Immutable):
         >>> print(updated.tables["x"].round(3))
         [0.278 0.722]
         """
-        from gomea_bn.network.updates import updated_network
-
-        return updated_network(self, data, weight=weight, forget=forget)
+        updated: DiscretizedBayesNet = offered("updated_network")(self, data, weight=weight, forget=forget)
+        return updated
 
     def drift(
         self,
@@ -700,9 +699,8 @@ class DiscretizedBayesNet(Immutable):
         >>> network.drift(pd.DataFrame({"x": ["a"] * 50 + ["b"] * 10}))["drifted"].tolist()
         [True]
         """
-        from gomea_bn.network.drift import drift
-
-        return drift(self, data, level=level, random_state=random_state)
+        drifted: pd.DataFrame = offered("drift")(self, data, level=level, random_state=random_state)
+        return drifted
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
