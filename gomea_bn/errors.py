@@ -13,21 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "GomeaBnError",
-    "GomeaBnWarning",
-    "Option",
-    "Setting",
-    "check_choice",
-    "check_flag",
-    "check_integer",
-    "check_number",
-    "is_integer",
-    "is_real",
-    "nearest",
-    "row_list",
-]
-
 
 @dataclass(frozen=True)
 class Setting:

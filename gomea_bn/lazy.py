@@ -8,8 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["declared_names", "lazy_names", "offer", "offered"]
-
 # modules of higher packages by the names of their functions that methods of lower ones call
 _OFFERED: dict[str, str] = {}
 

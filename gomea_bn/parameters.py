@@ -26,20 +26,6 @@ from gomea_bn.errors import (
     is_real,
 )
 
-__all__ = [
-    "Choice",
-    "Declaration",
-    "Flag",
-    "Integer",
-    "Number",
-    "Parameters",
-    "check_declared",
-    "declarations",
-    "option",
-    "stated",
-    "without_effect",
-]
-
 _Owner = TypeVar("_Owner", bound=object)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["counted", "listed", "percent", "shown_name", "text_width"]
-
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun, "1 edge" or "3 edges"; `plural` is for nouns that do not end in "s"."""

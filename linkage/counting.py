@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.linkage.kernels.tree import CountWork
 
-__all__ = ["count_work"]
-
 
 def count_work(
     genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], stop: NDArray[np.uint8]

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage, LinkageModel
 
-__all__ = ["Full"]
-
 
 @dataclass
 class Full(LinkageModel):

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.linkage.models import Linkage, LinkageModel, average_linkage, single_genes
 
-__all__ = ["StaticTree"]
-
 
 @dataclass
 class StaticTree(LinkageModel):

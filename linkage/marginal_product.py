@@ -12,8 +12,6 @@ from gomea_bn.errors import check_integer
 from gomea_bn.linkage.models import Linkage, LinkageModel
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["MarginalProduct"]
-
 
 @dataclass
 class MarginalProduct(LinkageModel):

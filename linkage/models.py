@@ -14,21 +14,6 @@ from gomea_bn.linkage.counting import count_work
 from gomea_bn.linkage.kernels.tree import CORRECTED, MI, NMI, fill_similarities, tree_slices, upgma
 from gomea_bn.linkage.sparse_tree import sparse_trees
 
-__all__ = [
-    "Custom",
-    "Learner",
-    "Linkage",
-    "LinkageModel",
-    "LinkageTree",
-    "Univariate",
-    "average_linkage",
-    "check_members",
-    "checked_subsets",
-    "from_subsets",
-    "linkage_model",
-    "single_genes",
-]
-
 _FILTER_AT = 1.0 - 1e-6
 _MEASURES = {"corrected": CORRECTED, "mi": MI, "nmi": NMI}
 

@@ -19,18 +19,6 @@ from gomea_bn.linkage.models import (
     single_genes,
 )
 
-__all__ = [
-    "Blocks",
-    "InteractionTree",
-    "RealCustom",
-    "RealFull",
-    "RealLinkageModel",
-    "RealLinkageTree",
-    "RealUnivariate",
-    "gaussian_similarities",
-    "real_linkage_model",
-]
-
 # largest squared correlation, so that the similarity of two variables that determine each other stays finite
 _IDENTICAL = 1.0 - 1e-15
 

@@ -17,8 +17,6 @@ from gomea_bn.linkage.kernels.sparse import (
 )
 from gomea_bn.linkage.kernels.tree import tree_slices
 
-__all__ = ["SparseTrees", "patterns", "sparse_graph", "sparse_trees"]
-
 
 class SparseTrees(NamedTuple):
     """Trees over l genes with m merges in total; node ids are 0..l-1 for genes and l + t for the t-th merge.

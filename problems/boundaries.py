@@ -26,8 +26,6 @@ from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod
 
-__all__ = ["BoundaryProblem"]
-
 Cuts = Mapping[int, NDArray[np.float64]]
 
 

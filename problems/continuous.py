@@ -12,19 +12,6 @@ from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.problems.base import Journal, ProblemDefaults, WithDefaults, data_digest
 from gomea_bn.problems.kernels.continuous import CirclesData, EllipsoidsData, RosenbrockData, SphereData
 
-__all__ = [
-    "RealDefaults",
-    "RealKernelProblem",
-    "RealProblem",
-    "circles_in_a_square",
-    "new_real_journal",
-    "rosenbrock",
-    "soreb",
-    "soreb_chain",
-    "sphere",
-    "with_real_defaults",
-]
-
 # largest known minimum distance of n points in the unit square; for up to 9 points it has a closed form
 _CIRCLES = {
     2: 2**0.5,

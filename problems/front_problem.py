@@ -35,8 +35,6 @@ from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import scoring_method
 from gomea_bn.problems.structure import StructureProblem
 
-__all__ = ["MISFIT_ESTIMATES", "ExpertSample", "FrontProblem", "smoothed_scorer"]
-
 MISFIT_ESTIMATES = ("left-out", "in-sample")
 """How a misfit is estimated: the values of the option `misfit`."""
 

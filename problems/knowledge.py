@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, check_integer, nearest
 from gomea_bn.texts import counted, listed
 
-__all__ = ["EdgeRules", "ExpertKnowledge", "edge_rules"]
-
 DEFAULT_MAX_TABLE_CELLS = 1_000_000
 # a gigabyte of counts
 _MOST_TABLE_CELLS = 2**27

@@ -19,8 +19,6 @@ from gomea_bn.problems.base import (
 from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
 
-__all__ = ["PythonProblem", "RealPythonProblem", "as_compiled"]
-
 
 class _Exchange(ProblemDefaults):
     """The part that both kinds of problem share: arrays through which kernels and Python exchange values."""

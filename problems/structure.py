@@ -23,8 +23,6 @@ from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime.run_state import fill
 
-__all__ = ["StructureProblem"]
-
 
 class StructureProblem(DiscreteDefaults):
     """Structure and bins of a network, scored by families; minimises minus the score in nats without its constant part.

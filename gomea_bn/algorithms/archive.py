@@ -22,8 +22,6 @@ from gomea_bn.operators.kernels.archive import (
 )
 from gomea_bn.runtime.run_state import filled
 
-__all__ = ["ElitistArchive", "new_archive"]
-
 # shares of the wanted size above which the grid is switched on, and below which it is switched off
 _TOO_MANY, _TOO_FEW = 1.25, 0.75
 # largest number of boxes along one objective

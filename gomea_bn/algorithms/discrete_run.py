@@ -32,25 +32,6 @@ from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.run_state import filled, generator_states, generators_of
 from gomea_bn.runtime.threads import thread_count
 
-__all__ = [
-    "UNLIMITED",
-    "DiscreteRun",
-    "DiscreteSearch",
-    "DiscreteSettings",
-    "FormerRow",
-    "Population",
-    "Turn",
-    "checked_genotypes",
-    "climb_cost",
-    "evaluated_again",
-    "finished_prefix",
-    "most_tries",
-    "new_population",
-    "new_work",
-    "stall_limit",
-    "variation_rules",
-]
-
 # a budget of evaluations without limit
 UNLIMITED = 2**62
 

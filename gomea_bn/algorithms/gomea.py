@@ -17,8 +17,6 @@ from gomea_bn.problems.base import CompiledProblem, Refiner
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Limits
 
-__all__ = ["GOMEA", "GomeaRun"]
-
 
 @dataclass(frozen=True)
 class GOMEA(DiscreteSearch):

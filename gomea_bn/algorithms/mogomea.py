@@ -38,8 +38,6 @@ from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
 from gomea_bn.runtime.run_state import fill, history_of, history_state
 
-__all__ = ["MOGOMEA", "FrontRun", "balanced_clusters", "extreme_clusters"]
-
 _MOST_ROUNDS = 1000
 # sum of the centres' shifts at which k-means ends
 _STILL = 1e-10

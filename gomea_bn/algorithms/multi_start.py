@@ -36,16 +36,6 @@ from gomea_bn.runtime.run_state import (
 )
 from gomea_bn.runtime.threads import StopFlag, Workers
 
-__all__ = [
-    "EliteRun",
-    "MultiStartRun",
-    "Scheme",
-    "check_scheme",
-    "ended_before",
-    "finish_section",
-    "opened_run",
-]
-
 _RESULT = "result"
 
 

@@ -21,12 +21,6 @@ from gomea_bn.problems.python_problem import as_compiled
 from gomea_bn.runtime.checkpoints import Checkpoint
 from gomea_bn.runtime.limits import Callback, Limits, Progress, Result
 
-__all__ = [
-    "evaluate_genotypes",
-    "evaluate_solutions",
-    "optimise",
-]
-
 
 def evaluate_genotypes(
     problem: CompiledProblem, genotypes: ArrayLike

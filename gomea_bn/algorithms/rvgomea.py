@@ -34,8 +34,6 @@ from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.run_state import filled, generator_of, generator_states
 
-__all__ = ["RVGOMEA", "RealRun"]
-
 _UNLIMITED = 2**62
 # below this expected time a generation runs in the calling thread
 _INLINE_SECONDS = 2e-3

@@ -20,8 +20,6 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Certificate", "certify"]
-
 # the solver's own tolerance
 _TOLERANCE = 1e-5
 

@@ -16,8 +16,6 @@ from scipy import sparse
 
 from gomea_bn.certainty.parent_sets import ScoredParentSets
 
-__all__ = ["Choices", "cluster_rows", "violated_clusters"]
-
 _LEAST_VIOLATION = 1e-4
 _NO_WEIGHT = 1e-7
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.certainty.subsets import over_subsets
 
-__all__ = ["MOST_EXACT", "exact_edge_probabilities"]
-
 MOST_EXACT = 15
 """Largest number of variables: the time grows with 3 to this power."""
 

@@ -28,8 +28,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GraphScores"]
-
 
 @dataclass(frozen=True)
 class GraphScores:

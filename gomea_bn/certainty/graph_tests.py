@@ -24,8 +24,6 @@ from gomea_bn.texts import counted, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GraphTest", "test_graph"]
-
 # values of permuted columns that are in memory at the same time
 _BLOCK = 2**21
 # permutations with at least the observed gain from which on their share is the p-value

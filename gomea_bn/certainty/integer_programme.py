@@ -17,8 +17,6 @@ from gomea_bn.certainty.orders import OrderSearch
 from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.problems.scoring.scores import rounding
 
-__all__ = ["Bounded", "bounded_optimum"]
-
 # searches from noisy steps, once the plain ones find no violated cluster
 _NOISY_SEARCHES = 4
 _STARTS = 3

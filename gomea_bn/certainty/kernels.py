@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below
 
-__all__ = ["MOST_DRAWN", "STEP", "Families", "OrderedGraph", "WorkSpace", "sweep"]
-
 MOST_DRAWN = 4
 """Largest number of variables whose parents are drawn at once."""
 

@@ -23,8 +23,6 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NearOptimalGraph", "best_graphs", "near_optimal_graphs"]
-
 
 @dataclass(frozen=True)
 class NearOptimalGraph:

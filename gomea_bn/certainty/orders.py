@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.parent_sets import ScoredParentSets
 
-__all__ = ["OrderSearch"]
-
 # score of a variable whose required parents come later
 _IMPOSSIBLE = -1e12
 

@@ -13,8 +13,6 @@ from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
-__all__ = ["ScoredParentSets", "parent_sets"]
-
 # memory and seconds: a score takes about a microsecond per thousand rows
 _MOST_FAMILIES = 20_000_000
 _BLOCK = 1 << 16

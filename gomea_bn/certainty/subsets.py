@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.parent_sets import ScoredParentSets
 
-__all__ = ["MOST_VARIABLES", "best_of_subsets", "over_subsets"]
-
 MOST_VARIABLES = 20
 """Largest number of variables: the tables hold 2 to this power times this number of floats, 170 MB."""
 

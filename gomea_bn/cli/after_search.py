@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = ["REPEAT_OPTIONS", "AfterSearch"]
-
 REPEAT_OPTIONS = {"n_networks": "--repeat"}
 """Options of `learn` for repeated searches, by their names in Python, as `spelling` takes them."""
 

@@ -13,8 +13,6 @@ from gomea_bn.errors import GomeaBnError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["check_figure", "write_figure"]
-
 _ENDINGS = (".png", ".svg", ".pdf")
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["report"]
-
 
 def report(learner: BayesNetLearner) -> str:
     """Return the printed result: the network, its score, why the search ended, and how to repeat it."""

@@ -26,24 +26,6 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = [
-    "NETWORK_HELP",
-    "WRITERS",
-    "candidate",
-    "ending_of",
-    "files_of",
-    "finish_folder",
-    "folder_files",
-    "named_network",
-    "network_text",
-    "of_run_folder",
-    "reading_of",
-    "recorded_file",
-    "recorded_reading",
-    "run_record_of",
-    "table_of_record",
-]
-
 NETWORK_HELP = (
     "File of a network (.json, .bif, .xdsl, ...) or of an expert's edges (.csv, .dot, ...), folder of a run, or "
     "FOLDER#ID of a front; also FOLDER#recommended, #knee, #closest, #single, #expert or #OBJECTIVE."

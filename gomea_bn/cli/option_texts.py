@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = [
-    "all_cut_points",
-    "fields_of",
-    "read_checkpoint",
-    "read_cut_points",
-    "read_edges",
-    "read_jobs",
-    "read_kinds",
-    "read_knowledge",
-    "read_reading",
-    "read_reading_file",
-    "read_tiers",
-]
-
 
 def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = None) -> ReadingOptions:
     """Return the options for reading tables.

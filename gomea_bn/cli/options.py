@@ -39,44 +39,6 @@ from gomea_bn.parameters import Choice, Declaration, Integer, Number, check_decl
 if TYPE_CHECKING:
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = [
-    "DECLARED",
-    "KIND_OVERRIDE",
-    "LEARNER_MISSING",
-    "MAX_BINS",
-    "MAX_LEVELS",
-    "MAX_SECONDS",
-    "MIN_BIN_COUNT",
-    "MIN_WIDTH",
-    "PSEUDO_COUNT",
-    "SHAPE",
-    "AsJson",
-    "CheckpointEvery",
-    "CheckpointFolder",
-    "CheckpointResume",
-    "CutPoints",
-    "Data",
-    "FormerDevice",
-    "Given",
-    "Jobs",
-    "Kind",
-    "LearnerMissing",
-    "MaxBins",
-    "MaxLevels",
-    "MaxSeconds",
-    "MinBinCount",
-    "MinWidth",
-    "Missing",
-    "OutFolder",
-    "PseudoCount",
-    "Quiet",
-    "Shape",
-    "option_of",
-    "reads_table",
-    "searches",
-    "value_of",
-]
-
 Data = Annotated[
     Path,
     typer.Argument(

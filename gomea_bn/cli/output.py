@@ -17,22 +17,6 @@ from gomea_bn.runtime.interrupts import delayed_interrupts, ignore_until_exit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "FAILED",
-    "INTERRUPTED",
-    "UNUSABLE_DATA",
-    "WRONG_USE",
-    "check_targets",
-    "check_writable",
-    "deliver",
-    "deliver_frame",
-    "fail",
-    "finishing",
-    "say",
-    "silent",
-    "spelling",
-]
-
 FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
 
 # options with another name than in Python

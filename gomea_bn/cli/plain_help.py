@@ -14,8 +14,6 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.models import OptionInfo
 
-__all__ = ["HelpAll", "PlainCommand", "with_value_names"]
-
 _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
 # by parameter, where the type says too little
 _BY_PARAMETER = {

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.files.reading import ReadingOptions
     from gomea_bn.data.table import Table
 
-__all__ = [
-    "announcement",
-    "compile_first",
-    "limit",
-    "loaded_data",
-    "loaded_rows",
-    "printed_warnings",
-    "read_data",
-]
-
 
 def read_data(
     data: Path,

@@ -16,8 +16,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["read_statements", "read_values"]
-
 _FORMS = "NAME=VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
 
 

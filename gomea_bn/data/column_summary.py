@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.columns import Column
     from gomea_bn.data.table import Table
 
-__all__ = ["column_summary"]
-
 _FEWEST_BINS, _MOST_BINS = 10, 100
 
 

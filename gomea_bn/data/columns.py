@@ -19,29 +19,6 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "EMPTY_LEVEL",
-    "FEW_ROWS",
-    "LARGEST_EXACT",
-    "LEAST_RANGE",
-    "MANY_ROWS",
-    "MISSING_CODE",
-    "ROWS_WORTH_THREADS",
-    "Column",
-    "Level",
-    "check_texts",
-    "code_of_number",
-    "column_positions",
-    "encode_levels",
-    "extremes",
-    "has_gaps",
-    "is_missing",
-    "level_values",
-    "numeric_values",
-    "same_as_text",
-    "storage",
-]
-
 Level = str | int | float | bool
 
 LARGEST_EXACT = 2**53

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.table import Table
 
-__all__ = ["column_order", "in_column_order", "in_row_order", "row_order"]
-
 # shifts and factors of Steele, Lea & Flood, "Fast splittable pseudorandom number generators", 2014
 _SHIFTS = (30, 27)
 _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 
-__all__ = ["chance_of_copies", "counted_rows"]
-
 _SEED = 20240219
 # share of equal pairs by chance above which all rows count: coarse values then make equal rows
 _MOST_CHANCE = 0.5

@@ -17,18 +17,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "DAYS",
-    "UNITS",
-    "as_numbers",
-    "from_numbers",
-    "number_of",
-    "source_name",
-    "unit_of",
-    "value_in_words",
-    "with_dates",
-]
-
 DAYS, SECONDS, HOURS = "days since 1970-01-01", "seconds", "hours"
 UNITS = (DAYS, SECONDS, HOURS)
 """Units of dates, durations and times of day; the name of a column ends in one of them in brackets."""

@@ -14,8 +14,6 @@ from gomea_bn.errors import GomeaBnError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SOURCES", "frame_of", "require_pyarrow"]
-
 SOURCES = (
     "a Table, a frame of pandas or polars, an Arrow table, a dict of columns, a NumPy array of shape "
     "(n_rows, n_columns), or the path of a file"

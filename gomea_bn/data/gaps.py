@@ -17,8 +17,6 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["gap_lines", "gaps_of", "refuse_gaps", "refuse_infinite", "with_missing"]
-
 
 def gaps_of(series: Sequence[pd.Series[Any]], storages: Sequence[str]) -> list[NDArray[np.bool_]]:
     """Return which values of every column are missing or infinite, bool (n_rows,)."""

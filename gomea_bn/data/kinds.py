@@ -24,8 +24,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEW_VALUES", "RULE", "decided_column", "empty_column"]
-
 FEW_VALUES = 10
 """A column of whole numbers with at most this many distinct values is discrete."""
 

@@ -23,17 +23,6 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "FilePiece",
-    "FramePiece",
-    "PartitionPiece",
-    "Piece",
-    "TablePiece",
-    "files_digest",
-    "is_in_pieces",
-    "pieces_of",
-]
-
 BATCH_ROWS = 131_072
 """Largest number of rows of a frame that a piece gives."""
 

@@ -15,8 +15,6 @@ from gomea_bn.errors import GomeaBnError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["arrow_frame", "plain", "plain_frame"]
-
 
 def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose columns are stored plainly, the frame itself if they are; see `plain`."""

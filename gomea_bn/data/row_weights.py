@@ -9,8 +9,6 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, row_list
 from gomea_bn.texts import counted
 
-__all__ = ["checked_weights", "repeated_rows"]
-
 # rows of a table with weights: a few gigabytes of ten columns
 _MOST_ROWS = 50_000_000
 

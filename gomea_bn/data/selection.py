@@ -18,14 +18,6 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "COLUMNS_VARIABLE",
-    "check_column_count",
-    "chosen_columns",
-    "identifier_reason",
-    "without_identifiers",
-]
-
 COLUMNS_VARIABLE = "GOMEA_BN_MAX_COLUMNS"
 """Environment variable with the largest number of columns of a table."""
 

@@ -14,15 +14,6 @@ from gomea_bn.errors import GomeaBnError, Setting, check_choice
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "AVAILABLE",
-    "MISSING_CHOICES",
-    "complete_table",
-    "source_frame",
-    "source_table",
-    "treatment_in_reading",
-]
-
 AVAILABLE = "available"
 """Treatment of missing values by which every part of a computation uses the rows that have its columns."""
 MISSING_CHOICES = (AVAILABLE, "error", "drop")

@@ -17,8 +17,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MARKS", "WORDS", "from_distinct", "is_text_like", "without_symbols"]
-
 WORDS = frozenset(
     (
         *("NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "-NaN", "-nan"),

@@ -32,15 +32,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "DiscretizationTask",
-    "Discretizer",
-    "NoNeighbourWarning",
-    "check_each_once",
-    "starting_bin_count",
-    "starting_cuts",
-]
-
 T = TypeVar("T")
 
 

@@ -17,8 +17,6 @@ from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts, equal_width_cuts
 
-__all__ = ["MDLP", "EqualFrequency", "EqualWidth", "KMeans"]
-
 
 class _PerColumn(Discretizer):
     """A method that cuts every column by itself; the network only decides kinds and keeps fixed cuts."""

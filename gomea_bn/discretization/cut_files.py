@@ -15,8 +15,6 @@ from gomea_bn.errors import GomeaBnError, is_real
 from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.files.json_files import field_of, read_json
 
-__all__ = ["read_cut_file", "write_cut_file"]
-
 FORMAT = "gomea-bn cut points"
 FORMAT_VERSION = 1
 

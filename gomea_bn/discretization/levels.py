@@ -16,8 +16,6 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 if TYPE_CHECKING:
     pass
 
-__all__ = ["LevelGroups", "group_cuts", "grouped_columns", "level_groups", "network_over_levels"]
-
 LevelGroups = tuple[tuple[Level, ...], ...]
 """The groups of a column's levels, in code order."""
 

@@ -17,18 +17,6 @@ from gomea_bn.network.recorded import fixed_columns
 from gomea_bn.problems.cuts.policies import without_narrow_bins, without_sparse_bins
 from gomea_bn.texts import listed
 
-__all__ = [
-    "DISCRETIZERS",
-    "PROPOSERS",
-    "Proposal",
-    "check_proposer",
-    "discretizer",
-    "follows_graph",
-    "propose",
-    "proposer",
-    "proposers",
-]
-
 DISCRETIZERS = {
     "bayesian": ("gomea_bn.discretization.bayesian.bayesian", "BayesianDiscretizer"),
     "equal-frequency": ("gomea_bn.discretization.baselines", "EqualFrequency"),

@@ -15,8 +15,6 @@ from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.texts import counted, listed
 
-__all__ = ["checked_cuts", "column_range", "default_cuts", "joined_cuts", "shared_support"]
-
 DEFAULT_BINS = 3
 """Number of equal-frequency bins of a column without bins from the expert: low, middle, high."""
 

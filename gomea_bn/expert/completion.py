@@ -19,11 +19,6 @@ from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import listed
 
-__all__ = [
-    "completed",
-    "unknown_column",
-]
-
 _WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
 
 

@@ -19,17 +19,6 @@ from gomea_bn.network.tables import family_index
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.front_problem import ExpertSample
 
-__all__ = [
-    "DEFAULT_SAMPLE",
-    "LARGEST_SAMPLE",
-    "DistanceEstimate",
-    "check_point_masses",
-    "draw_expert_sample",
-    "expert_distance",
-    "expert_distance_estimate",
-    "mentioned_names",
-]
-
 DEFAULT_SAMPLE = 4096
 """Number of rows that are drawn from the expert's network by default."""
 LARGEST_SAMPLE = 1 << 20

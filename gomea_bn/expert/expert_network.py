@@ -24,10 +24,6 @@ from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
 from gomea_bn.texts import counted
 
-__all__ = [
-    "ExpertNetwork",
-]
-
 
 class ExpertNetwork(Immutable):
     """An immutable expert's network: edges, bins of some variables, and optional probability tables.

@@ -20,15 +20,6 @@ from gomea_bn.runtime.files.json_files import check_fields, check_format, load_j
 from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
-__all__ = [
-    "FORMAT",
-    "FORMAT_VERSION",
-    "file_kind",
-    "read_edge_list",
-    "read_expert_json",
-    "to_json",
-]
-
 FORMAT = "gomea-bn expert"
 FORMAT_VERSION = 1
 

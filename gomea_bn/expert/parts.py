@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["ExpertParts"]
-
 
 class ExpertParts(NamedTuple):
     """Arguments of an `ExpertNetwork`; None for parts that are not stated."""

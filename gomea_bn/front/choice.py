@@ -13,15 +13,6 @@ from collections.abc import Callable, Hashable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "greedy_hypervolume",
-    "hyperplane_knee",
-    "nearest_pseudo_weights",
-    "nondominated_rows",
-    "price_choice",
-    "scaled",
-]
-
 Values = NDArray[np.float64]
 
 _TIE = 1e-9

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "MAX_BYTES", "Decision", "accept", "read_decision"]
-
 FORMAT = "gomea-bn decision"
 FORMAT_VERSION = 1
 

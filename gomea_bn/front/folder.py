@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Front, Objective
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = [
-    "check_front_folder",
-    "front_table",
-    "ids_with_files",
-    "is_front_folder",
-    "network_file",
-    "read_front",
-    "read_front_record",
-    "write_front",
-]
-
 FORMAT = "gomea-bn front"
 FORMAT_VERSION = 2
 MAIN, TABLE, PARQUET, STORE = "front.json", "front.csv", "front.parquet", "networks.gz"

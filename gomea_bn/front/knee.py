@@ -13,8 +13,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.front import choice
 from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 
-__all__ = ["KneeMethod", "knee_row"]
-
 KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane"]
 
 # standard errors of a mean of n differences that have a standard deviation of 1 nat

@@ -11,22 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
 
-__all__ = [
-    "COMPLEXITY",
-    "EXPERT_DISTANCE",
-    "MISFIT",
-    "Objective",
-    "OwnObjective",
-    "check_objectives",
-    "check_original_index",
-    "check_point",
-    "check_values",
-    "check_weights",
-    "leaves_rows_out",
-    "objective_column",
-    "single_position",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Objective:

@@ -11,8 +11,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.choice import scaled
 from gomea_bn.front.objectives import check_point, check_values
 
-__all__ = ["hypervolume", "igd_plus"]
-
 
 def hypervolume(
     values: NDArray[np.float64],

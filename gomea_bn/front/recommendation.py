@@ -15,8 +15,6 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 if TYPE_CHECKING:
     from gomea_bn.front.front import Candidate, Front
 
-__all__ = ["Recommendation", "recommended"]
-
 # rows that the standard errors are computed from, and the fewest for a standard error
 _MOST_ROWS, _FEWEST_ROWS = 5_000, 30
 # work space of an exact answer on the review page, in numbers

@@ -25,15 +25,6 @@ from gomea_bn.runtime.files.text_files import decoded, named_source, prefixed_er
 if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = [
-    "NetworkParts",
-    "PooledNetworks",
-    "StoredNetworks",
-    "StoredVariable",
-    "packed_networks",
-    "parts_of",
-]
-
 FORMAT = "gomea-bn networks"
 FORMAT_VERSION = 1
 

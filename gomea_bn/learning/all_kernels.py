@@ -16,8 +16,6 @@ from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.warm_up import compile_front_kernels, compile_kernels
 from gomea_bn.runtime.kernel_progress import announced_kernels
 
-__all__ = ["compile_all_kernels"]
-
 
 def compile_all_kernels(announce: Callable[[str], object]) -> float:
     """Compile or load the kernels of all commands, and return the seconds this took.

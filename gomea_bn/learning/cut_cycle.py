@@ -27,8 +27,6 @@ from gomea_bn.problems.scoring.scores import is_gain, score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Progress
 from gomea_bn.runtime.threads import StopFlag, Workers
 
-__all__ = ["CutCycle", "RefinementSession"]
-
 
 class RefinementSession:
     """A network's graph, its data, and the score of any cut points.

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
-__all__ = ["BayesNetEnsemble"]
-
 SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
 # share of the rows in a subsample: the expected share of distinct rows in a bootstrap resample is 1 - 1/e
 _SHARE = 0.63

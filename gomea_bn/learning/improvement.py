@@ -23,8 +23,6 @@ from gomea_bn.problems.scoring.scores import is_gain, scoring_method
 from gomea_bn.runtime.threads import StopFlag
 from gomea_bn.texts import counted
 
-__all__ = ["LEAST_GAIN_OF_CUTS", "CellCounter", "Climb", "Move", "Promises", "SearchRules"]
-
 LEAST_GAIN_OF_CUTS = 1.0
 """Nats that other cuts of a column have to gain over all rows; smaller gains would take passes of their own."""
 

@@ -13,8 +13,6 @@ from gomea_bn.problems.rows.cells import Coding
 from gomea_bn.problems.rows.counter import Coded, View
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 
-__all__ = ["BestCuts", "CodedRows", "KnownScores", "coding_key", "joined_key", "view_key"]
-
 _KEY_BYTES = 16
 
 

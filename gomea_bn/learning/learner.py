@@ -56,13 +56,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals
     from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
-__all__ = [
-    "BayesNetLearner",
-    "compile_many_rows",
-    "final_network",
-    "warn_of_many_probabilities",
-]
-
 _PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
 
 _has_compiled: list[bool] = []

@@ -50,20 +50,6 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.threads import thread_pool
 from gomea_bn.texts import listed
 
-__all__ = [
-    "check_learning",
-    "column_shapes",
-    "learning_problem",
-    "library_growth",
-    "merged_library",
-    "planned_bytes",
-    "ranks_pairs",
-    "scored_variables",
-    "scoring_of",
-    "searched_pairs",
-    "with_cuts",
-]
-
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs

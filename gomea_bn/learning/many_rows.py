@@ -75,19 +75,6 @@ from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import StopFlag, one_blas_thread, thread_count
 from gomea_bn.texts import counted, listed
 
-__all__ = [
-    "CodedTable",
-    "Improvement",
-    "SourceFiles",
-    "about_sample",
-    "check_complete",
-    "opened_counter",
-    "opened_improvement",
-    "print_line",
-    "sample_frame",
-    "silent",
-]
-
 # bytes of cells that stay in memory
 _MOST_BYTES = 2**30
 # least share of `max_seconds` of the search on the sample of a table in memory

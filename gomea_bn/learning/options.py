@@ -36,28 +36,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.discretization.base import Discretizer
 
-__all__ = [
-    "OPTIMAL",
-    "LearningOptions",
-    "automatic_bins",
-    "automatic_indegree",
-    "check_options",
-    "columns_of_search",
-    "learner_section",
-    "limits_after_preparation",
-    "limits_of",
-    "mean_density",
-    "preparation_seconds",
-    "row_densities",
-    "rows_of_search",
-    "rows_to_search",
-    "sampled_table",
-    "section_of_data",
-    "seed_of",
-    "why_unrepeatable",
-    "with_live_table",
-]
-
 _DECLARED = declared_options(NetworkParameters)
 _DEFAULTS = {name: declaration.default for name, declaration in _DECLARED.items()}
 OPTIMAL = "optimal"

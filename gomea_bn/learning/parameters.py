@@ -41,24 +41,6 @@ if TYPE_CHECKING:
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.limits import Callback, Result
 
-__all__ = [
-    "BINS",
-    "COMMON",
-    "KNOWLEDGE",
-    "READING",
-    "SCORE",
-    "Averaged",
-    "EdgeSearch",
-    "FrontParameters",
-    "LearnerParameters",
-    "NetworkParameters",
-    "OptimalCuts",
-    "Scoring",
-    "declared_options",
-    "learner_of_options",
-    "plain_options",
-]
-
 COMMON, BINS, SCORE = "Common", "Bins", "Score"
 KNOWLEDGE, READING = "Knowledge", "Reading a table"
 """Headings of groups of options in the help of commands."""

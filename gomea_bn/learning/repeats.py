@@ -18,8 +18,6 @@ from gomea_bn.network.tables import edge_texts
 from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.texts import counted, listed, percent, shown_name
 
-__all__ = ["ColumnStability", "CutStability", "EdgeStability", "Stability", "stability"]
-
 Edge: TypeAlias = tuple[str, str]
 
 _STAYS, _OFTEN = 0.9, 0.5

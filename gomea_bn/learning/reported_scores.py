@@ -12,16 +12,6 @@ from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
 from gomea_bn.problems.scoring.scores import ScoringMethod
 from gomea_bn.runtime.limits import Callback, Progress, Result
 
-__all__ = [
-    "SCORE_FIELDS",
-    "continued",
-    "recorded_method",
-    "recorded_options",
-    "reported",
-    "reporting",
-    "score_record",
-]
-
 
 def reporting(callback: Callback | None, constant_score: float) -> Callback | None:
     """Return a callback for a search that passes its progress on to the given one, with scores as users see them.

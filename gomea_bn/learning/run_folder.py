@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = [
-    "check_run_folder",
-    "plain_parameters",
-    "run_record",
-    "write_run_folder",
-]
-
 RECORD_FORMAT = "gomea-bn run"
 RECORD_FORMAT_VERSION = 1
 RECORD_FILE = "run.json"

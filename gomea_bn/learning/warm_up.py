@@ -37,8 +37,6 @@ from gomea_bn.runtime.threads import thread_count
 if TYPE_CHECKING:
     from gomea_bn.problems.front_problem import FrontProblem
 
-__all__ = ["WIDE_TABLE", "TableSize", "compile_front_kernels", "compile_kernels", "size_of_table"]
-
 WIDE_TABLE = 80
 """Number of columns from which a search may need the kernels that link many genes."""
 

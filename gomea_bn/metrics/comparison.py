@@ -14,8 +14,6 @@ from gomea_bn.network.edges.equivalence import equivalence_class
 from gomea_bn.network.recorded import EdgeProbability, recorded_edge_probabilities
 from gomea_bn.texts import counted, listed, shown_name
 
-__all__ = ["Comparison", "VariableStates", "compare"]
-
 Edge: TypeAlias = tuple[str, str]
 
 _MOST_VALUES = 12

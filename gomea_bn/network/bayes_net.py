@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 
     Seed = int | np.random.SeedSequence | np.random.Generator | None
 
-__all__ = [
-    "DiscretizedBayesNet",
-    "mean_log_density",
-]
-
 # rows whose densities are computed together in a tall table
 _ROWS_OF_PART = 1 << 16
 

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
     from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = [
-    "BinDistributions",
-    "Curve",
-    "bin_ratios",
-    "curve_inside",
-    "piece_ends",
-    "scaled_by_bin",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Curve:

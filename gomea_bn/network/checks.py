@@ -22,23 +22,6 @@ from gomea_bn.problems.cuts.shape import Shape
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "check_counts",
-    "check_cut_points",
-    "check_edges",
-    "check_keys",
-    "check_levels",
-    "check_metadata",
-    "check_names",
-    "check_pseudo_count",
-    "check_rows",
-    "check_shapes",
-    "check_support",
-    "check_table",
-    "checked_parts",
-    "random_generator",
-]
-
 _SUM_TOLERANCE = 1e-6
 
 

@@ -13,8 +13,6 @@ from gomea_bn.network.graph import topological_order
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.problems.cuts.blanket import ParentSets
 
-__all__ = ["ColumnGraph", "Network"]
-
 Network = DiscretizedBayesNet | Iterable[tuple[str, str]]
 """A network, or the (parent, child) pairs of a graph."""
 

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
     from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = [
-    "N_DRAWS",
-    "N_STEPS",
-    "CompletedRows",
-    "CompletesRows",
-    "completed_codes",
-    "counted_network",
-    "network_of_counts",
-    "parts_without_tables",
-]
-
 Net = TypeVar("Net", bound="NetworkLike")
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Values = dict[str, NDArray[Any]]
 
-__all__ = ["drift"]
-
 # rows drawn from the network: what it expects
 _N_DRAWS = 5_000
 # cells of a continuous column, and the fewest expected rows of a cell

@@ -16,8 +16,6 @@ from gomea_bn.network.checks import check_edges
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["averaged_member", "warn_of_curve_edges", "with_axes"]
-
 # cells of a table that axes are added to
 _MOST_CELLS = 2**22
 

@@ -22,8 +22,6 @@ from gomea_bn.texts import counted, listed, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LARGEST_DIFFERENCE", "EdgeProbabilities"]
-
 LARGEST_DIFFERENCE = 0.1
 """Largest difference of the probability of a pair between two chains that have mixed."""
 

@@ -16,12 +16,6 @@ from gomea_bn.problems.rows.counter import CountPlan, OfPiece, View
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "CompletedCounts",
-    "PieceSums",
-    "completes_pieces",
-]
-
 
 # draws of a step: a table with more incomplete rows has fewer draws of every row
 _MOST_DRAWS = 10_000_000

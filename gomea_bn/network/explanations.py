@@ -24,8 +24,6 @@ from gomea_bn.texts import counted, shown_name
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["Explanation", "explain"]
-
 # findings whose subsets are all asked about for Shapley values
 _MOST_FINDINGS = 12
 # half the width of a 95 % interval in standard errors

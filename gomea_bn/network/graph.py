@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["are_separated", "layers", "markov_blanket", "reachable", "topological_order"]
-
 Parents = Mapping[str, Sequence[str]]
 Node = TypeVar("Node", bound=Hashable)
 

@@ -24,21 +24,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "Marginal",
-    "MarginalDensity",
-    "conditional_density",
-    "conditional_probabilities",
-    "drawn_numbers",
-    "exact_marginal",
-    "level_probabilities",
-    "marginal",
-    "marginal_density",
-    "mean_density",
-    "mean_probabilities",
-    "sampled_marginal",
-]
-
 # points of the scale at which a line is drawn: over its range, and for some of its centres up to six scales away
 _N_POINTS = 129
 _N_CENTRES = 41

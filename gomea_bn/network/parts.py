@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.value_kinds import ValueKind
     from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["Immutable", "WithEdges", "WithTables"]
-
 
 class Immutable:
     """A base class of objects with slots that are set once, by `_set_parts` in the constructor."""

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "RESOLUTIONS",
-    "log_widths_of_points",
-    "points_measure",
-    "points_text",
-    "unshared_points",
-    "width_of_points",
-]
-
 RESOLUTIONS = ("points", "steps")
 """Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.conditionals.cells import CellGrids
 
-__all__ = ["NetworkLike"]
-
 
 class NetworkLike(WithDensities, Protocol):
     """The read-only members of a discretized network; `DiscretizedBayesNet` documents them."""

@@ -11,20 +11,6 @@ from gomea_bn.texts import counted, percent
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "EDGE_PROBABILITIES",
-    "STABILITY_WORDS",
-    "EdgeProbability",
-    "columns_of_expert_fit",
-    "counted_parents",
-    "fixed_columns",
-    "known_text",
-    "ordered_parents",
-    "parents_by_gain",
-    "recorded_edge_probabilities",
-    "recorded_stability",
-]
-
 # share of what all parents add
 _MOST_OF_IT = 0.9
 

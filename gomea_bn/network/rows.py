@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["column_name", "column_values", "level_column", "rows_for", "table_for"]
-
 
 def _has_variables(table: Table, network: NetworkLike) -> bool:
     """Return whether a table has the variables, order, levels and supports of a network."""

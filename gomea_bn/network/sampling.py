@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["drawn_values", "frame_of_draws", "sampled_rows"]
-
 
 def sampled_rows(
     network: NetworkLike,

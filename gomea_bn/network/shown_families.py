@@ -13,8 +13,6 @@ from gomea_bn.network.recorded import ordered_parents
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["MOST_SHOWN_CELLS", "shown_parents", "shown_table"]
-
 MOST_SHOWN_CELLS = 200
 """Most cells of the shown table of a family with a continuous column."""
 

@@ -9,16 +9,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "AMOUNTS",
-    "Leaning",
-    "PseudoCount",
-    "Smoothing",
-    "fitted_smoothing",
-    "smoothed",
-    "smoothed_and_left_out",
-]
-
 PseudoCount: TypeAlias = float | Literal["auto"]
 """Number of pseudo-counts per table row, spread evenly over its cells; "auto": smoothing chosen from the data."""
 

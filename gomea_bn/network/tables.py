@@ -18,22 +18,6 @@ from gomea_bn.network.smoothing import (
 )
 from gomea_bn.texts import counted
 
-__all__ = [
-    "bin_texts",
-    "bin_widths",
-    "check_table_size",
-    "draw_codes",
-    "draw_in_bins",
-    "edge_texts",
-    "family_counts",
-    "family_index",
-    "smoothed_table",
-    "table_and_left_out",
-    "table_and_left_out_cells",
-    "table_of_counts",
-    "table_of_expectation",
-]
-
 # one gigabyte of float64
 _MOST_CELLS = 2**27
 # rows whose int64 positions stay in the cache of a core

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.smoothing import PseudoCount
 
-__all__ = ["shape_with_rows", "updated_network"]
-
 # any fixed number: the same rows must give the same network
 _SEED = 20240219
 # drawn rows that stand for all rows in the tables over the shown bins

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     pass
 
 
-__all__ = [
-    "VALUES",
-    "ValueKind",
-    "check_value_kinds",
-    "measuring_step",
-    "spellings",
-    "value_kinds_of",
-]
-
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
 

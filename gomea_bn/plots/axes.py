@@ -10,20 +10,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = [
-    "BLUE",
-    "GREY",
-    "INK",
-    "LITERAL",
-    "ORANGE",
-    "leave_room_for_legend",
-    "new_axes",
-    "plain_legend",
-    "plain_text",
-    "size_in_points",
-    "text_width",
-]
-
 BLUE, ORANGE, INK, GREY = "#0072b2", "#d55e00", "#333333", "#767676"
 
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}

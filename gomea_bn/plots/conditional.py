@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["ConditionalDensity", "conditional_densities", "plot_conditional_density"]
-
 # characters
 _LONGEST_NAME, _LONGEST_PARENT, _LONGEST_VALUE = 60, 24, 24
 # levels of a discrete parent that are drawn

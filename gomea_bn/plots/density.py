@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from gomea_bn.expert.expert_network import ExpertNetwork
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["density_bins", "plot_density"]
-
 # characters
 _LONGEST_NAME = 60
 _FILL = "#cfcfcf"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.columns import Level
 
-__all__ = ["draw_curve", "in_unit", "level_ticks", "unit_of"]
-
 # levels, and characters in all their names, that fit next to each other
 _MANY_LEVELS, _LONG_LEVELS = 8, 40
 # characters

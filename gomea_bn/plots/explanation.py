@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.explanations import Explanation
 
-__all__ = ["plot_explanation"]
-
 _PARTS = ("drivers", "pushes", "measure_next", "parameters")
 _ENDS = {
     "drivers": ("lowest", "highest"),

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.expert.expert_network import ExpertNetwork
 
-__all__ = ["front_points", "plot_front"]
-
 
 class ObjectiveLike(Protocol):
     """An objective with its texts."""

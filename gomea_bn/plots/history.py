@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-__all__ = ["History", "Run", "history_steps", "plot_history"]
-
 
 class FittedLearner(Protocol):
     """A fitted learner with its history, evaluations and seconds of search."""

@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Column, Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = [
-    "front_html",
-    "learner_html",
-    "network_html",
-    "network_svg",
-    "rows_html",
-    "table_html",
-]
-
 _MOST_NODES = 60
 _MOST_ROWS = 60
 _MOST_LABELS = 8

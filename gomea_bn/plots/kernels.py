@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["LayeredGraph", "Workspace", "count_crossings", "reduce_crossings"]
-
 
 class LayeredGraph(NamedTuple):
     """A graph whose edges join neighbouring rows; V vertices are numbered row by row, E is the number of edges.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.plots.kernels import LayeredGraph, Workspace, reduce_crossings
 
-__all__ = ["chains", "ordered"]
-
 # sweeps without a better order before the search ends
 _PATIENCE = 32
 _MOST_SWEEPS = 160

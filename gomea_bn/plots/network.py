@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["Mark", "edge_marks", "plot_network"]
-
 Dashes: TypeAlias = tuple[float, Sequence[float]]
 Style: TypeAlias = tuple[str, Dashes, float]
 Mark: TypeAlias = Literal["common", "reversed", "added", "missing"]

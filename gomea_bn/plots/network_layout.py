@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.plots.layers import chains, ordered
 
-__all__ = ["MOST_IN_LAYERS", "NetworkLayout", "network_layout", "node_boxes"]
-
 # weight of a piece of an edge, by the number of its ends that are bends
 _STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}
 # weight of nodes midway above their children (more than two pieces of edges) and midway below their parents

@@ -7,8 +7,6 @@ from itertools import pairwise
 
 from gomea_bn.plots.network_layout import NetworkLayout
 
-__all__ = ["NetworkSketch"]
-
 # distance between the ends of edges at a box
 _PORT_GAP = 9.0
 # height between two layers, per width of the widest edge between them

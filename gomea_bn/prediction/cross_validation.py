@@ -26,8 +26,6 @@ from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, l
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["METHODS", "cross_validate"]
-
 METHODS = ("learner", "knee", *sorted(DISCRETIZERS), "histogram")
 """What can be judged: the learner, the knee of a front, the learner with another discretizer, and a baseline."""
 

@@ -17,8 +17,6 @@ from gomea_bn.network.inference.evidence import EvidenceReader
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cells", "cell_probabilities", "crps", "level_probabilities"]
-
 _MOST_CELLS = 200
 
 

@@ -52,8 +52,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BayesNetClassifier", "BayesNetRegressor"]
-
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
 

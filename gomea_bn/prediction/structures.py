@@ -20,17 +20,6 @@ from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
-__all__ = [
-    "AUTO",
-    "POWERS",
-    "STRUCTURES",
-    "Budget",
-    "Choice",
-    "chosen_structure",
-    "structured",
-    "with_power",
-]
-
 AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""

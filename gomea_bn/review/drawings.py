@@ -10,8 +10,6 @@ from gomea_bn.plots.network_layout import MOST_IN_LAYERS, network_layout
 from gomea_bn.plots.network_sketch import NetworkSketch
 from gomea_bn.review.layout import box_sizes
 
-__all__ = ["Drawings"]
-
 # between boxes, and between bends of edges, in pixels
 _GAP = 10.0
 _ROW_GAPS = (18.0, 44.0)

@@ -12,8 +12,6 @@ from gomea_bn.plots.network_layout import MOST_IN_LAYERS, network_layout
 from gomea_bn.review.routes import points_on, routes
 from gomea_bn.texts import text_width
 
-__all__ = ["Layout", "box_sizes", "consensus_arcs", "layout", "line_break"]
-
 # between boxes of a row
 _GAP = 34.0
 # between the centres of rows, in addition to the height of a box

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["network_report", "page_script", "review_page", "worker_script"]
-
 _SCRIPTS = (
     "elements.js",
     "model.js",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.network.conditionals.conditionals import Conditionals
 
-__all__ = ["front_data", "network_data"]
-
 # number of entries of the record on the page
 _MOST_FACTS = 60
 # entries of a record that other parts of the page show

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["MOST_TABLE_ROWS", "Pools", "curve_entry", "rounded_positions"]
-
 MOST_TABLE_ROWS = 200
 """Largest number of rows of a probability table that the page shows."""
 

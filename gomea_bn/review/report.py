@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["printed_pdf", "run_report"]
-
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 _PRINT_SECONDS = 120
 _MOST_DENSITIES, _MOST_DRIVERS = 6, 8

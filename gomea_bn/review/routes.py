@@ -9,8 +9,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["box_hits", "points_on", "routes"]
-
 Points = NDArray[np.float64]
 
 # least distance between an edge and a box that it does not join

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.files.text_files import file_bytes
 
-__all__ = ["checkpoint_bytes", "read_checkpoint"]
-
 FORMAT_VERSION = 1
 _MAGIC = b"gomea-bn checkpoint "
 # key of an object of JSON that stands for an array: its number

@@ -24,18 +24,6 @@ from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
 from gomea_bn.runtime.environment import installed_version
 from gomea_bn.runtime.files.atomic_files import check_folder, remove_leftovers, write_bytes
 
-__all__ = [
-    "CHECKPOINT_FILE",
-    "NO_CHECKPOINT",
-    "Checkpoint",
-    "CheckpointOption",
-    "Section",
-    "State",
-    "opened",
-    "option_text",
-    "option_texts",
-]
-
 CHECKPOINT_FILE = "checkpoint.gomea"
 """Name of the file in the folder of a checkpoint."""
 

@@ -16,8 +16,6 @@ from typing import Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.interrupts import noting_interrupts
 
-__all__ = ["CONNECT_SECONDS", "connected", "distributed"]
-
 CONNECT_SECONDS = 10.0
 """Limit of the time until a scheduler answers, and until its first worker appears."""
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["cpu_name", "environment", "environment_limit", "file_digest", "installed_version"]
-
 # libraries on which numerical results depend
 _COMPUTING = ("numpy", "numba", "llvmlite", "scipy", "pandas")
 _MOST_DIGITS = 18

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fingerprint"]
-
 
 def fingerprint(*functions: Callable[..., Any]) -> str:
     """Return a digest that changes with the code and constants of functions and of the kernels that they call.

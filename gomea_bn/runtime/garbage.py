@@ -6,8 +6,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["rare_collections"]
-
 # new objects between two looks; modules are made of many objects, which all stay
 _OBJECTS = 100_000
 

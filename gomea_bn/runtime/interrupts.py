@@ -8,14 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = [
-    "delayed_interrupts",
-    "ignore_until_exit",
-    "noting_interrupts",
-    "signal_exit_code",
-    "treat_as_interrupts",
-]
-
 # exit code of a process that a signal ended, minus the number of the signal
 _SIGNAL_EXIT = 128
 

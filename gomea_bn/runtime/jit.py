@@ -20,8 +20,6 @@ from gomea_bn.runtime.kernel_cache import KernelFiles, is_trusted, make_folder
 from gomea_bn.runtime.kernel_compiler import KernelDispatcher
 from gomea_bn.runtime.kernel_progress import kernel_needed
 
-__all__ = ["kernel", "kernel_cache_dir", "kernels_are_cached", "kernels_can_be_kept", "note_source"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -25,8 +25,6 @@ from numba.core.serialize import dumps
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files.atomic_files import write_bytes
 
-__all__ = ["KernelFiles", "is_trusted", "make_folder", "prune_folders"]
-
 _HEADER = b"gomea-bn kernel 1\n"
 _DIGEST_BYTES = 32
 # name of a folder of kernels, a part of a digest

@@ -15,8 +15,6 @@ from numba.core.compiler import Compiler
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 
-__all__ = ["CalledKernelCompiler", "KernelDispatcher"]
-
 
 class _PartLibrary(JITCodeLibrary):
     """Unoptimised code of a kernel that other kernels call, for linking only."""

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["KernelProgress", "announced_kernels", "kernel_needed"]
-
 _SECONDS_OF_SILENCE = 1.0
 # only the last one gets lines; blocks may be nested
 _listeners: list[KernelProgress] = []

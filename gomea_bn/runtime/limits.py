@@ -12,17 +12,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_integer, check_number, is_real
 
-__all__ = [
-    "STOPPED_BY_USER",
-    "Budget",
-    "Callback",
-    "FrontHistoryEntry",
-    "HistoryEntry",
-    "Limits",
-    "Progress",
-    "Result",
-]
-
 STOPPED_BY_USER = ("interrupt", "callback")
 """Values of `Result.stopped_by` after which no other search should follow."""
 

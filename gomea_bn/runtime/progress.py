@@ -10,8 +10,6 @@ from rich.table import Table
 
 from gomea_bn.runtime.limits import Progress
 
-__all__ = ["LiveTable"]
-
 _REFRESH_SECONDS = 0.2
 
 

@@ -12,22 +12,6 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry, Limits, Result
 
-__all__ = [
-    "fill",
-    "filled",
-    "generator_of",
-    "generator_states",
-    "generators_of",
-    "history_of",
-    "history_state",
-    "limits_of_state",
-    "limits_state",
-    "result_of",
-    "result_state",
-    "seeds_of",
-    "seeds_state",
-]
-
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 
 _WORD = 2**64

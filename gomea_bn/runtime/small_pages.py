@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["zeros_by_pages"]
-
 # NumPy asks for pages of 2 MiB for arrays of at least this number of bytes
 _BYTES_OF_HUGE_PAGES = 1 << 22
 

@@ -17,16 +17,6 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.runtime.interrupts import noting_interrupts
 
-__all__ = [
-    "StopFlag",
-    "Workers",
-    "in_background",
-    "in_threads",
-    "one_blas_thread",
-    "thread_count",
-    "thread_pool",
-]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -15,8 +15,6 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["simulated_expert"]
-
 _MOST_BINS = 255
 
 

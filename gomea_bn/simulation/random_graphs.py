@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["GraphBounds", "ide_cozman_edges", "tree_edges"]
-
 Edge: TypeAlias = tuple[int, int]
 
 BURN_IN = 20

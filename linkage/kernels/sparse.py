@@ -11,8 +11,6 @@ from gomea_bn.linkage.kernels.tree import MI, CountWork, count_alleles, fill_bit
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import shuffle
 
-__all__ = ["Neighbours", "SparseGraph", "nearest_neighbours", "sparse_average_linkage"]
-
 _STOP_EVERY = 64
 
 

@@ -11,19 +11,6 @@ from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import bit_count
 from gomea_bn.runtime.kernels.random_draws import random_below
 
-__all__ = [
-    "CORRECTED",
-    "MI",
-    "NMI",
-    "CountWork",
-    "count_alleles",
-    "fill_bits",
-    "fill_similarities",
-    "pair_similarity",
-    "tree_slices",
-    "upgma",
-]
-
 # measures of similarity
 MI, NMI, CORRECTED = 0, 1, 2
 

@@ -10,27 +10,6 @@ from numpy.typing import NDArray
 from gomea_bn.operators.kernels.keys import box_key, canonical, compare, genotype_key, mixed
 from gomea_bn.runtime.jit import kernel
 
-__all__ = [
-    "ADDED",
-    "ADDITIONS",
-    "BLOCKS",
-    "BLOCK_SIZE",
-    "DOMINATED",
-    "EXCHANGED",
-    "KNOWN",
-    "MEMBERS",
-    "REFUSED_FULL",
-    "SAME_BOX",
-    "Archive",
-    "clear",
-    "is_dominated",
-    "merge",
-    "offer",
-    "offer_rows",
-    "refill",
-    "standing",
-]
-
 # members per block: near the square root of 10,000, the usual number of members
 BLOCK_SIZE = 64
 

@@ -45,18 +45,6 @@ from gomea_bn.problems.base import GENES, Solution, evaluate, evaluate_partial, 
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = [
-    "ALL",
-    "EVALUATED",
-    "LATEST_ADDITION",
-    "WEIGHTED",
-    "Clusters",
-    "FrontState",
-    "FrontWork",
-    "initialise_front",
-    "vary_front",
-]
-
 # a further outcome of offering a solution, next to those of the archive
 INFEASIBLE = 5
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import float_bits
 
-__all__ = ["box_key", "canonical", "compare", "genotype_key", "mixed"]
-
 # adding and subtracting 2**12 times a number drops the low 12 of its 53 bits (Veltkamp's splitting)
 _SPLIT = 4097.0
 

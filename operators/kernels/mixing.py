@@ -12,34 +12,6 @@ from gomea_bn.problems.base import GENES, Journal, Solution, evaluate, evaluate_
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = [
-    "COPIES",
-    "CUT_SHORT",
-    "EVALUATIONS",
-    "FINISHED",
-    "NOT_RUN",
-    "STATUS",
-    "TOUCHED",
-    "Elite",
-    "MixingRules",
-    "MixingWork",
-    "PopulationData",
-    "become",
-    "better",
-    "donate",
-    "donate_from_any",
-    "equal_genes",
-    "evaluate_row",
-    "initialise_range",
-    "interrupted",
-    "n_other_values",
-    "net_change",
-    "other_value",
-    "solution_of",
-    "vary_range",
-    "visiting_order",
-]
-
 # entries of a row of `PopulationData.tallies`
 STATUS, EVALUATIONS, TOUCHED, COPIES = 0, 1, 2, 3
 

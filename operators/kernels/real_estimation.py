@@ -11,18 +11,6 @@ from gomea_bn.linkage.models import Linkage
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below
 
-__all__ = [
-    "RealPopulation",
-    "SelectionWork",
-    "carry_multipliers",
-    "cholesky",
-    "covariance_of_rows",
-    "gather",
-    "improves",
-    "select",
-    "solve_lower",
-]
-
 
 class RealPopulation(NamedTuple):
     """A population of n real solutions; row i of every array belongs to solution i."""

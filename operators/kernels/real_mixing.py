@@ -23,29 +23,6 @@ from gomea_bn.problems.base import Journal, evaluate, evaluate_partial, set_gene
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import shuffle
 
-__all__ = [
-    "BUDGET",
-    "CENTRE",
-    "COVARIANCES",
-    "CUT_SHORT",
-    "DRAW",
-    "EVALUATIONS",
-    "FACTOR",
-    "GENERATIONS",
-    "IMPROVEMENT",
-    "NORMALS",
-    "ONGOING",
-    "STALLED",
-    "TARGET_MET",
-    "TOUCHED",
-    "RealModel",
-    "RealRules",
-    "RealWork",
-    "estimate",
-    "initialise",
-    "vary",
-]
-
 # largest number of attempts to draw inside the bounds
 _DRAWS = 100
 # share of draws outside the bounds above which a distribution is too wide

@@ -12,18 +12,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.policies import bin_codes
 
-__all__ = [
-    "CodedColumn",
-    "CodedFamily",
-    "Cuts",
-    "DueColumns",
-    "Neighbourhood",
-    "ParentSets",
-    "coded_bins",
-    "joint_codes",
-]
-
-
 Cuts = dict[int, NDArray[np.float64]]
 """Inner cuts by position of the column in the table; of a column whose levels are grouped, cuts of its codes."""
 

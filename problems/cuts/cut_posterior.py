@@ -11,12 +11,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 
-__all__ = [
-    "CutPosterior",
-    "PricedIntervals",
-    "log_sum_exp",
-]
-
 N_CELLS = 100
 
 # nats between sums whose exponentials are added as floats

@@ -16,8 +16,6 @@ from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod, score_rule
 
-__all__ = ["first_cuts", "gaps_of_shape"]
-
 _MOST_ROWS = 2_000
 _ROW_SEED = 20240219
 _N_ROUNDS = 3

@@ -18,18 +18,6 @@ from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalTables, 
 from gomea_bn.problems.kernels.score import MISSING, ScoreRule
 from gomea_bn.problems.scoring.scores import family_score
 
-__all__ = [
-    "NO_STOP",
-    "CellCounts",
-    "CountTable",
-    "GridColumn",
-    "IntervalCounts",
-    "SortedColumn",
-    "SortedColumns",
-    "chosen_of",
-    "search_by_zooming",
-]
-
 # of the grid's measure; the rest follows the axis, so that wide gaps get candidates too
 _RANK_SHARE = 0.75
 _MAX_ZOOMS = 40

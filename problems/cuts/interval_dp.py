@@ -39,23 +39,6 @@ from gomea_bn.problems.kernels.intervals import (
 from gomea_bn.problems.kernels.score import DIRICHLET, LEAST_GAIN, LIKELIHOOD, MISSING, ScoreRule
 from gomea_bn.problems.scoring.scores import ScoringMethod, log_factorials
 
-__all__ = [
-    "CutLimits",
-    "CutProblem",
-    "CutProgramme",
-    "GridCuts",
-    "IntervalScore",
-    "OptimalCuts",
-    "ScoreOfParents",
-    "TableScore",
-    "Term",
-    "available_terms",
-    "candidate_boundaries",
-    "is_observed",
-    "observed_codes",
-    "terms_of_rows",
-]
-
 TableScore = Callable[[NDArray[np.int64], float], float]
 """Function that gets counts, int64 (n_observed, r), and the number of parent configurations; returns nats."""
 

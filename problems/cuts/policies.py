@@ -12,20 +12,6 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import MANY_ROWS, MISSING_CODE
 from gomea_bn.errors import GomeaBnError, Option, is_real
 
-__all__ = [
-    "POLICY_FAMILIES",
-    "Policy",
-    "bin_codes",
-    "equal_frequency_cuts",
-    "equal_width_cuts",
-    "fixed_policy",
-    "joined_to_values",
-    "midpoint",
-    "policy_library",
-    "without_narrow_bins",
-    "without_sparse_bins",
-]
-
 # rows of float64 that stay in the cache of a core while they are compared with all cuts
 _ROWS_IN_CACHE = 1 << 16
 # differences of this share of a range are rounding

@@ -22,8 +22,6 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.scoring.scores import is_gain
 
-__all__ = ["CodedNetwork", "CutPricer", "PricedProblem", "Pricing", "library_capacity"]
-
 _CAPACITY = 64
 _LIBRARY_BYTES = 1 << 28
 _LEAST_CAPACITY = 24

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, is_real
 
-__all__ = ["MOST_PIECES", "MOST_POINTS", "POINTS_SHARE", "ColumnShape", "Shape"]
-
 MOST_PIECES = 64
 """Largest number of pieces of a shape."""
 MOST_POINTS = 4

@@ -30,17 +30,6 @@ from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE,
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import in_threads
 
-__all__ = [
-    "PARAMETER_PRICE",
-    "fit_shape",
-    "least_uniform",
-    "mixture",
-    "repeated_values",
-    "resolution",
-    "share_point_masses",
-    "table_shapes",
-]
-
 PARAMETER_PRICE = 1.5
 """Nats that an effective parameter of a shape costs."""
 

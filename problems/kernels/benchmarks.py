@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.base import AUX, GENES, Journal, Solution, register_problem, set_aux
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["BlockData", "HiffData", "PairData", "WindowData", "best_bipartition", "best_windows"]
-
 # genes are 0 or 1; this bit marks genes that the step flipped
 _FLIPPED = 2
 # states of HIFF's tree nodes: 0 or 1 if all genes below are equal, else mixed; a bit marks changed states

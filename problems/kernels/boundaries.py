@@ -15,8 +15,6 @@ from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, s
 from gomea_bn.problems.kernels.score import RowData, ScoreRule, ScoreScratch, family_score
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["BoundaryColumns", "BoundaryData", "BoundaryGraph", "BoundaryWork"]
-
 
 class BoundaryColumns(NamedTuple):
     """The variables' values, and the genes that cut them; a variable whose cuts do not move has no gene."""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["CirclesData", "EllipsoidsData", "RosenbrockData", "SphereData"]
-
 
 class SphereData(NamedTuple):
     """Data of the sum of squares."""

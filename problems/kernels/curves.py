@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["MOST_FUNCTIONS", "MOST_WITH_PRODUCTS", "CurveData", "CurveScratch"]
-
 MOST_FUNCTIONS = 256
 """Largest number of functions of all parents of a column; a family with more is scored by its table."""
 MOST_WITH_PRODUCTS = 128

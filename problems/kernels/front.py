@@ -34,8 +34,6 @@ from gomea_bn.problems.kernels.structure import (
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import lowest_bit
 
-__all__ = ["ExpertRows", "FrontData", "FrontRules", "UserObjectives"]
-
 # kinds of objectives; from USER on those of the user, in order
 MISFIT, COMPLEXITY, EXPERT_DISTANCE, USER = 0, 1, 2, 3
 

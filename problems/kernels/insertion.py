@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = ["OrderWork", "ParentSetTable", "choose_sets", "move_chain", "reinsert_all", "reinsert_changed"]
-
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 

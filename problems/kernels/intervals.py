@@ -13,17 +13,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.kernels.score import stirling_lgamma
 from gomea_bn.runtime.jit import kernel
 
-__all__ = [
-    "CandidateCells",
-    "IntervalRule",
-    "IntervalTables",
-    "IntervalWork",
-    "absorb",
-    "best_intervals",
-    "fill_cells",
-    "interval_gains",
-]
-
 
 class IntervalTables(NamedTuple):
     """Counters of every row in the count tables of an interval, with the rows in ascending order of the column.

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.base import GENES, Journal, Solution, evaluate, register_problem, set_gene, set_term
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["BlockFrontData", "CutFrontData", "KnapsackData", "RunLengthData", "evaluate_every"]
-
 # genes are 0 or 1; this bit marks genes that the step flipped
 _FLIPPED = 2
 

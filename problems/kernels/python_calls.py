@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["PythonData", "call_python"]
-
 
 class PythonData(NamedTuple):
     """One thread's values for and from Python; every call overwrites the arrays."""

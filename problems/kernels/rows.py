@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.kernels.score import ScoreScratch, count_dense
 from gomea_bn.runtime.jit import kernel
 
-__all__ = [
-    "CODED_ROWS",
-    "MOST_NARROW",
-    "CountWork",
-    "add_counts",
-    "cells_of_values",
-    "sum_log_heights",
-]
-
 # rows whose codes families with small tables share
 CODED_ROWS = 65_536
 

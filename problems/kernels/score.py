@@ -12,26 +12,6 @@ from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key,
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import bit_count
 
-__all__ = [
-    "BLOCK",
-    "MISFIT_KINDS",
-    "MISSING",
-    "MOST_MEMBERS",
-    "FamilyCache",
-    "RowData",
-    "ScoreRule",
-    "ScoreScratch",
-    "cache_insert",
-    "cache_merge",
-    "cache_slot",
-    "count_available",
-    "count_available_sparsely",
-    "expected_score",
-    "score_counts",
-    "stirling_lgamma",
-    "sum_over_parent",
-]
-
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5
 # log likelihoods under smoothed tables, with neither prices nor priors

@@ -13,8 +13,6 @@ from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import bit_count, lowest_bit
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
-__all__ = ["StructureData", "StructureRules", "StructureWork"]
-
 ZERO, ONE = np.uint64(0), np.uint64(1)
 UNSEEN, ON_STACK, DONE = 0, 1, 2
 

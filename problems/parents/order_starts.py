@@ -24,14 +24,6 @@ from gomea_bn.problems.parents.pricing import (
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scores import is_gain
 
-__all__ = [
-    "DEPTHS",
-    "OrderStarts",
-    "WidenedPairs",
-    "pairs_of_climbs",
-    "widened_pairs",
-]
-
 DEPTHS = (0, 1, 2, 4, 8, 1_000)
 """Generations of ancestors that chains of variables change with a variable; the last number stands for all of them."""
 

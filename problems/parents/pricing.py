@@ -31,17 +31,6 @@ from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scores import is_gain, rounding
 
-__all__ = [
-    "Arc",
-    "ChainSearch",
-    "ParentLibraries",
-    "ParentPricer",
-    "Parents",
-    "arcs_of",
-    "random_order",
-    "ranked_order",
-]
-
 Parents = tuple[int, ...]
 Arc = tuple[int, int]
 

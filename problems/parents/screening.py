@@ -18,14 +18,6 @@ from gomea_bn.problems.scoring.family_scorer import FamilyScorer, new_cache, new
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.texts import counted, listed
 
-__all__ = [
-    "AUTO_CANDIDATES",
-    "UNSCREENED_VARIABLES",
-    "Screening",
-    "candidate_pairs",
-    "ranked_pairs",
-]
-
 UNSCREENED_VARIABLES = 100
 """Largest number of variables at which "auto" leaves all pairs to the search."""
 AUTO_CANDIDATES = 10

@@ -24,19 +24,6 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "BLOCK_ROWS",
-    "MOST_BOUNDARIES",
-    "CodedPiece",
-    "Coding",
-    "coded_piece",
-    "estimated_distinct",
-    "first_boundaries",
-    "repeats_values",
-    "scaled_log_density",
-    "zoomed_boundaries",
-]
-
 BLOCK_ROWS = 2**20
 """Largest number of rows of a block of cells."""
 

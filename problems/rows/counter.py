@@ -24,17 +24,6 @@ from gomea_bn.problems.rows.survey import Sampled, survey
 from gomea_bn.problems.scoring.family_scorer import new_scratch
 from gomea_bn.runtime.threads import in_threads
 
-__all__ = [
-    "Coded",
-    "CountPlan",
-    "FamilyCounter",
-    "LocalCounter",
-    "OfPiece",
-    "View",
-    "count_in_passes",
-    "sum_of",
-]
-
 # rows that give `new_scratch` room for the counts of `MOST_NARROW` cells
 _SCRATCH_ROWS = MOST_NARROW // 8
 # rows of a large table whose joint codes are formed together, in the first cache

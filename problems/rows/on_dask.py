@@ -13,8 +13,6 @@ from gomea_bn.problems.rows.cells import CodedPiece, Coding, coded_piece
 from gomea_bn.problems.rows.counter import Coded, CountPlan, OfPiece, sum_of
 from gomea_bn.problems.rows.survey import Sampled, survey
 
-__all__ = ["DaskCounter"]
-
 # largest number of results that one task adds
 _SUMMED = 8
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.pieces import Piece
 
-__all__ = ["Sampled", "sample_of", "sampled_rows", "survey"]
-
 # first rows that show whether a column has few values
 _FIRST_ROWS = 2000
 # a column with more distinct values has no rows for each of them

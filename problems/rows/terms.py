@@ -13,8 +13,6 @@ from gomea_bn.problems.kernels.score import ScoreRule
 from gomea_bn.problems.rows.counter import View
 from gomea_bn.problems.scoring.scores import family_score
 
-__all__ = ["available_score", "cuts_around", "observed_counts"]
-
 
 def observed_counts(
     counts: NDArray[np.int64], views: Sequence[View], axes: Sequence[int]

@@ -6,8 +6,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-__all__ = ["LevelFunctions", "SmoothFunctions"]
-
 _INNER_KNOTS = 8
 _DEGREE = 3
 _LEAST_EIGENVALUE = 1e-6

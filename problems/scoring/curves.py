@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gomea_bn.problems.cuts.shape import ColumnShape
     from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
-__all__ = ["curve_data", "curves_of_views", "new_curve_scratch", "no_curves", "normal_scores"]
-
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20250131
 _N_TARGETS = 2

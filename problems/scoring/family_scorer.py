@@ -32,17 +32,6 @@ from gomea_bn.runtime.run_state import fill, generator_states, generators_of
 from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads
 
-__all__ = [
-    "Completion",
-    "Family",
-    "FamilyScorer",
-    "LibraryGrowth",
-    "ThreadCaches",
-    "graph_families",
-    "new_cache",
-    "new_scratch",
-]
-
 _FIRST_CAPACITY = 1 << 12
 
 

@@ -23,8 +23,6 @@ from gomea_bn.problems.kernels.score import (
 )
 from gomea_bn.problems.scoring.scores import ScoringMethod
 
-__all__ = ["ScoredColumn", "ScoredVariable"]
-
 _LEAVES_OUT = (LEFT_OUT, LEFT_OUT_BEST)
 # powers of 2 above it are normal floats
 _LEAST_EXPONENT = -1000

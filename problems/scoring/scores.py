@@ -14,18 +14,6 @@ from gomea_bn.errors import GomeaBnError, Option, check_choice, check_number, is
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIHOOD, ScoreRule, expected_score
 
-__all__ = [
-    "SCORING_METHODS",
-    "ScoringMethod",
-    "family_score",
-    "is_gain",
-    "log_factorials",
-    "price_per_parameter",
-    "rounding",
-    "score_rule",
-    "scoring_method",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoringMethod:

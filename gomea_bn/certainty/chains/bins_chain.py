@@ -25,8 +25,6 @@ from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.threads import StopFlag
 
-__all__ = ["SWEEPS_PER_DRAW", "BinsChain", "BinsModel"]
-
 SWEEPS_PER_DRAW = 20
 """Sweeps of a chain over graphs between two draws of all bins: scoring the parent sets takes longer than they do."""
 

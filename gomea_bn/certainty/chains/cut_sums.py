@@ -16,8 +16,6 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 
-__all__ = ["CutModel", "CutSums", "with_parents"]
-
 # most bins of a drawn column: draws take time that grows with it, and with the square of candidates
 _MOST_BINS = 15
 

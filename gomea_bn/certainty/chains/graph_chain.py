@@ -23,8 +23,6 @@ from gomea_bn.certainty.parent_sets import ScoredParentSets
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.run_state import generator_of, generator_states
 
-__all__ = ["MARGIN", "GraphChain", "SweepSums", "chain_families"]
-
 MARGIN = 15.0
 """Nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together."""
 

@@ -20,8 +20,6 @@ from gomea_bn.network.graph import topological_order
 from gomea_bn.runtime.checkpoints import Section, State
 from gomea_bn.runtime.threads import StopFlag, Workers, thread_count
 
-__all__ = ["ChainOptions", "Posterior", "chain_difference", "sampled_posterior"]
-
 # chains are compared after this number of sweeps, and whenever it has doubled
 _FIRST_COMPARISON = 2000
 # parent sets that a chain looks at between two looks at the clock: about ten milliseconds

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["StatementCommand", "impute", "predict", "query"]
-
 Network = Annotated[
     str,
     typer.Argument(

@@ -15,8 +15,6 @@ from gomea_bn.cli.output import WRONG_USE, fail
 from gomea_bn.cli.plain_help import PlainCommand
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["LaboratoryCommand", "bench", "laboratory"]
-
 _SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 _WHERE = (
     "The laboratory is the folder scripts/lab of the repository of gomea-bn and no part of the installed package. "

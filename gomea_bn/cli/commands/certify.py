@@ -14,8 +14,6 @@ from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import shown_name
 
-__all__ = ["certify"]
-
 
 @reads_table("network")
 def certify(

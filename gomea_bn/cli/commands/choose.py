@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.front.front import Front
 
-__all__ = ["accept", "compare", "export", "review"]
-
 _TABLE_FORMATS = ("csv", "parquet")
 
 

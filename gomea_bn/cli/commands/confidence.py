@@ -37,8 +37,6 @@ from gomea_bn.errors import GomeaBnError
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
 
-__all__ = ["confidence"]
-
 _OPTION_NAMES = {
     "bins": "--drawn-bins or --repeat",
     "n_sweeps": "--max-sweeps",

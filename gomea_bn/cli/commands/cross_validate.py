@@ -24,8 +24,6 @@ from gomea_bn.cli.running import limit, loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["cross_validate"]
-
 
 @reads_table()
 def cross_validate(

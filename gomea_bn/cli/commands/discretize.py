@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from gomea_bn.discretization.base import Discretizer
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["discretize"]
-
 # parameters of every discretizer for which this command has options
 _WITH_OPTION = ("kinds", "missing", "max_levels", "max_seconds")
 

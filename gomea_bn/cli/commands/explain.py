@@ -24,8 +24,6 @@ from gomea_bn.data.files.reading import ReadingOptions
 if TYPE_CHECKING:
     from gomea_bn.network.explanations import Explanation
 
-__all__ = ["explain"]
-
 _TABLES = ("drivers", "pushes", "measure_next", "parameters")
 
 

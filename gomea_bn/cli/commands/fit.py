@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.files.loading import Loaded
     from gomea_bn.data.table import Table
 
-__all__ = ["fit"]
-
 
 @reads_table("graph")
 def fit(

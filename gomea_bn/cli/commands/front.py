@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = ["front"]
-
 # number of networks that get averaged misfits where none gets files
 _AVERAGED = 200
 

@@ -25,8 +25,6 @@ from gomea_bn.cli.running import loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["drift", "update"]
-
 
 @reads_table("network")
 def update(

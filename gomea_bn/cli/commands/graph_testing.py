@@ -14,8 +14,6 @@ from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["test_graph"]
-
 
 @reads_table("network")
 def test_graph(

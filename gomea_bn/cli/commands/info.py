@@ -10,8 +10,6 @@ import typer
 from gomea_bn import __version__
 from gomea_bn.cli.output import say
 
-__all__ = ["info"]
-
 _OPTIONAL = ("pyagrum", "pgmpy", "networkx", "scikit-learn", "pyarrow")
 _REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "platformdirs")
 

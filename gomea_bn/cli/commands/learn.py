@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
     from gomea_bn.runtime.checkpoints import Checkpoint
 
-__all__ = ["learn"]
-
 # bytes of memory that are worth a line before the search
 _MUCH_MEMORY = 1e9
 

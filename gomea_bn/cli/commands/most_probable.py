@@ -12,8 +12,6 @@ from gomea_bn.cli.options import AsJson
 from gomea_bn.cli.output import say
 from gomea_bn.cli.running import answering
 
-__all__ = ["most_probable"]
-
 
 def most_probable(
     network: Network,

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from gomea_bn.learning.cuts.refinement import RefinementResult
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["refine"]
-
 _METHOD_HELP = (
     "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
 )

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["plot", "report"]
-
 
 @reads_table("network")
 def report(

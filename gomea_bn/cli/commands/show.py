@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-__all__ = ["show"]
-
 _Pair = tuple[str, str]
 
 

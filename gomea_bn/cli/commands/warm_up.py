@@ -10,8 +10,6 @@ import typer
 from gomea_bn.cli.output import FAILED, fail, say, silent
 from gomea_bn.cli.running import compile_first
 
-__all__ = ["warm_up"]
-
 
 def warm_up(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress.")] = False,

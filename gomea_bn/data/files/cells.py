@@ -12,8 +12,6 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["with_codes", "without_last_empty_rows"]
-
 
 def with_codes(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Return the frame with codes such as 02163 as they are written, and a note that names their columns.

@@ -14,8 +14,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_names", "column_names", "without_nameless"]
-
 
 def column_names(n_columns: int) -> list[str]:
     """Return the names of columns that have none: x0, x1, ..."""

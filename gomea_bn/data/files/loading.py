@@ -16,8 +16,6 @@ from gomea_bn.errors import GomeaBnError, Option
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Loaded", "load"]
-
 
 @dataclass(frozen=True)
 class Loaded:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["CODE", "is_number", "numbers_in", "written_with"]
-
 _SIGN, _EXPONENT = r"[+-]?", r"([eE][+-]?\d+)?"
 _INFINITE = re.compile(rf"{_SIGN}inf(inity)?", re.IGNORECASE)
 _WHOLE = re.compile(rf"{_SIGN}\d+")

@@ -9,8 +9,6 @@ from typing import Any
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer, is_real
 
-__all__ = ["HEADERS", "SEPARATOR_NAMES", "Note", "ReadingOptions"]
-
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
 

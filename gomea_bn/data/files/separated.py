@@ -24,8 +24,6 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["first_line", "read_separated"]
-
 _SAMPLE_LINES = 200
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # splits no line: the ASCII character that separates units

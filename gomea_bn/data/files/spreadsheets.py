@@ -13,8 +13,6 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SPREADSHEETS", "read_sheet"]
-
 SPREADSHEETS = {
     ".xlsx": ("openpyxl", "openpyxl"),
     ".xlsm": ("openpyxl", "openpyxl"),

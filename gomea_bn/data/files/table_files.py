@@ -21,8 +21,6 @@ from gomea_bn.runtime.files.text_files import check_is_file, check_unpacked, mos
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FILE_OPTIONS", "applicable_options", "read_file", "read_frame"]
-
 # the separator that an ending stands for
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".dat": None, ".data": None}
 _PARQUET = (".parquet", ".pq")

@@ -14,8 +14,6 @@ from gomea_bn.parameters import Choice, Integer, option
 from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_counts import SortedColumns
 
-__all__ = ["CARDINALITY_OVER", "MAX_CANDIDATES", "BayesianDiscretizer", "CycleResult", "discretize_all"]
-
 CARDINALITY_OVER = Choice(("table", "blanket"))
 MAX_CANDIDATES = Integer(10, none="")
 

@@ -21,8 +21,6 @@ from gomea_bn.problems.cuts.interval_counts import NO_STOP, CountTable, Interval
 from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 
-__all__ = ["BayesianCuts", "compile_bayesian_kernels"]
-
 # number of candidates from which bounds by a thinned programme pay
 _LARGE = 400
 _THINNING = 8

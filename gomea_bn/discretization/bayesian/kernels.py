@@ -12,8 +12,6 @@ from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["CostRule", "PartitionWork", "best_partition", "best_split", "partition_cost"]
-
 
 class CostRule(NamedTuple):
     """How counts and edges become costs in nats.

@@ -36,8 +36,6 @@ from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LDBN"]
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LDBN(Discretizer):

@@ -10,18 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = [
-    "MixtureRows",
-    "MixtureRule",
-    "MixtureState",
-    "MixtureWork",
-    "best_class_cut",
-    "count_assigned",
-    "em_steps",
-    "expect",
-    "fill_memberships",
-]
-
 # slots of `MixtureWork.reached`
 LOG_LIKELIHOOD, OBJECTIVE, CONVERGED = 0, 1, 2
 

@@ -32,8 +32,6 @@ from gomea_bn.problems.scoring.scores import is_gain
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ClassCuts", "LatentDiscretizer"]
-
 # of the time; sorting and cutting the columns takes less than EM
 _MIXTURE_SHARE = 0.6
 

@@ -25,14 +25,6 @@ from gomea_bn.discretization.latent.kernels import (
     fill_memberships,
 )
 
-__all__ = [
-    "Mixture",
-    "MixtureSearch",
-    "MixtureSelection",
-    "MixtureTable",
-    "compile_latent_kernels",
-]
-
 # EM steps from every start, before the best one goes on
 _SHORT_STEPS = 30
 # nats per row

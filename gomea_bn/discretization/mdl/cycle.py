@@ -21,8 +21,6 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumns
 from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 
-__all__ = ["MDLColumns", "MDLCycle"]
-
 
 class MDLColumns:
     """The columns of a task as the description sees them: values that may be cut, or codes that stay.

@@ -21,8 +21,6 @@ from gomea_bn.problems.cuts.blanket import CodedColumn, coded_bins, joint_codes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CRITERIA", "Criterion", "Described", "DescriptionLength", "description_length", "total_length"]
-
 
 CRITERIA = ("mdl", "bic", "aic")
 

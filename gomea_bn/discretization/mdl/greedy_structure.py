@@ -17,8 +17,6 @@ from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import is_gain, score_rule, scoring_method
 
-__all__ = ["GreedyStructure", "compile_greedy_kernels"]
-
 
 class GreedyStructure:
     """Adds, removes or reverses the edge that shortens the description most, until none shortens it.

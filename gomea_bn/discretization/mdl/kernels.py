@@ -13,16 +13,6 @@ from numpy.typing import NDArray
 from gomea_bn.problems.kernels.intervals import CandidateCells, absorb
 from gomea_bn.runtime.jit import kernel
 
-__all__ = [
-    "MergeData",
-    "MergeWork",
-    "SplitWork",
-    "best_split",
-    "interval_gains",
-    "merge_path",
-    "pair_losses",
-]
-
 
 class MergeData(NamedTuple):
     """The intervals' counts, sparse and sorted by counter; mutated by `merge_path`."""

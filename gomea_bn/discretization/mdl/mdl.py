@@ -34,8 +34,6 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MDLDiscretizer"]
-
 STARTS = ("equal-width", "equal-frequency", "network")
 
 

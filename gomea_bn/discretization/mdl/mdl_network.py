@@ -31,8 +31,6 @@ from gomea_bn.runtime.limits import HistoryEntry
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MDLNetwork"]
-
 
 @dataclass(frozen=True, slots=True)
 class _State:

@@ -31,8 +31,6 @@ from gomea_bn.problems.cuts.interval_counts import (
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalRule, IntervalWork, best_intervals
 
-__all__ = ["SEARCHES", "SearchOptions", "ThresholdProblem", "Thresholds"]
-
 SEARCHES = ("exact", "merge", "split", "single-threshold")
 # up to this number of distinct values, all are candidates at once
 EXACT_CELLS = 1000

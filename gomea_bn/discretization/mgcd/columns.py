@@ -26,9 +26,6 @@ from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
-__all__ = ["MGCDColumns", "MGCDState", "compile_mgcd_kernels"]
-
-
 # passes over the columns for one graph
 _MAX_CYCLES = 3
 

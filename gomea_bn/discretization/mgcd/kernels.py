@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["CountedCells", "EMWork", "SharedGaussians", "expectation_maximisation"]
-
 _HALF_LOG_TWO_PI = 0.9189385332046727
 # density relative to the highest below which sums are formed from logarithms
 _SMALL = 1e-280

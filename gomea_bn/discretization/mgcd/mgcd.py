@@ -37,8 +37,6 @@ from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MGCDiscretizer"]
-
 # of a column: deviations of a small share of it must not underflow
 _LEAST_RANGE = 1e-303
 # alternations of search and discretization

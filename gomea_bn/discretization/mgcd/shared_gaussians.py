@@ -18,17 +18,6 @@ from gomea_bn.discretization.mgcd.kernels import (
 from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 
-__all__ = [
-    "PENALTIES",
-    "ColumnCells",
-    "Configurations",
-    "SharedMixture",
-    "SharedMixtureSearch",
-    "gaussian_cut",
-    "log_complexity",
-    "separating_cuts",
-]
-
 # iterations of EM from every start; only the best goes on
 _SHORT_RUN = 10
 # components with fewer rows are dropped

@@ -28,18 +28,6 @@ from gomea_bn.runtime.threads import StopFlag
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "K2",
-    "Parents",
-    "best_parent",
-    "compile_k2_kernels",
-    "discrete_table",
-    "k2_parents",
-    "k2_scorer",
-    "named_edges",
-    "orders_to_try",
-]
-
 Parents = list[tuple[int, ...]]
 """Positions of every column's parents, in the order in which the search added them."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.knowledge import EdgeRules
 
-__all__ = ["EdgeMoves", "ParentSet"]
-
 ParentSet = set[int]
 """Positions of one column's parents."""
 

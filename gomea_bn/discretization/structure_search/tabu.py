@@ -37,18 +37,6 @@ from gomea_bn.runtime.threads import StopFlag
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "PATIENCE",
-    "TABU_LENGTH",
-    "SearchResult",
-    "Tabu",
-    "TabuList",
-    "TabuSearch",
-    "check_knowledge",
-    "compile_tabu_kernels",
-    "permitted_start",
-]
-
 DISCRETE_SCORES = ("aic", "bdeu", "bic", "k2")
 TABU_LENGTH, PATIENCE = 50, 100
 Parents = tuple[tuple[int, ...], ...]

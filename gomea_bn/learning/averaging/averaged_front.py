@@ -19,8 +19,6 @@ from gomea_bn.network.rows import table_for
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["averaged_misfits"]
-
 
 def averaged_misfits(
     front: Front,

@@ -48,15 +48,6 @@ from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ROWS_OF_LINES",
-    "Averaging",
-    "average_families",
-    "average_of_blanket",
-    "interrupted_averaging",
-    "with_lines",
-]
-
 N_COPIES = 20
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
 _POWER = 0.25

@@ -21,18 +21,6 @@ from gomea_bn.network.conditionals.line_sums import (
 )
 from gomea_bn.network.conditionals.student import log_student
 
-__all__ = [
-    "HEAVY_TAILS",
-    "FittedLine",
-    "LineRows",
-    "best_line",
-    "fitted_line",
-    "left_out_residuals",
-    "mixture_gain",
-    "mixture_weight",
-    "possible_terms",
-]
-
 # rows of the whole table that the variance of a group is pooled with
 _POOLED_ROWS = 8.0
 # fewest and most knots of a curve, and where the outer ones lie on a normal scale

@@ -11,8 +11,6 @@ from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
 
-__all__ = ["least_scale", "line_scale", "most_log_density"]
-
 # steps of the knots on the scale, and the fewest distinct values between two knots
 _N_STEPS = MOST_PIECES - 4
 _FEWEST_VALUES = 2

@@ -16,8 +16,6 @@ from gomea_bn.learning.averaging.families import ROWS_OF_LINES, Averaging
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import parents_by_gain
 
-__all__ = ["simplest_network"]
-
 # sets of cuts whose tables judge a family: more change the density, but hardly its differences
 _N_SETS = 3
 # nats of the score beyond which no left-out density is asked: such losses were never within one standard error

@@ -23,8 +23,6 @@ from gomea_bn.runtime.threads import in_threads
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cut_gains"]
-
 
 def cut_gains(
     network: DiscretizedBayesNet, data: pd.DataFrame | Table | str | os.PathLike[str]

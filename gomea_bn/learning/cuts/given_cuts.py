@@ -34,8 +34,6 @@ from gomea_bn.problems.rows.counter import CountPlan, View
 from gomea_bn.problems.rows.terms import observed_counts
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
-__all__ = ["network_from_pieces", "shapes_of_cuts"]
-
 
 def shapes_of_cuts(
     table: Table, cut_points: Mapping[str, Sequence[float]], shape: str = "auto"

@@ -47,11 +47,6 @@ from gomea_bn.runtime.threads import StopFlag
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "RefinementResult",
-    "refine_boundaries",
-]
-
 
 @dataclass(frozen=True)
 class RefinementResult:

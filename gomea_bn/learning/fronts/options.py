@@ -19,14 +19,6 @@ from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.texts import listed
 
-__all__ = [
-    "STANDARD_OBJECTIVES",
-    "expert_of",
-    "limits_of_front",
-    "objectives_of",
-    "options_of_front",
-]
-
 STANDARD_OBJECTIVES = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXPERT_DISTANCE)}
 """Objectives that a front can have without functions of the user, by name."""
 

@@ -31,8 +31,6 @@ from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["FrontNetworks", "front_record"]
-
 
 @dataclass(frozen=True)
 class FrontNetworks(PooledNetworks):

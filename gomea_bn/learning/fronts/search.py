@@ -30,8 +30,6 @@ from gomea_bn.runtime.checkpoints import Section
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Budget, Callback, Limits, Result
 
-__all__ = ["FrontSearch", "SearchedFront"]
-
 
 @dataclass(frozen=True)
 class SearchedFront:

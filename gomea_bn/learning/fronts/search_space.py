@@ -29,8 +29,6 @@ from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
-__all__ = ["check_front_learning", "checked_expert", "completed_expert", "front_problem", "named_edges"]
-
 # default limit on free parameters, as a multiple of the expert's (Ha et al. 2024)
 _TIMES_EXPERT = 10.0
 # and as a multiple of the single network's, so that the front goes on beyond that network

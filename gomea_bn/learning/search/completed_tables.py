@@ -37,15 +37,6 @@ from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, Limits, Result
 
-__all__ = [
-    "limits_before",
-    "limits_before_rows",
-    "network_of",
-    "on_completed_rows",
-    "total_of",
-    "with_completions",
-]
-
 # share of the limits of a search that stays for completed rows
 _SHARE_OF_ROWS = 0.25
 # most evaluations of each of the two searches, and per gene

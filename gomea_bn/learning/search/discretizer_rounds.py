@@ -25,8 +25,6 @@ from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Result
 from gomea_bn.texts import counted
 
-__all__ = ["DiscretizerSearch"]
-
 CutsByName = dict[str, NDArray[np.float64]]
 
 # evaluations per gene before the first run of the discretizer; later runs follow whenever the number has doubled

@@ -19,8 +19,6 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Result
 
-__all__ = ["Found", "search"]
-
 
 @dataclass(frozen=True)
 class Found:

@@ -28,14 +28,6 @@ from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Result
 
-__all__ = [
-    "LearnedNetwork",
-    "learned_cut_points",
-    "learned_edges",
-    "learned_shapes",
-    "with_shown_cuts",
-]
-
 
 def learned_cut_points(
     problem: StructureProblem, genotype: NDArray[np.int16]

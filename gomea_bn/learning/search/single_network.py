@@ -21,8 +21,6 @@ from gomea_bn.problems.front_problem import FrontProblem
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, FrontHistoryEntry, Limits, Result
 
-__all__ = ["SingleNetwork", "limits_of_single", "single_network", "with_single"]
-
 # as of `BayesNetLearner`: more evaluations than that rarely change the network
 _PATIENCE = 10.0
 _ROUNDING = 1e-11

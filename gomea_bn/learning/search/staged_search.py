@@ -26,15 +26,6 @@ from gomea_bn.runtime.limits import Budget, Callback, HistoryEntry, Limits, Prog
 from gomea_bn.runtime.run_state import history_of, history_state, result_of, result_state
 from gomea_bn.runtime.threads import StopFlag, Workers
 
-__all__ = [
-    "SearchRounds",
-    "SearchSettings",
-    "StagedSearch",
-    "genotype_of",
-    "searched",
-    "start_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:

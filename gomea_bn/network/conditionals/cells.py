@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Net = TypeVar("Net", bound=WithDensities)
 
-__all__ = ["SIZES", "CellGrids", "CellLevel", "CellNetwork", "shown_network"]
-
 SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
 """Numbers of cells of the levels, all divisors of the first; cuts that every level has come on top."""
 

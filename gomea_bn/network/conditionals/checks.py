@@ -13,8 +13,6 @@ from gomea_bn.network.conditionals.line_scales import UnitScale
 from gomea_bn.network.parts import WithTables
 from gomea_bn.texts import counted
 
-__all__ = ["around_cuts", "check_line", "checked_intervals", "checked_probabilities", "checked_units"]
-
 
 def around_cuts(
     cuts: NDArray[np.float64], support: tuple[float, float]

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["CUT_INTERVAL", "Conditionals", "WithDensities", "families_of", "row_values"]
-
 CUT_INTERVAL = 0.9
 """Probability of the interval of a cut."""
 

@@ -22,8 +22,6 @@ from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["Columns", "Family", "TableSet", "counts_content"]
-
 # a probability of the range of a column that is lost to rounding
 _LEAST_MASS = 1e-12
 

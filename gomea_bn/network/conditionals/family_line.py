@@ -21,14 +21,6 @@ from gomea_bn.network.conditionals.student import (
     student_masses,
 )
 
-__all__ = [
-    "FamilyLine",
-    "LineTerms",
-    "joint_groups",
-    "log_line_density",
-    "log_mixture",
-]
-
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
 # the probability of a point mass far from its centre

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["add_cells"]
-
 
 @kernel
 def add_cells(

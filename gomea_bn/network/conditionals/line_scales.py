@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["LineScale", "PointEnds", "ProbabilityScale", "UnitScale"]
-
 _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
 

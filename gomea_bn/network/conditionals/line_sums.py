@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["PRECISION", "PRIOR_ROWS", "PRIOR_VARIANCE", "LineSums", "design_of", "scale_of"]
-
 PRECISION = 0.1
 """Precision of the normal prior of intercepts and slopes, in rows of a standard normal column."""
 PRIOR_ROWS = 1.0

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import WithDensities
     from gomea_bn.problems.cuts.shape import Shape
 
-__all__ = ["cell_middles", "table_over_grid", "table_over_rows"]
-
 # weight of the middles of cells against rows of data, in rows
 _WEIGHT_OF_MIDDLES = 1.0
 

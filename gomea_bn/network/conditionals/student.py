@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["LEAST_SPREAD", "below_student", "log_student", "student_distribution", "student_masses"]
-
 LEAST_SPREAD = 2.0
 """Width of cells, in scales, below which sums over their middles are right within 2 %."""
 

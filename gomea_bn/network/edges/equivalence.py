@@ -15,8 +15,6 @@ from gomea_bn.texts import shown_name
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["EquivalenceClass", "cpdag", "equivalence_class"]
-
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceClass:

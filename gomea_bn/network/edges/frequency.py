@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["edge_frequency"]
-
 
 def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
     """Return the frequency of every arc that occurs in at least one network.

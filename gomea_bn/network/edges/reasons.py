@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["EdgeReasons", "why"]
-
 
 @dataclass(frozen=True, slots=True)
 class EdgeReasons:

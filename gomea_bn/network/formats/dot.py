@@ -17,11 +17,6 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "read_dot_graph",
-    "to_dot",
-]
-
 
 def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
     """Return the graph as DOT text, and write it to `path` if given.

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     Net = TypeVar("Net", bound=NetworkLike)
 
-__all__ = [
-    "AVERAGED_FORMAT",
-    "FORMAT",
-    "FORMAT_VERSION",
-    "from_json",
-    "head_content",
-    "network_from_content",
-    "to_json",
-    "variable_contents",
-]
-
 FORMAT = "gomea-bn network"
 AVERAGED_FORMAT = "gomea-bn averaged network"
 """Format of the files of averaged networks of earlier versions, which are read."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["fill_pyagrum_table", "require", "to_networkx", "to_pgmpy", "to_pyagrum"]
-
 
 def require(library: str) -> Any:
     """Return an optional library; raise `GomeaBnError` with the command that installs it if it is missing."""

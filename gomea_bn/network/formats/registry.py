@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     Net = TypeVar("Net", bound=NetworkLike)
 
-__all__ = [
-    "FORMATS",
-    "FileFormat",
-    "export",
-    "format_of",
-    "network_from_file",
-    "no_xmlbif",
-    "readable_endings",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["counts_text", "to_text"]
-
 _SHOWN_BINS = 6
 
 

@@ -32,18 +32,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "log_density",
-    "predict",
-    "predict_interval",
-    "predict_proba",
-    "query",
-    "reduced_of_target",
-    "refuse_both",
-    "states_of",
-    "target_names",
-]
-
 _POINTS = ("mean", "median", "mode")
 # the largest standard error of an estimated log density that needs no warning, in nats
 _NOTED_ERROR = 0.01

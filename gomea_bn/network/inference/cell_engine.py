@@ -58,8 +58,6 @@ from gomea_bn.network.inference.sampler import Sampler
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["OF_QUESTION", "OF_ROWS", "CellEngine", "CostLimit", "engine_for"]
-
 
 class CostLimit(NamedTuple):
     """What an answer may cost, which decides how fine its cells are.

@@ -34,30 +34,6 @@ from gomea_bn.network.inference.kernels import (
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "METHODS",
-    "MOST_CELLS",
-    "N_DRAWS",
-    "Engine",
-    "Evidence",
-    "ExactEngine",
-    "Interval",
-    "Joint",
-    "Pieces",
-    "Resolution",
-    "RowPlan",
-    "Seed",
-    "answer_cells",
-    "call_spans",
-    "check_plans",
-    "empty_plan",
-    "grouped",
-    "model_of",
-    "plans_fit",
-    "refuse_impossible",
-    "with_observed",
-]
-
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 METHODS = ("exact", "sampling")

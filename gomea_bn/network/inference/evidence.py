@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "EvidenceReader",
-    "FrameEvidence",
-    "StatedEvidence",
-    "Statement",
-    "holds_statements",
-    "is_unknown",
-    "refuse_stated",
-]
-
 
 Outside: TypeAlias = float | Interval
 """A value or an interval outside the support of its variable."""

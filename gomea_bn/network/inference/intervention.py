@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     Net = TypeVar("Net", bound=NetworkLike)
 
-__all__ = ["do"]
-
 
 def do(network: NetworkLike, values: Mapping[str, object], kind: Callable[..., Net]) -> Net:
     """Return the network after an intervention, which `kind` makes of its parts; see `DiscretizedBayesNet.do`."""

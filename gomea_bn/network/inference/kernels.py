@@ -17,35 +17,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = [
-    "ABSENT",
-    "ALONE",
-    "EXACT",
-    "FREE",
-    "HIDDEN",
-    "KEPT",
-    "MOST_AXES",
-    "OBSERVED",
-    "SINGLE",
-    "WANTED",
-    "WEIGHED",
-    "Batch",
-    "Model",
-    "Plan",
-    "Rows",
-    "draw_rows",
-    "drawn_code",
-    "fill_table",
-    "joint_of_rows",
-    "log_maxima",
-    "make_plan",
-    "marginals_of_rows",
-    "mark_relevant",
-    "observed_offset",
-    "own_table",
-    "plan_costs",
-]
-
 # states of a variable in a pattern; all from HIDDEN on have an unknown value
 EXACT = -1
 """The number of the variable is known; each row has its own tables of the families with such a member."""

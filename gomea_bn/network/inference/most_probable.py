@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["Explanations", "best_explanations", "most_probable", "with_best_states"]
-
 OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)
 """CostLimit of a bound of a single question, of which a search takes some hundreds."""
 

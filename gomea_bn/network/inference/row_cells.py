@@ -13,8 +13,6 @@ from gomea_bn.network.conditionals.family import Columns, Family
 from gomea_bn.network.conditionals.line_scales import LineScale
 from gomea_bn.network.conditionals.student import LEAST_SPREAD
 
-__all__ = ["BLOCK_OF_ROWS", "RowCells", "row_cells"]
-
 BLOCK_OF_ROWS = 512
 """Rows whose cells are in memory at the same time."""
 

@@ -15,8 +15,6 @@ from gomea_bn.network.sampling import drawn_values
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["Sampler"]
-
 # draws that are in memory at the same time
 _DRAWS = 2**18
 

@@ -13,8 +13,6 @@ from pathlib import Path
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
 
-__all__ = ["check_folder", "check_name", "remove_leftovers", "write_bytes", "write_text"]
-
 _SUFFIX = ".part"
 # of the name of a file, in that of its temporary file
 _MOST_NAME_BYTES = 100

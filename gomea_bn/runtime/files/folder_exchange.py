@@ -19,8 +19,6 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
 from gomea_bn.runtime.files.text_files import check_is_file
 
-__all__ = ["finish_exchange", "replaced_entries"]
-
 _PREFIX = ".part-"
 # folders inside the temporary one: new entries before and after they are valid, and what they replace
 _NEW, _READY, _OLD = "new", "ready", "old"

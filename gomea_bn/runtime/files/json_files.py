@@ -11,17 +11,6 @@ from typing import Any, NoReturn
 from gomea_bn.errors import GomeaBnError, is_integer, nearest
 from gomea_bn.runtime.files.text_files import file_text, named_source
 
-__all__ = [
-    "check_fields",
-    "check_format",
-    "field_of",
-    "has_format",
-    "load_json",
-    "parse_json",
-    "read_json",
-    "source_text",
-]
-
 _KINDS = {
     list: "a list",
     str: "text",

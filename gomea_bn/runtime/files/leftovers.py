@@ -7,8 +7,6 @@ import os
 import platform
 import secrets
 
-__all__ = ["is_left_over", "process_mark"]
-
 
 def process_mark() -> str:
     """Return a text for the name of a temporary entry: this process, this machine, and a random part."""

@@ -12,19 +12,6 @@ from io import BytesIO
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.environment import environment_limit
 
-__all__ = [
-    "SIZE_VARIABLE",
-    "check_is_file",
-    "check_unpacked",
-    "decoded",
-    "file_bytes",
-    "file_text",
-    "most_bytes",
-    "named_source",
-    "prefixed_errors",
-    "unpacked",
-]
-
 SIZE_VARIABLE = "GOMEA_BN_MAX_FILE_BYTES"
 """Environment variable with the largest number of bytes that is read of a network, a front, or a compressed table."""
 

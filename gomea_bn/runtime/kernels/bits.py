@@ -6,8 +6,6 @@ import numpy as np
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["bit_count", "float_bits", "lowest_bit"]
-
 _ONE = np.uint64(1)
 
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
-__all__ = ["random_below", "shuffle"]
-
 
 @kernel
 def random_below(generator: np.random.Generator, n: int) -> int:

@@ -28,12 +28,6 @@ from gomea_bn.runtime.files.atomic_files import write_text
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "bif_variables",
-    "safe_names",
-    "to_bif",
-]
-
 # words of the format; pyAgrum refuses them as names and as labels
 _WORDS = frozenset(["network", "variable", "property", "probability", "type", "discrete", "table", "default"])
 _NUMBER_AFTER_WORD = re.compile(r"(table|default)(?=[\d.eE+-])", re.IGNORECASE)

@@ -25,23 +25,6 @@ if TYPE_CHECKING:
 
     Net = TypeVar("Net", bound=NetworkLike)
 
-__all__ = [
-    "PADDING",
-    "FileVariable",
-    "TokenReader",
-    "ascii_text",
-    "bin_names",
-    "checked_table",
-    "distinct_names",
-    "file_variables",
-    "network_of",
-    "one_line",
-    "padded_table",
-    "plain_text",
-    "state_property",
-    "table_of_numbers",
-]
-
 PADDING = "never"
 """Name of the second state of a variable with one bin or level; it has probability 0."""
 

@@ -24,8 +24,6 @@ from gomea_bn.runtime.files.atomic_files import write_text
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["net_variables", "to_net"]
-
 Box = tuple[float, float, float, float]
 
 _PREFIX = "gomea_bn_"

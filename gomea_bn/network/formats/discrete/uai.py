@@ -14,8 +14,6 @@ from gomea_bn.runtime.files.atomic_files import write_text
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["to_uai", "uai_variables"]
-
 
 def to_uai(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
     """Return a network as UAI text (BAYES), and write it to `path` if given.

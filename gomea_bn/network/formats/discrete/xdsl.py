@@ -28,8 +28,6 @@ from gomea_bn.runtime.files.text_files import prefixed_errors
 if TYPE_CHECKING:
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = ["to_xdsl", "xdsl_variables"]
-
 Box = tuple[float, float, float, float]
 
 _PREFIX = "gomea_bn_"

@@ -8,8 +8,6 @@ from xml.parsers import expat
 
 from gomea_bn.errors import GomeaBnError
 
-__all__ = ["Element", "child_text", "xml_tree"]
-
 _DEEPEST = 100
 _LONGEST_DEFAULT = 200
 
