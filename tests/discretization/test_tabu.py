@@ -26,7 +26,7 @@ EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 
 
 def rows_of(name, n_rows, seed):
-    return DiscretizedBayesNet.from_file(EXAMPLES / f"{name}.bif.gz").sample(n_rows, seed)
+    return DiscretizedBayesNet.from_file(str(EXAMPLES / f"{name}.bif.gz")).sample(n_rows, seed)
 
 
 def random_rows(seed, n_columns=4):
