@@ -17,7 +17,7 @@ function toggleKind(kind) {
 const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
 const NAME_LINE = 14;
-const graph = { nodes: [], edges: null, drawing: null };
+const graph = { nodes: [], edges: null, drawing: null, legend: null };
 
 function buildGraph() {
   const svg = byId("graph");
@@ -262,7 +262,10 @@ function renderLegend(edges, compared) {
   else if (model.probabilities[view.selected].size)
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));
   items.push(make("li", { class: "muted" }, numberBox(), "number of bins or levels"));
-  byId("legend").replaceChildren(...items);
+  // buttons that stay the same keep the focus when the frame changes its size
+  const content = items.map((item) => item.outerHTML).join("");
+  if (content !== graph.legend) byId("legend").replaceChildren(...items);
+  graph.legend = content;
   const choice = model.data.expert && view.pin !== null;
   const options = choice
     ? [
