@@ -76,7 +76,7 @@ def random_conditionals_network(seed: int) -> DiscretizedBayesNet:
             knots,
             has_products,
             in_units,
-            product_knots,
+            product_knots=product_knots,
         )
     shown = tables()
     copies = [tables() for _ in range(rng.integers(1, 4))]

@@ -210,7 +210,7 @@ def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(pare
     coefficients = rng.normal(size=(1, terms.n_terms + 1))
     line = FamilyLine(
         0.5, ("x", "w"), (), coefficients, np.array([0.0003]), np.array([5.0]), terms.knots, True, True,
-        terms.product_knots,
+        product_knots=terms.product_knots,
     )  # fmt: skip
     support = (-1000.0, 1000.0)
     tables = TableSet({"y": np.empty(0)}, {"y": ()}, {"y": np.ones(1)})
