@@ -21,7 +21,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 # a table keeps its ordered rows and columns, since cuts and shapes are kept with these
 _ordered: WeakKeyDictionary[Table, Table] = WeakKeyDictionary()
-_with_ordered_columns: WeakKeyDictionary[Table, Table] = WeakKeyDictionary()
+_with_ordered_columns: WeakKeyDictionary[Table, Table | None] = WeakKeyDictionary()
 
 
 def row_order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -69,13 +69,14 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
     A column is described by its type, by how often it has each of its values in increasing order, and by a sum over the
     rows of a hash of its rank there and of a sum over the ranks of all columns. So units do not matter, and columns
     without ties, which have the same ranks, are told apart by the other columns. Equal columns stay in their order.
+    Constant columns are the last ones, and change nothing for the others.
 
     Parameters
     ----------
     columns : sequence of ndarray of shape (n_rows,), float64 or integers
         Values; all NaN are equal.
     """
-    ranks, marks = [], []
+    ranks, marks, are_constant = [], [], []
     for values in columns:
         of_column, _ = _ranks(values)
         # the code of a missing value is the largest number, and becomes 0
@@ -83,14 +84,18 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
         of_counts = np.arange(len(counts), dtype=np.uint64) * _STEP + counts.astype(np.uint64)
         mark = np.array([_mix(of_counts).sum() + np.uint64(values.dtype.kind == "f")])
         ranks.append(of_column)
+        are_constant.append(np.count_nonzero(counts) <= 1)
         marks.append(_mix(mark)[0])
     rows = np.zeros(len(columns[0]), np.uint64)
-    for of_column, mark in zip(ranks, marks, strict=True):
-        rows += _mix(of_column * _STEP + mark)
+    for of_column, mark, is_constant in zip(ranks, marks, are_constant, strict=True):
+        if not is_constant:
+            rows += _mix(of_column * _STEP + mark)
     described = []
-    for values, of_column, mark in zip(columns, ranks, marks, strict=True):
+    for v, (values, of_column, mark) in enumerate(zip(columns, ranks, marks, strict=True)):
         kind = values.dtype.kind != "f"
-        described.append((kind, int(mark), int(_mix((of_column + mark) * _STEP + rows).sum())))
+        described.append(
+            (are_constant[v], kind, int(mark), int(_mix((of_column + mark) * _STEP + rows).sum()))
+        )
     return sorted(range(len(columns)), key=described.__getitem__)
 
 
@@ -102,10 +107,12 @@ def in_column_order(table: Table) -> Table:
     if table not in _with_ordered_columns:
         step = -(-table.n_rows // MANY_ROWS)
         order = column_order([column.values[::step] for column in table.columns])
-        if order == sorted(order):
-            return table
-        _with_ordered_columns[table] = table.in_order([table.names[v] for v in order])
-    return _with_ordered_columns[table]
+        ordered = table if order == sorted(order) else table.in_order([table.names[v] for v in order])
+        # a value that is its own key would never be forgotten
+        _with_ordered_columns[ordered] = None
+        if ordered is not table:
+            _with_ordered_columns[table] = ordered
+    return _with_ordered_columns[table] or table
 
 
 def _mix(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -28,6 +28,7 @@ from gomea_bn.front.objectives import (
     objective_column,
     single_position,
 )
+from gomea_bn.front.recommendation import simplest_good_fit
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.expert.expert_network import ExpertNetwork
-    from gomea_bn.front.recommendation import Recommendation
 
 __all__ = ["COMPLEXITY", "EXPERT_DISTANCE", "MISFIT", "Candidate", "Front", "Objective"]
 
@@ -92,6 +92,25 @@ class Candidate:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.objectives.items())
         return f"Candidate(index={self.index}, {values})"
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A network of a front, and why to look at it first.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        The network.
+    reason : str
+        One sentence.
+    detail : str
+        The numbers behind it, as a sentence; empty without them.
+    """
+
+    candidate: Candidate
+    reason: str
+    detail: str = ""
 
 
 # share of the limit on free parameters above which the limit may hold a network back
@@ -311,11 +330,16 @@ class Front:
     def recommended(self) -> Recommendation:
         """Return the network to look at first, with the reason: simple, and up to chance as good as the best fit.
 
-        See `gomea_bn.front.recommendation.recommended`.
+        Fronts whose misfits leave every row out of its own tables have `simplest_good_fit` of
+        `gomea_bn.front.recommendation`. Others have the knee, since a least misfit in sample says little about other
+        rows.
         """
-        from gomea_bn.front.recommendation import recommended
-
-        return recommended(self)
+        if not {MISFIT.name, COMPLEXITY.name} <= set(self.names) or not leaves_rows_out(self.record):
+            return Recommendation(self.knee(), "The knee: more complex networks hardly fit better.")
+        row, reason, detail = simplest_good_fit(
+            self._values, self.names, self.network, self._table, self.n_rows
+        )
+        return Recommendation(self[row], reason, detail)
 
     def near_limit(self) -> dict[str, Candidate]:
         """Return the knee and the best fit by role, as far as the limit on free parameters may hold them back.

@@ -189,7 +189,7 @@ class BayesNetEnsemble(Parameters):
         section.close()
         self.networks_ = networks
         if options["density"] == "averaged":
-            self._average(ordered, seed, options["line"])
+            self._average(table, seed, options["line"])
         self.networks_ = [network.in_order(table.names) for network in self.networks_]
         self.n_networks_ = len(networks)
         self.table_ = table
@@ -396,7 +396,7 @@ def _fitted_member(
     rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
     part = table.take(rows)
     if len(rows) <= options["sample_rows"]:
-        part = rows_of_search(part, options["shape"])
+        part = rows_of_search(columns_of_search(part, options["shape"]), options["shape"])
     if options["shape"] != "uniform":
         share_point_masses(part, table)
     changes = {

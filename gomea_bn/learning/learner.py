@@ -342,13 +342,13 @@ class BayesNetLearner(NetworkParameters):
         section, seed = learner_section(
             self, checkpoint, table, seed_of(self.random_state), **started_from(start)
         )
-        ordered = columns_of_search(table, self.shape)
-        is_default = LearningOptions.of(self).scores_shapes(table)
+        is_averaged = plain_options(self)["density"] == "averaged"
+        is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
         # weights say how often a row counts
-        counted = counted_rows(ordered) if is_default and sample_weight is None else None
-        rows = ordered if counted is None else ordered.take(counted)
-        began, found = self._search(ordered, table, limits, seed, section, began, rows=rows, start=start)
-        if plain_options(self)["density"] == "averaged":
+        counted = counted_rows(table) if is_default and sample_weight is None else None
+        rows = columns_of_search(table if counted is None else table.take(counted), self.shape)
+        began, found = self._search(rows, table, limits, seed, section, began, start=start)
+        if is_averaged:
             self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
         self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
@@ -365,7 +365,7 @@ class BayesNetLearner(NetworkParameters):
 
     def _search(
         self,
-        table: Table,
+        rows: Table,
         given: Table,
         limits: Limits,
         seed: int,
@@ -374,15 +374,13 @@ class BayesNetLearner(NetworkParameters):
         *,
         of_sample: bool = False,
         start: DiscretizedBayesNet | None = None,
-        rows: Table | None = None,
     ) -> tuple[float, Found]:
-        """Search for the network of a table, and keep it with tables counted from its rows, or from some of them.
+        """Search for the network of some rows, and keep it with tables counted from them.
 
-        The columns of the table stand in the order of the search, and those of the given one in that of the user.
-        Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler, and what was
-        found.
+        Their columns stand in the order of the search, and those of the given table, which may have copies of them, in
+        that of the user. Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler,
+        and what was found.
         """
-        rows = table if rows is None else rows
         options = LearningOptions.of(self, rows.n_rows)
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler
@@ -401,8 +399,8 @@ class BayesNetLearner(NetworkParameters):
             section.close()
             network, self.score_ = final_network(self, rows, found, seed=seed, data_digest=digest.result())
             record: dict[str, Any] = started_from(start)
-            if rows.n_rows < table.n_rows:
-                record["left_out_copies"] = table.n_rows - rows.n_rows
+            if rows.n_rows < given.n_rows:
+                record["left_out_copies"] = given.n_rows - rows.n_rows
             self.network_ = network.with_metadata(**record) if record else network
             self.history_: list[HistoryEntry] = found.result.history
             self._keep_search(given, found.problem.n_edge_genes, found.result, seed, began)

@@ -253,7 +253,8 @@ class ParetoBayesNetLearner(FrontParameters):
     ) -> None:
         """Set the fitted attributes."""
         problem, single, result = searched.problem, searched.single, searched.result
-        self.expert_ = None if searched.expert is None else searched.expert.in_order(table.names)
+        # distances are over rows that are drawn in the order of its variables
+        self.expert_ = searched.expert
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = searched.n_eval_single
         self._keep_search(table, problem.n_edge_genes, result, seed, began)

@@ -75,7 +75,7 @@ def test_a_learned_front_counts_families_as_single_networks_do(tmp_path):
             edges, cuts, shapes = source.structures[int(front._order[index])]
             network = DiscretizedBayesNet.from_table(
                 source.table, edges, cuts, pseudo_count="auto", shapes=shapes, metadata=source.metadata
-            )
+            ).in_order(list(rows.columns))
             for other in (front[index], back[index], again[index]):
                 assert other.network.to_json() == network.to_json()
         assert front.to_frame().equals(back.to_frame())

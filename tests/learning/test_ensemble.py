@@ -20,7 +20,7 @@ from gomea_bn import (
     GomeaBnError,
     read_table,
 )
-from gomea_bn.data.content_order import in_row_order
+from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.learning import ensemble
@@ -68,7 +68,7 @@ def test_probabilities_sum_to_one_over_all_rows_that_there_can_be():
 @pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
 def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitted, resampling):
     table = read_table(frame)
-    ordered = in_row_order(table)
+    ordered = in_row_order(in_column_order(table))
     if resampling == "bootstrap":
         fitted = BayesNetEnsemble(QUICK, n_networks=4, random_state=3, resampling=resampling).fit(frame)
     for position, child in enumerate(np.random.SeedSequence(3).spawn(4)):

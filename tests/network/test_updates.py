@@ -102,6 +102,18 @@ def ridge_of_rows(network: DiscretizedBayesNet, line: FamilyLine, name: str, fra
         terms += [
             position(line.parents[i]) * position(line.parents[j]) for i in range(n) for j in range(i, n)
         ]
+        factors = [
+            [position(parent), *(np.maximum(position(parent) - knot, 0) for knot in knots)]
+            for parent, knots in zip(line.parents, line.product_knots)
+        ]
+        terms += [
+            first * second
+            for i, of_first in enumerate(factors)
+            for of_second in factors[i + 1 :]
+            for a, first in enumerate(of_first)
+            for b, second in enumerate(of_second)
+            if a or b
+        ]
     groups = np.zeros(len(frame), int)
     for group in line.groups:
         levels = network.levels[group]

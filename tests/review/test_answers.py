@@ -293,7 +293,7 @@ def test_large_cliques_and_large_tables_are_estimated_in_words(browser, tmp_path
         expect(page.locator("#answer-words")).not_to_contain_text("Estimated", timeout=30_000)
         expect(page.locator("#answer-words")).to_contain_text("This finding has probability")
     monkeypatch.setattr(pools, "_MOST_WHOLE", 100)
-    wide = discrete({"a": 21, "b": 21, "c": 2}, [("a", "c"), ("b", "c")])
+    wide = discrete({"a": 21, "b": 21, "c": 2}, [("a", "c"), ("b", "c")], np.random.default_rng(1))
     network_report(wide, None, tmp_path / "wide.html")
     with opened(browser, tmp_path / "wide.html", "#shows=answers") as page:
         expect(page.locator("#answer-words")).to_contain_text("rare rows of it are replaced by their mean")

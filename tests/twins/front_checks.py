@@ -49,7 +49,7 @@ def check_distances(learner, mentioned):
     The expert is sampled with 256 rows.
     """
     drawn = draw_expert_sample(learner.expert_, 256, learner.seed_, frozenset(mentioned))
-    columns = zip(learner.table_.columns, drawn.values, strict=True)
+    columns = zip(learner.table_.in_order(learner.expert_.names).columns, drawn.values, strict=True)
     rows = pd.DataFrame(
         {c.name: v if c.is_continuous else pd.Categorical.from_codes(v, c.levels) for c, v in columns}
     )

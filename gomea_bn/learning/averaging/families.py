@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
-from gomea_bn.data.content_order import in_row_order
+from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
 from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_gain, mixture_weight
@@ -126,8 +126,10 @@ def average_families(
     check_integer("n_copies", n_copies, 1)
     check_choice("line", line, ("auto", "none"))
     generator = np.random.default_rng(seed_of(random_state))
-    rows = in_row_order(table_for(network, data, allow_missing=True))
-    of_tables, averaged = network.of_tables(), network
+    table = table_for(network, data, allow_missing=True)
+    rows = in_row_order(in_column_order(table))
+    ordered = network.in_order(rows.names)
+    of_tables, averaged = ordered.of_tables(), ordered
     # tables fill gaps without the lines, so conditionals fill them again
     for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
         table = rows
@@ -135,9 +137,9 @@ def average_families(
             from gomea_bn.network.inference.completion import completed_table
 
             table = completed_table(averaged, rows, generator)
-        _check_ranges(network, table)
+        _check_ranges(ordered, table)
         averaged = _averaged(of_tables, table, n_copies, line, generator)
-    return averaged
+    return averaged.in_order(network.names)
 
 
 def with_lines(

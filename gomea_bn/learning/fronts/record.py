@@ -24,9 +24,10 @@ from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
 from gomea_bn.network.checks import check_metadata, check_pseudo_count
+from gomea_bn.network.conditionals.family import counts_content
 from gomea_bn.network.formats import json_format
 from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import smoothed_table
+from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -133,9 +134,10 @@ class FrontNetworks(PooledNetworks):
             else:
                 codes.append(column.values)
                 cards.append(len(column.levels))
-        table = smoothed_table(codes, range(last), last, cards, self._head["pseudo_count"], name)
-        table = table.transpose([*axes, last])
+        counts = family_counts(codes, range(last), last, cards, name)
+        table = table_of_counts(counts, self._head["pseudo_count"]).transpose([*axes, last])
         table.flags.writeable = False
+        entry |= {"counts": counts_content({name: counts.transpose([*axes, last])})[name]}
         return StoredVariable(entry, table)
 
 

@@ -108,7 +108,7 @@ class Conditionals(Immutable):
                 "_cut_probabilities": dict(cut_probabilities or {}),
                 "_cut_intervals": dict(cut_intervals or {}),
                 "_set_values": dict(set_values or {}),
-                "_log_losses": {name: tuple(of_name) for name, of_name in (log_losses or {}).items()},
+                "_log_losses": {name: _loss(name, of_name) for name, of_name in (log_losses or {}).items()},
             }
         )
 
@@ -386,3 +386,13 @@ def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) ->
         else:
             values[name] = numeric_values(column, name)
     return values
+
+
+def _loss(name: str, numbers: object) -> tuple[float, float, float]:
+    """Return what is known of a column's log loss, as `Conditionals.log_losses` has it."""
+    if not isinstance(numbers, (list, tuple)) or len(numbers) != 3 or not all(map(is_real, numbers)):
+        raise GomeaBnError(
+            f"log_losses['{name}'] must be a number of rows, a mean and a standard deviation, got {numbers!r:.80}."
+        )
+    n_rows, mean, deviation = numbers
+    return n_rows, mean, deviation

@@ -35,21 +35,13 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
     """Return a network as JSON text, and write it to `path` if given.
 
     The text has one entry per variable in column order: name, kind, support and cut_points or levels, values if their
-    kind is known (integer, step, ordered), parents, table (nested lists: one level per parent in order, then the
-    variable), the counts of rows of its cells if they are known, and shape if the variable has one. The field
+    kind is known (integer, step, ordered), shape if the variable has one, parents, the counts of rows of the table's
+    cells if they are known, and table (nested lists: one level per parent in order, then the variable). The field
     "conditionals" follows if the network has some: every set of cuts has its cut points, parents, tables and counts.
     Numbers are written so that reading them gives the same float64.
     """
     tables = network.tables
-    counts = counts_content(network.counts)
-    variables = [
-        {
-            **entry,
-            "table": tables[entry["name"]].tolist(),
-            **({"counts": counts[entry["name"]]} if counts else {}),
-        }
-        for entry in variable_contents(network)
-    ]
+    variables = [{**entry, "table": tables[entry["name"]].tolist()} for entry in variable_contents(network)]
     lines = [f"    {json.dumps(entry, allow_nan=False)}" for entry in variables]
     head = head_content(network)
     content = head.pop("conditionals", None)
@@ -84,7 +76,7 @@ def head_content(network: NetworkLike) -> dict[str, Any]:
 def variable_contents(network: NetworkLike) -> list[dict[str, Any]]:
     """Return the JSON objects of the variables without their field "table"."""
     cuts, support, levels, shapes = network.cut_points, network.support, network.levels, network.shapes
-    kinds = network.value_kinds
+    kinds, counts = network.value_kinds, counts_content(network.counts)
     variables: list[dict[str, Any]] = []
     for name in network.names:
         entry: dict[str, Any] = {"name": name}
@@ -100,6 +92,8 @@ def variable_contents(network: NetworkLike) -> list[dict[str, Any]]:
         if name in kinds:
             entry["values"] = kinds[name].to_content()
         entry["parents"] = list(network.parents(name))
+        if name in counts:
+            entry["counts"] = counts[name]
         variables.append(entry)
     return variables
 

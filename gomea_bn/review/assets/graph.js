@@ -263,7 +263,8 @@ function renderLegend(edges, compared) {
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));
   items.push(make("li", { class: "muted" }, numberBox(), "number of bins or levels"));
   // buttons that stay the same keep the focus when the frame changes its size
-  const content = items.map((item) => item.outerHTML).join("");
+  const writer = new XMLSerializer();
+  const content = items.map((item) => writer.serializeToString(item)).join("");
   if (content !== graph.legend) byId("legend").replaceChildren(...items);
   graph.legend = content;
   const choice = model.data.expert && view.pin !== null;

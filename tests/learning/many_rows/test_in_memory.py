@@ -18,11 +18,11 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.learning import table_shapes
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.recorded import counted_parents
+from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.simulation.random_networks import random_network
 
@@ -131,7 +131,7 @@ def test_shapes_of_the_search_are_those_of_all_rows(frame, learner, monkeypatch)
         fitted_columns.append(len(values))
         return fit_shape(values, *arguments, **options)
 
-    monkeypatch.setattr(table_shapes, "fit_shape", noted)
+    monkeypatch.setattr(shape_fit, "fit_shape", noted)
     network = replace(learner, density="bins").fit(frame).network_
     assert len(fitted_columns) == len(network.cut_points)
 

@@ -181,7 +181,8 @@ def test_the_whole_front_over_all_graphs_of_four_columns_is_found(seed: int) -> 
         expert_sample_size=256,
         **{**QUICK, "max_evaluations": 20_000},
     ).fit(table)
-    problem = front_problem(learner, table, learner.front_.names, learner.expert_, learner.seed_)
+    ordered = table.in_order(learner.expert_.names)
+    problem = front_problem(learner, ordered, learner.front_.names, learner.expert_, learner.seed_)
     assert problem.n_variables == 6
     true_front = rounded_front(brute_force_front(problem))
     assert len(true_front) > 4

@@ -374,7 +374,7 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"lines": {"g": line_of_b()}}, "lines must not have an entry for 'g', which is discrete"),
         ({"lines": {"c": line_of_b()}}, r"The line of 'c' must have the continuous parents \('b',\)"),
         (
-            {"lines": {"b": line_of_b(parents=("p", "a"))}},
+            {"lines": {"b": line_of_b(parents=("p", "c"))}},
             r"The line of 'b' must have the continuous parents",
         ),
         ({"lines": {"b": line_of_b(groups=())}}, r"The line of 'b' must .* discrete parents \('g',\)"),
