@@ -47,7 +47,7 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
 
 def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
     out = tmp_path / "run"
-    arguments = [table, *QUICK, "--out", out]
+    arguments = [table, *QUICK, "--prefer", "density", "--out", out]
     result = learn(*arguments)
     assert result.exit_code == 0, result.stderr
     network = DiscretizedBayesNet.from_json(out / "network.json")

@@ -39,7 +39,7 @@ TRUE = {
 
 
 def learned(frame: pd.DataFrame, **options: Any) -> BayesNetLearner:
-    options = {"curves": "auto", "max_evaluations": 30_000, "random_state": 1, **options}
+    options = {"curves": "auto", "max_evaluations": 30_000, "random_state": 3, **options}
     return BayesNetLearner(max_seconds=None, patience=None, **options).fit(frame)
 
 

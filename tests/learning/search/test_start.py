@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn import BayesNetLearner, Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 
 OPTIONS = {"max_seconds": None, "max_evaluations": 1, "random_state": 1, "density": "bins"}
 CUTS = {"a": [0.0], "b": [-0.5, 0.5], "c": [0.1]}
@@ -58,7 +58,7 @@ def test_a_checkpoint_goes_on_from_the_same_start_only(start, tmp_path):
     BayesNetLearner(**OPTIONS).fit(rows(), start=start, checkpoint=tmp_path)
     other = DiscretizedBayesNet.from_table(rows(), [], CUTS)
     with pytest.raises(GomeaBnError, match="started_from"):
-        BayesNetLearner(**OPTIONS).fit(rows(), start=other, checkpoint=tmp_path)
+        BayesNetLearner(**OPTIONS).fit(rows(), start=other, checkpoint=Checkpoint(tmp_path, resume=True))
 
 
 def test_another_kind_of_start_is_refused():
