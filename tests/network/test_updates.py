@@ -24,7 +24,7 @@ def rows(n: int, seed: int) -> pd.DataFrame:
     group = generator.choice(["p", "q", "r"], n)
     a = np.clip(generator.normal(size=n), -2, 2)
     noise = np.where(group == "p", 0.2, 0.5) * generator.standard_t(4, n)
-    b = np.clip(np.where(group == "r", -a, np.sin(2 * a)) + noise, -3, 3)
+    b = np.clip(np.where(group == "r", -a, a) + noise, -3, 3)
     c = np.clip(a * b + 0.3 * generator.normal(size=n), -4, 4)
     frame = pd.DataFrame({"group": group, "a": a, "b": b, "c": c})
     frame.loc[:1, ["a", "b", "c"]] = [[-2.0, -3.0, -4.0], [2.0, 3.0, 4.0]]
