@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,7 @@ def test_rows_of_discrete_columns_all_count():
 def test_the_learner_learns_from_counted_rows():
     frame = rounded(150, 0.001)
     copied = pd.concat([frame, frame.iloc[:50]], ignore_index=True)
-    options = {"max_evaluations": 300, "max_seconds": None, "random_state": 1}
+    options: dict[str, Any] = {"max_evaluations": 300, "max_seconds": None, "random_state": 1}
     learner = BayesNetLearner(**options).fit(copied)
     alone = BayesNetLearner(**options).fit(frame)
     assert learner.network_.metadata["left_out_copies"] == 50

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,7 +39,7 @@ def test_learning_with_weights_equals_learning_from_repeated_rows():
     rows = frame()
     weights = np.random.default_rng(1).integers(0, 4, len(rows))
     # under the default score copies do not count
-    options = {
+    options: dict[str, Any] = {
         "max_seconds": None,
         "max_evaluations": 200,
         "random_state": 1,

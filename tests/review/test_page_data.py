@@ -301,7 +301,7 @@ def test_long_tables_keep_the_rows_with_most_data():
 def test_tables_of_numbers_show_the_parents_that_add_most():
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.normal(size=(400, 4)), columns=["p0", "p1", "p2", "y"])
-    cuts = {name: np.quantile(column, [0.2, 0.4, 0.6, 0.8]).tolist() for name, column in frame.items()}
+    cuts = {name: np.quantile(frame[name], [0.2, 0.4, 0.6, 0.8]) for name in ("p0", "p1", "p2", "y")}
     gains = [["p2", 70.0], ["p0", 25.0], ["p1", 5.0]]
     network = DiscretizedBayesNet.from_table(
         read_table(frame), [(f"p{k}", "y") for k in range(3)], cuts, metadata={"parents": {"y": gains}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,7 @@ from gomea_bn.learning.averaging.families import average_families
 from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-OPTIONS = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
+OPTIONS: dict[str, Any] = {"max_evaluations": 1500, "max_seconds": None, "random_state": 1}
 
 
 def rows(n_rows: int = 250) -> pd.DataFrame:
@@ -24,7 +26,7 @@ def rows(n_rows: int = 250) -> pd.DataFrame:
 
 def with_false_edge(frame: pd.DataFrame) -> DiscretizedBayesNet:
     """Return a network whose child y has its parent x and the false parent z."""
-    cuts = {name: np.quantile(column, [0.33, 0.67]).tolist() for name, column in frame.items()}
+    cuts = {str(name): np.quantile(column, [0.33, 0.67]).tolist() for name, column in frame.items()}
     return DiscretizedBayesNet.from_table(
         read_table(frame),
         [("x", "y"), ("z", "y")],
@@ -54,7 +56,7 @@ def test_a_false_edge_goes_and_a_true_one_stays() -> None:
 
 def test_the_loss_is_that_of_tables_counted_without_each_row() -> None:
     frame = rows(60)
-    cuts = {name: [float(np.median(column))] for name, column in frame.items()}
+    cuts = {str(name): [float(np.median(column))] for name, column in frame.items()}
     network = with_false_edge(frame).changed(pseudo_count=1.0)
     fixed = DiscretizedBayesNet.from_table(
         read_table(frame),

@@ -1,12 +1,14 @@
 """A search begins from the graph and cuts of a given network."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 
-OPTIONS = {"max_seconds": None, "max_evaluations": 1, "random_state": 1, "density": "bins"}
+OPTIONS: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1, "random_state": 1, "density": "bins"}
 CUTS = {"a": [0.0], "b": [-0.5, 0.5], "c": [0.1]}
 
 
@@ -63,4 +65,4 @@ def test_a_checkpoint_goes_on_from_the_same_start_only(start, tmp_path):
 
 def test_another_kind_of_start_is_refused():
     with pytest.raises(GomeaBnError, match="start must be a DiscretizedBayesNet or None, got list"):
-        BayesNetLearner(**OPTIONS).fit(rows(), start=[("a", "b")])
+        BayesNetLearner(**OPTIONS).fit(rows(), start=[("a", "b")])  # type: ignore[arg-type]
