@@ -68,7 +68,7 @@ def test_the_loss_is_that_of_tables_counted_without_each_row() -> None:
     record = simplest_network(fixed, read_table(frame), line="none", random_state=0).metadata[
         "left_out_edges"
     ]
-    codes = {name: (column > cuts[name][0]).to_numpy() for name, column in frame.items()}
+    codes = {name: (column > cuts[str(name)][0]).to_numpy() for name, column in frame.items()}
     differences = []
     for row in range(len(frame)):
         others = np.arange(len(frame)) != row
