@@ -16,7 +16,7 @@ from gomea_bn import (
     average_families,
     read_table,
 )
-from gomea_bn.data.content_order import in_row_order
+from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.learning.averaging import families as averaging
 from gomea_bn.network.sampling import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes
@@ -28,7 +28,7 @@ def test_weights_of_lines_are_fitted_to_rows_that_are_left_out(
     shaped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # lines are fitted to rows in this order
-    frame = in_row_order(read_table(linear_frame(80, noise=0.4))).to_frame()
+    frame = in_row_order(in_column_order(read_table(linear_frame(80, noise=0.4)))).to_frame()
     network = network_of(frame, [("x", "y"), ("c", "y")], shaped=shaped, pseudo_count=1.5)
     calls: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
 
