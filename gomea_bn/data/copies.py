@@ -18,11 +18,13 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
     Of k equal rows count 1 + (k - 1) * c, rounded, where c is the share of equal pairs that chance explains
     (`chance_of_copies`). All rows count if that is more than a half, and in tables of discrete columns alone.
     """
-    hashes, _ = _hashes(table)
-    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-    if len(counts) == table.n_rows or not any(column.is_continuous for column in table.columns):
+    if not any(column.is_continuous for column in table.columns):
         return None
-    chance = chance_of_copies(table)
+    hashes, steps = _hashes(table)
+    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    if len(counts) == table.n_rows:
+        return None
+    chance = _chance(hashes, steps)
     if chance > _MOST_CHANCE:
         return None
     order = np.argsort(inverse, kind="stable")
@@ -40,7 +42,11 @@ def chance_of_copies(table: Table) -> float:
     differ by one step up in one continuous column alone. The number of such pairs is the largest one of all continuous
     columns; without any the share is 1.
     """
-    hashes, steps = _hashes(table)
+    return _chance(*_hashes(table))
+
+
+def _chance(hashes: NDArray[np.uint64], steps: NDArray[np.uint64]) -> float:
+    """Return `chance_of_copies` from what `_hashes` returns."""
     distinct, first, counts = np.unique(hashes, return_index=True, return_counts=True)
     n_equal = int((counts * (counts - 1) // 2).sum())
     if not n_equal:
@@ -48,9 +54,9 @@ def chance_of_copies(table: Table) -> float:
     n_by_step = [0]
     for of_column in steps[:, first]:
         neighbours = distinct + of_column
-        places = np.minimum(np.searchsorted(distinct, neighbours), len(distinct) - 1)
-        found = (distinct[places] == neighbours) & (of_column > 0)
-        n_by_step.append(int((counts * counts[places])[found].sum()))
+        positions = np.minimum(np.searchsorted(distinct, neighbours), len(distinct) - 1)
+        is_neighbour = (distinct[positions] == neighbours) & (of_column > 0)
+        n_by_step.append(int((counts * counts[positions])[is_neighbour].sum()))
     # either row of a pair may be one step above the other
     return min(max(n_by_step) / (2 * n_equal), 1.0)
 

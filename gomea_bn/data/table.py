@@ -461,7 +461,7 @@ def table_digest(table: Table) -> str:
 
 # duplicates of rows of measurements are rare
 _MOST_DUPLICATES = 0.01
-# so many different rows do not all occur equally often by chance
+# that number of different rows does not occur equally often by chance
 _LEAST_REPEATED = 20
 # a column with repeated values mostly repeats one among this number of rows
 _FEW_ROWS = 1_000

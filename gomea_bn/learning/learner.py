@@ -299,7 +299,7 @@ class BayesNetLearner(NetworkParameters):
             Present for compatibility with scikit-learn; pass a class as a column of X.
         sample_weight : array-like of shape (n_rows,), optional
             Frequency weights: number of times that each row counts, whole and from 0 on. Everything is as if the rows
-            stood so many times in the table, which `table_` then is. Tables in pieces have none.
+            stood that number of times in the table, which `table_` then is. Tables in pieces have none.
         start : DiscretizedBayesNet, optional
             Network from whose graph and cuts the search begins, such as one that was learned from former rows. Edges
             that rules and limits exclude are left out.

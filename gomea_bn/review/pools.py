@@ -291,7 +291,7 @@ class Pools:
         }
 
     def _has_room(self, n_cells: int) -> bool:
-        """Return whether the page can hold so many further probabilities of one table."""
+        """Return whether the page can hold another number of probabilities of one table."""
         return n_cells <= _MOST_WHOLE and self._stored + n_cells <= _MOST_STORED
 
     def _counts(self, parents: list[int], bins: Sequence[int], cards: list[int]) -> NDArray[np.int64] | None:

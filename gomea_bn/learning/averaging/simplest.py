@@ -18,7 +18,7 @@ from gomea_bn.network.recorded import parents_by_gain
 
 # sets of cuts whose tables judge a family: more change the density, but hardly its differences
 _N_SETS = 3
-# nats of the score beyond which no left-out density is asked: such losses were never within one standard error
+# nats of the score beyond which a family is not judged: left-out rows of such edges lose more than their error
 _MOST_LOSS = 20.0
 
 
