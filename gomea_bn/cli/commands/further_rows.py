@@ -7,13 +7,10 @@ from typing import Annotated
 
 import typer
 
-from gomea_bn.cli.named_networks import NETWORK_HELP, files_of, named_network
+from gomea_bn.cli.named_networks import Network, files_of, loaded_network
 from gomea_bn.cli.options import AsJson, Data, reads_table
 from gomea_bn.cli.output import (
     FAILED,
-    INTERRUPTED,
-    UNUSABLE_DATA,
-    WRONG_USE,
     check_targets,
     check_writable,
     deliver_frame,
@@ -21,14 +18,14 @@ from gomea_bn.cli.output import (
     finishing,
     say,
 )
-from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 
 
 @reads_table("network")
 def update(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    network: Network,
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="JSON file for the network with the rows.")],
     weight: Annotated[float, typer.Option(help="Number of rows that each row counts for.")] = 1.0,
@@ -46,15 +43,9 @@ def update(
     """
     check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
     check_writable(out)
-    try:
-        former = named_network(network)
+    with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
         rows = loaded_rows(data, reading)
-        with printed_warnings():
-            updated = former.update(rows, weight, forget)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE if error.is_about_option else UNUSABLE_DATA)
-    except KeyboardInterrupt:
-        fail("Interrupted; nothing was written.", INTERRUPTED)
+        updated = loaded_network(network).update(rows, weight, forget)
     with finishing("the network"):
         try:
             updated.to_json(out)
@@ -65,7 +56,7 @@ def update(
 
 @reads_table("network")
 def drift(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    network: Network,
     data: Data,
     level: Annotated[
         float, typer.Option(help="Probability that any column of rows without drift counts as drifted.")
@@ -83,15 +74,8 @@ def drift(
     if out is not None:
         check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
         check_writable(out)
-    try:
-        former = named_network(network)
-        rows = loaded_rows(data, reading)
-        with printed_warnings():
-            table = former.drift(rows, level=level).reset_index()
-    except GomeaBnError as error:
-        fail(error, WRONG_USE if error.is_about_option else UNUSABLE_DATA)
-    except KeyboardInterrupt:
-        fail("Interrupted.", INTERRUPTED)
+    with answering(data_may_be_wrong=True):
+        table = loaded_network(network).drift(loaded_rows(data, reading), level=level).reset_index()
     if as_json:
         typer.echo(table.to_json(orient="records", double_precision=15, indent=2))
     elif out is None:

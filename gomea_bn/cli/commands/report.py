@@ -10,7 +10,7 @@ import typer
 
 from gomea_bn.cli.figures import check_figure, write_figure
 from gomea_bn.cli.named_networks import (
-    NETWORK_HELP,
+    Network,
     files_of,
     named_network,
     recorded_file,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @reads_table("network")
 def report(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    network: Network,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="File to write: .html, or .pdf, which Chromium or Chrome prints."),
@@ -82,7 +82,7 @@ def report(
 
 @reads_table("network")
 def plot(
-    network: Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)],
+    network: Network,
     out: Annotated[Path, typer.Option("--out", "-o", help="Picture to write: .svg, .png or .pdf.")],
     column: Annotated[
         str | None, typer.Option(help="Column whose density is drawn. Default: the network.")
