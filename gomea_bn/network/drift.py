@@ -94,6 +94,10 @@ class _Expected:
         self._network, self._name, self._drawn = network, name, drawn
         known = network.conditionals
         losses = {} if known is None else known.log_losses
+        line = None if known is None else known.lines.get(name)
+        card = network.cardinality(name)
+        n_table = network.tables[name].size // card * (card - 1)
+        self._n_parameters = n_table + (0 if line is None else line.n_parameters)
         if name in losses:
             self._n_rows, self.mean, self._deviation = losses[name]
         else:
@@ -104,10 +108,15 @@ class _Expected:
             self._n_rows = max(float(n_rows), 1.0)
 
     def p_of_losses(self, losses: NDArray[np.float64]) -> float:
-        """Return P of a difference of mean losses at least as large, by Welch's test."""
+        """Return P of a difference of mean losses at least as large, by Welch's test.
+
+        k estimated parameters move the mean loss of new rows by half a chi-square of k degrees over the number of
+        former rows. Its variance matters where all values are about as likely, so that single losses hardly differ.
+        """
         if not np.isfinite(losses).all():
             return 0.0
         variance = self._deviation**2 / self._n_rows + float(losses.var()) / len(losses)
+        variance += self._n_parameters / (2 * self._n_rows**2)
         distance = abs(float(losses.mean()) - self.mean)
         # equal losses of all rows, up to rounding
         if distance <= 1e-9 * max(abs(self.mean), 1.0):

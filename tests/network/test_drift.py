@@ -109,6 +109,17 @@ def test_few_columns_of_many_tables_seem_to_have_drifted():
     assert n_wrong <= 9
 
 
+def test_levels_that_are_about_as_likely_seldom_seem_to_have_drifted():
+    drifted = []
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        former, further = (pd.DataFrame({"coin": generator.choice(["head", "tail"], n)}) for n in (500, 400))
+        network = average_families(DiscretizedBayesNet.from_table(former, [], {}), former)
+        drifted.append(bool(network.drift(further)["drifted"].iloc[0]))
+    # 3 of 60 expected; 8 or more have probability .01
+    assert sum(drifted) < 8
+
+
 @pytest.mark.parametrize("level", [0.0, 1.0])
 def test_the_level_is_checked(networks, level):
     with pytest.raises(GomeaBnError, match="level must be"):
