@@ -530,8 +530,7 @@ def searched(
 ) -> Result:
     """Return the result of the search that suits a problem, in stages if its cuts are priced.
 
-    `start` is that of `StagedSearch.run`, by
-    default the graph from which a search of the problem begins.
+    `start` is that of `StagedSearch.run`; the default is the graph from which a search of the problem begins.
     """
     if problem.first_cuts:
         return StagedSearch(problem, settings).run(start)
