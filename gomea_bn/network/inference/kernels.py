@@ -42,7 +42,7 @@ ABSENT = -2
 
 
 FREE = -2
-"""Code in a draw of a variable on which no evidence depends, and which has no table to be drawn from."""
+"""Code in a draw of a variable on which no evidence depends, and which no table with cells of its parents draws."""
 
 
 class Model(NamedTuple):
@@ -461,6 +461,21 @@ def observed_offset(model: Model, codes: NDArray[np.int32], v: int) -> int:
 
 
 @kernel
+def _has_cells(model: Model, states: NDArray[np.int8], codes: NDArray[np.int32], v: int) -> bool:
+    """Return whether a variable has a table that holds the cells of all its parents.
+
+    A parent that is known exactly, or is drawn from its density later, is in no cell of the table.
+    """
+    if model.table_at[v] < 0:
+        return False
+    for i in range(model.members_at[v], model.members_at[v + 1] - 1):
+        parent = model.members[i]
+        if states[parent] == EXACT or codes[parent] == FREE:
+            return False
+    return True
+
+
+@kernel
 def own_table(rows: Rows, row: int, v: int) -> int:
     """Return where a row's own table of a family starts, -1 without one."""
     return rows.table_at[row, v] if len(rows.table_at) > 0 else -1
@@ -736,7 +751,8 @@ def draw_rows(
     """Write draws of all unknown values given the evidence for rows `batch.order[first:last]`.
 
     `drawn` is (n, n_draws, V). The variables of a plan are drawn in reverse order of their elimination, and variables
-    on which no evidence depends from their tables, parents first; without a table their code is FREE.
+    on which no evidence depends from their tables, parents first; where no table holds the cells of their parents,
+    their code is FREE.
     """
     n = len(model.cards)
     for i in range(first, last):
@@ -760,11 +776,13 @@ def draw_rows(
                 codes[v] = drawn_code(plan.work, at, model.cards[v], generator.random())
             for position in range(n):
                 v = model.order[position]
-                if codes[v] < 0 and model.table_at[v] < 0:
-                    codes[v] = FREE
-                elif codes[v] < 0:
+                if codes[v] >= 0:
+                    continue
+                if _has_cells(model, batch.patterns[pattern], codes, v):
                     at = observed_offset(model, codes, v)
                     codes[v] = drawn_code(model.cells, at, model.cards[v], generator.random())
+                else:
+                    codes[v] = FREE
     return 0
 
 

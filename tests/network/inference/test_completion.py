@@ -10,6 +10,7 @@ from network_examples import slow_code, small_network
 from scipy.stats import chisquare, kstest
 from shaped_examples import point_at_a_cut, random_network
 
+from gomea_bn import average_families, read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference import completion
@@ -250,3 +251,29 @@ def test_a_column_without_any_value_is_filled_with_its_only_level(how: str) -> N
     assert filled["nothing"].tolist() == ["(empty)", "(empty)"]
     assert filled["x"][0] == 0.5
     assert 0 <= filled["x"][1] <= 1
+
+
+@pytest.mark.parametrize("missing", [["level"], ["x", "y", "level"]])
+def test_variables_without_evidence_below_them_follow_their_parents(missing: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=1_000)
+    x = w + rng.normal(scale=0.3, size=1_000)
+    y = x + rng.normal(scale=0.3, size=1_000)
+    frame = pd.DataFrame({"w": w, "x": x, "y": y, "level": np.where(y > 0, "high", "low")})
+    network = average_families(
+        DiscretizedBayesNet.from_table(
+            read_table(frame),
+            [("w", "x"), ("x", "y"), ("y", "level")],
+            {"w": [0.0], "x": [-0.5, 0.5], "y": [-0.5, 0.5]},
+        ),
+        frame,
+    )
+    rows = frame.head(300).copy()
+    # these rows share a table of the level over cells of y, which the others must not use
+    rows.loc[:99, "y"] = np.nan
+    rows.loc[100:, missing] = np.nan
+    filled = [network.impute(rows, random_state=seed) for seed in (1, 1, 1)]
+    for again in filled[1:]:
+        pd.testing.assert_frame_equal(again, filled[0])
+    drawn = filled[0].loc[100:]
+    assert ((drawn["level"] == "high") == (drawn["y"] > 0)).mean() > 0.95
