@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Self
 
 import numpy as np
@@ -18,7 +19,6 @@ from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.parents.screening import UNSCREENED_VARIABLES
 from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
@@ -82,6 +82,8 @@ class SearchRounds:
         Improvements over all runs.
     statistics : Counter
         Sums over the runs.
+    n_climbing : int
+        Number of evaluations that take about as long as the local searches before the first run.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -90,6 +92,7 @@ class SearchRounds:
         self.results: list[Result] = []
         self.history: list[HistoryEntry] = []
         self.statistics: Counter[str] = Counter()
+        self.n_climbing = 0
 
     def state(self) -> State:
         """Return the results so far, the clock and the counts, for checkpoints."""
@@ -98,6 +101,7 @@ class SearchRounds:
             "results": [result_state(result) for result in self.results],
             "history": history_state(self.history),
             "statistics": dict(self.statistics),
+            "n_climbing": self.n_climbing,
         }
 
     def restore(self, state: State) -> None:
@@ -107,11 +111,12 @@ class SearchRounds:
         self.history[:] = history_of(state["history"])
         self.statistics.clear()
         self.statistics.update(state["statistics"])
+        self.n_climbing = state["n_climbing"]
 
     @property
     def n_eval(self) -> int:
-        """Number of evaluations of the runs that have ended."""
-        return sum(result.n_eval for result in self.results)
+        """Number of evaluations of the local searches and of the runs that have ended."""
+        return self.n_climbing + sum(result.n_eval for result in self.results)
 
     @property
     def n_generations(self) -> int:
@@ -160,7 +165,7 @@ class SearchRounds:
         """Report the least objective that was reached before the first run; the callback may end the search."""
         progress = Progress(
             seconds=self.stop.seconds,
-            n_eval=0,
+            n_eval=self.n_eval,
             n_generations=0,
             population_sizes=(),
             population_generations=(),
@@ -182,7 +187,7 @@ class SearchRounds:
 
     def note_start(self, objective: float) -> None:
         """Add an objective that was reached before the first run."""
-        self.history.append(HistoryEntry(self.stop.seconds, 0, objective, 1))
+        self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, 1))
 
     def note_objective(self, objective: float) -> None:
         """Add an objective that was reached after a run has ended, if it improves on the history."""
@@ -218,10 +223,8 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# many variables: climbs over graphs before the first stage, and climbs without a gain after which it begins
-_MOST_CLIMBS = 12
-_IDLE_CLIMBS = 3
-# share of the time for them
+# local searches without a gain after which the first stage begins, and their share of time and evaluations
+_IDLE_CLIMBS = 6
 _CLIMBING_SHARE = 0.5
 # reasons why a stage ends, although the search may go on
 _STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
@@ -237,6 +240,9 @@ class _Network:
 
 class StagedSearch:
     """Search that alternates between graphs with given cuts, and graphs together with cuts.
+
+    It begins with local searches over parent sets in turn with exact cuts, which reach in seconds what populations need
+    minutes for. The stages then find what only joint changes of edges and cuts reach.
 
     Evaluations of graphs with one policy per variable are many times as fast, since most family scores are in the cache
     and no cuts are priced. They also find edges whose cuts would not last: pricing removes every cut that explains no
@@ -287,7 +293,7 @@ class StagedSearch:
         self._is_resumed = section.resume(self._restore)
         section.keep(self._state)
         with self.stop.catching_interrupts(), Workers(1, self.stop) as self.workers:
-            if not self._is_resumed and self.problem.n_nodes > UNSCREENED_VARIABLES:
+            if not self._is_resumed:
                 self._climb(starts)
                 starts = [self.best]
                 if self.stop.reason:
@@ -298,7 +304,7 @@ class StagedSearch:
                     self._stage(self.problem, self._length, starts)
                     if self._ended():
                         break
-                    self._graph_cuts = self._stage_cuts(self._turn)
+                    self._graph_cuts = self._stage_cuts(self._turn, self.best)
                     # every other stage over graphs starts without the best graph, which may be hard to leave
                     starts = [_Network(self.best.edges, self._graph_cuts)] if self._turn % 2 else []
                 cuts = self._graph_cuts
@@ -347,12 +353,12 @@ class StagedSearch:
     def _has_required_edges(self) -> bool:
         return bool(_required_edges(self.problem))
 
-    def _stage_cuts(self, turn: int) -> Cuts:
-        """Return the cuts of the next stage over graphs: the best network's, or first cuts if these are more.
+    def _stage_cuts(self, turn: int, network: _Network) -> Cuts:
+        """Return the cuts of a search over graphs: those of a network, or first cuts if these are more.
 
-        With required edges they are the best network's, since tables of more bins might exceed the limit on cells.
+        With required edges they are the network's, since tables of more bins might exceed the limit on cells.
         """
-        cuts = dict(self.best.cuts)
+        cuts = dict(network.cuts)
         if self._has_required_edges:
             return cuts
         for v, first in self.first_cuts.items():
@@ -376,51 +382,76 @@ class StagedSearch:
         return (lean, of_lean) if of_lean < objective else (network, objective)
 
     def _climb(self, starts: Sequence[_Network]) -> None:
-        """Find the best network of many variables from which the first stage begins.
+        """Find the network from which the first stage begins, by local searches until some of them gain nothing.
 
-        Local searches over graphs with given cuts take turns with pricing while the score rises. The populations of a
-        stage need minutes for what a local search with libraries of parent sets finds in seconds. Progress is reported
-        after every local search.
+        Local searches over graphs take turns with exact cuts of every variable. Every other one keeps the cuts that fit
+        the latest graph, the others have the finer ones of `_stage_cuts`. Each goes on from the latest network, whether
+        that is the best one or not. All but the first one, which short limits allow, try all pairs of parents. Progress
+        is reported after every local search.
 
         Parameters
         ----------
         starts : sequence of _Network
-            The first one is where the climbs begin; without any it is a graph of required edges alone.
+            The first one is where the local searches begin; without any it is a graph of required edges alone.
         """
-        problem, limits = self.problem, self.settings.limits
+        problem = self.problem
         required = _required_edges(problem)
         plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
-        self.best = starts[0] if starts else plain
+        self.best = network = starts[0] if starts else plain
         self.objective = self._objective(self.best)
-        n_evaluations, turn_of_gain = 0.0, 0
-        for turn in range(_MOST_CLIMBS):
-            cuts = self._stage_cuts(turn)
-            graphs = problem.with_cuts(cuts)
-            libraries = ParentLibraries(graphs.scorer, graphs.edge_rules, graphs.pairs)
-            network = self._priced(_Network(self._climbed(graphs, libraries), cuts))
-            objective = self._objective(network)
+        turn = n_idle = 0
+        while n_idle < _IDLE_CLIMBS and not self._is_climbed(self.rounds.n_climbing):
+            cuts = network.cuts if turn % 2 else self._stage_cuts(turn // 2, network)
+            network, objective = self._climbed(network, cuts, with_pairs=turn > 0)
+            turn, n_idle = turn + 1, n_idle + 1
             if is_gain(self.objective - objective, self.objective):
-                self.best, self.objective, turn_of_gain = network, objective, turn
+                self.best, self.objective, n_idle = network, objective, 0
                 self.rounds.note_start(objective)
+                self._effort_at_best = self.rounds.n_climbing / _GRAPH_SHARE
             self.rounds.report_start(self.objective)
-            n_evaluations += libraries.effort
-            seconds = np.inf if limits.max_seconds is None else _CLIMBING_SHARE * limits.max_seconds
-            is_over = n_evaluations > limits.evaluations or self.stop.seconds > seconds
-            if is_over or turn - turn_of_gain >= _IDLE_CLIMBS or self.stop.flag[0]:
-                break
+        self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
-    def _climbed(self, graphs: StructureProblem, libraries: ParentLibraries) -> list[tuple[int, int]]:
-        """Return the edges of the graph at which a local search from the best graph ends, under one policy each."""
-        pricer = ParentPricer(graphs, libraries, self.stop.flag)
+    def _is_climbed(self, n_evaluations: float) -> bool:
+        """Return whether local searches of so many evaluations end here, or have had their share of the limits."""
+        limits = self.settings.limits
+        seconds = np.inf if limits.max_seconds is None else limits.max_seconds
+        return (
+            bool(self.stop.flag[0])
+            or self.stop.seconds > _CLIMBING_SHARE * seconds
+            or n_evaluations > _CLIMBING_SHARE * limits.evaluations
+        )
+
+    def _climbed(self, network: _Network, cuts: Cuts, *, with_pairs: bool) -> tuple[_Network, float]:
+        """Return the network at which a local search over graphs with given cuts ends, and its objective.
+
+        The search begins from the edges of a network; the cuts of the result are priced. `with_pairs` lets parents join
+        that count only together.
+        """
+        graphs, before = self.problem.with_cuts(cuts), self.rounds.n_climbing
+        libraries = ParentLibraries(
+            graphs.scorer,
+            graphs.edge_rules,
+            graphs.pairs,
+            is_late=lambda: self._is_climbed(before + libraries.effort),
+        )
+        is_late = np.zeros(1, np.uint8)
+        pricer = ParentPricer(graphs, libraries, is_late)
         generator = np.random.default_rng([self.settings.seed, self.problem.n_nodes])
-        genotype = graphs.genotype(self.best.edges, [0] * graphs.n_nodes)
-        improved: list[NDArray[np.int16]] = []
+        genotype = graphs.genotype(network.edges, [0] * graphs.n_nodes)
+        improved = [genotype]
 
         def climb(_thread: int, _block: int) -> None:
+            if with_pairs:
+                libraries.enter_pairs(is_late)
             improved.append(pricer.improved(genotype, generator, lambda _gene: np.empty(0, np.int64)))
 
         self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
-        return graphs.edges(improved[0]) if improved else self.best.edges
+        # one evaluation is left for the first stage
+        self.rounds.n_climbing = int(
+            min(before + ceil(libraries.effort), self.settings.limits.evaluations - 1)
+        )
+        network = self._priced(_Network(graphs.edges(improved[-1]), cuts))
+        return self._leaner(network, self._objective(network))
 
     def _objective(self, network: _Network) -> float:
         families = self.problem.families(_genotypes(self.problem, [network])[0])

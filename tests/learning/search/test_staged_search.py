@@ -55,9 +55,11 @@ def test_edges_are_found_whose_columns_are_independent_in_pairs() -> None:
 
 def test_the_result_is_the_best_of_all_stages_with_the_counts_of_all() -> None:
     frame = random_network(12, random_state=4).sample(300, 4)
-    search, result = staged(frame, Limits(max_evaluations=104_000))
+    search, result = staged(frame, Limits(max_evaluations=250_000))
     assert len(search.stages) >= 3
-    assert result.n_eval == sum(stage.n_eval for stage in search.stages) == 104_000
+    of_climbs = search.rounds.n_climbing
+    assert 0 < of_climbs < 125_000
+    assert result.n_eval == of_climbs + sum(stage.n_eval for stage in search.stages) == 250_000
     assert result.n_generations == sum(stage.n_generations for stage in search.stages)
     assert result.F[0] == min(stage.F[0] for stage in search.stages)
     assert result.statistics["stages"] == len(search.stages)
@@ -65,24 +67,13 @@ def test_the_result_is_the_best_of_all_stages_with_the_counts_of_all() -> None:
     assert result.history[-1].objective == result.F[0]
     assert all(before.objective > after.objective for before, after in pairwise(result.history))
     assert all(before.n_eval < after.n_eval for before, after in pairwise(result.history))
-    best = next(k for k, stage in enumerate(search.stages) if stage.F[0] == result.F[0])
-    before_best = sum(stage.n_eval for stage in search.stages[:best])
-    assert best > 0
-    assert result.history[-1].n_eval == before_best + search.stages[best].history[-1].n_eval
 
 
-@pytest.fixture
-def many_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let searches over few variables begin as those over many."""
-    monkeypatch.setattr("gomea_bn.learning.search.staged_search.UNSCREENED_VARIABLES", 3)
-
-
-def test_searches_over_many_variables_begin_with_climbs(many_variables: None) -> None:
+def test_searches_begin_with_local_searches() -> None:
     truth = random_network(12, random_state=4)
     frame = truth.sample(300, 4)
-    search, result = staged(frame, Limits(max_evaluations=600))
-    # of the first stage, the first solution is that of the climbs
-    assert result.history[0].n_eval == 0
+    search, result = staged(frame, Limits(max_evaluations=3_000))
+    assert 0 < result.history[0].n_eval <= search.rounds.n_climbing < result.n_eval
     assert result.history[0].objective >= result.F[0]
     assert all(before.objective > after.objective for before, after in pairwise(result.history))
     true = {frozenset(edge) for edge in truth.edges}
@@ -92,7 +83,7 @@ def test_searches_over_many_variables_begin_with_climbs(many_variables: None) ->
     assert -search.problem.scorer.score(search.problem.families(result.X)).sum() == pytest.approx(result.F[0])
 
 
-def test_climbs_keep_to_required_edges_and_limits(many_variables: None) -> None:
+def test_climbs_keep_to_required_edges_and_limits() -> None:
     frame = random_network(6, random_state=4).sample(200, 4)
     knowledge = ExpertKnowledge(required_edges=[("X6", "X1")], max_indegree=1)
     search, result = staged(frame, Limits(max_evaluations=50), knowledge=knowledge)
@@ -104,26 +95,26 @@ def test_climbs_keep_to_required_edges_and_limits(many_variables: None) -> None:
     assert np.isfinite(result.F[0])
 
 
-def test_ctrl_c_during_climbs_ends_the_search(many_variables: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_climbs_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     climbed = StagedSearch._climbed
     calls = []
 
-    def interrupted(search: StagedSearch, *arguments: Any) -> list[tuple[int, int]]:
+    def interrupted(search: StagedSearch, *arguments: Any, **options: Any) -> Any:
         calls.append(arguments)
-        edges = climbed(search, *arguments)
-        # cuts of the first climb have been priced
+        network = climbed(search, *arguments, **options)
         if len(calls) == 2:
             search.stop.raise_for("interrupt")
-        return edges
+        return network
 
     monkeypatch.setattr(StagedSearch, "_climbed", interrupted)
     search, result = staged(random_network(12, random_state=4).sample(300, 4), Limits(max_seconds=60))
     assert result.stopped_by == "interrupt"
-    assert result.n_eval == 1
+    assert len(calls) == 2
+    assert result.n_eval == search.rounds.n_climbing + 1
     assert search.problem.edges(result.X)
 
 
-def test_a_callback_follows_climbs_and_stops_the_search(many_variables: None) -> None:
+def test_a_callback_follows_climbs_and_stops_the_search() -> None:
     reports: list[Progress] = []
 
     def stop_at_the_second(progress: Progress) -> bool:
@@ -133,10 +124,11 @@ def test_a_callback_follows_climbs_and_stops_the_search(many_variables: None) ->
     problem = learning_problem(read_table(random_network(12, random_state=4).sample(300, 4)), table_options())
     limits = Limits(max_evaluations=100_000)
     settings = SearchSettings(GOMEA(), limits, seed=1, n_threads=1, callback=stop_at_the_second)
-    result = StagedSearch(problem, settings).run()
+    search = StagedSearch(problem, settings)
+    result = search.run()
     assert result.stopped_by == "callback"
-    assert result.n_eval == 1
-    assert [progress.n_eval for progress in reports[:2]] == [0, 0]
+    assert result.n_eval == search.rounds.n_climbing + 1
+    assert 0 < reports[0].n_eval < reports[1].n_eval == search.rounds.n_climbing
     assert reports[0].best >= reports[1].best >= result.F[0]
 
 
@@ -145,19 +137,19 @@ def test_stages_of_graphs_take_the_finer_cuts() -> None:
     no_cuts: dict[int, Any] = {v: np.empty(0) for v in range(3)}
     search.best = replace(search.best, cuts=no_cuts)
     for turn in range(5):
-        for v, cuts in search._stage_cuts(turn).items():
+        for v, cuts in search._stage_cuts(turn, search.best).items():
             first = search.first_cuts[v]
             assert cuts is first[turn % len(first)]
     fine = {v: np.linspace(0.5, 3.5, 12) for v in range(3)}
     search.best = replace(search.best, cuts=fine)
-    assert search._stage_cuts(0) == fine
+    assert search._stage_cuts(0, search.best) == fine
 
 
 def test_stages_of_graphs_keep_the_best_cuts_if_edges_are_required() -> None:
     knowledge = ExpertKnowledge(required_edges=[("first", "either")])
     search, _ = staged(exclusive_or(), Limits(max_evaluations=600), knowledge=knowledge)
     search.best = replace(search.best, cuts={v: np.empty(0) for v in range(3)})
-    assert all(len(cuts) == 0 for cuts in search._stage_cuts(0).values())
+    assert all(len(cuts) == 0 for cuts in search._stage_cuts(0, search.best).values())
 
 
 def test_the_genotype_has_the_score_of_the_result() -> None:
