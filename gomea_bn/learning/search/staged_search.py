@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import Self
 
 import numpy as np
@@ -83,7 +82,7 @@ class SearchRounds:
     statistics : Counter
         Sums over the runs.
     n_climbing : int
-        Number of evaluations that take about as long as the local searches before the first run.
+        Number of families that local searches before the first run have scored.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -115,7 +114,7 @@ class SearchRounds:
 
     @property
     def n_eval(self) -> int:
-        """Number of evaluations of the local searches and of the runs that have ended."""
+        """Number of evaluations of the local searches, one per family, and of the runs that have ended."""
         return self.n_climbing + sum(result.n_eval for result in self.results)
 
     @property
@@ -223,9 +222,8 @@ _FEWEST_EVALUATIONS = 500
 _GRAPH_SHARE = 64
 _PATIENT_PER_GENE = 1000
 _PRICING_PASSES = 5
-# local searches without a gain after which the first stage begins, and their share of time and evaluations
+# local searches without a gain after which the first stage begins
 _IDLE_CLIMBS = 6
-_CLIMBING_SHARE = 0.5
 # reasons why a stage ends, although the search may go on
 _STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
 
@@ -386,8 +384,9 @@ class StagedSearch:
 
         Local searches over graphs take turns with exact cuts of every variable. Every other one keeps the cuts that fit
         the latest graph, the others have the finer ones of `_stage_cuts`. Each goes on from the latest network, whether
-        that is the best one or not. All but the first one, which short limits allow, try all pairs of parents. Progress
-        is reported after every local search.
+        that is the best one or not. After one without a gain, the next one tries all pairs of parents. A local search
+        that a limit ends counts only if it is the first one, so that a number of evaluations gives the same network
+        again. Progress is reported after every local search.
 
         Parameters
         ----------
@@ -400,9 +399,16 @@ class StagedSearch:
         self.best = network = starts[0] if starts else plain
         self.objective = self._objective(self.best)
         turn = n_idle = 0
-        while n_idle < _IDLE_CLIMBS and not self._is_climbed(self.rounds.n_climbing):
+        is_late = False
+        while n_idle < _IDLE_CLIMBS and not is_late:
             cuts = network.cuts if turn % 2 else self._stage_cuts(turn // 2, network)
-            network, objective = self._climbed(network, cuts, with_pairs=turn > 0)
+            climbed = self._climbed(network, cuts, with_pairs=n_idle > 0)
+            priced = climbed if self._is_late(self.rounds.n_climbing) else self._priced(climbed)
+            is_late = self._is_late(self.rounds.n_climbing)
+            if is_late and turn:
+                break
+            network = climbed if is_late else priced
+            network, objective = self._leaner(network, self._objective(network))
             turn, n_idle = turn + 1, n_idle + 1
             if is_gain(self.objective - objective, self.objective):
                 self.best, self.objective, n_idle = network, objective, 0
@@ -411,28 +417,21 @@ class StagedSearch:
             self.rounds.report_start(self.objective)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
-    def _is_climbed(self, n_evaluations: float) -> bool:
-        """Return whether local searches of so many evaluations end here, or have had their share of the limits."""
-        limits = self.settings.limits
-        seconds = np.inf if limits.max_seconds is None else limits.max_seconds
-        return (
-            bool(self.stop.flag[0])
-            or self.stop.seconds > _CLIMBING_SHARE * seconds
-            or n_evaluations > _CLIMBING_SHARE * limits.evaluations
-        )
+    def _is_late(self, n_evaluations: int) -> bool:
+        """Return whether local searches of so many evaluations have to end; one is left for the first stage."""
+        return self.stop.is_over or n_evaluations >= self.settings.limits.evaluations - 1
 
-    def _climbed(self, network: _Network, cuts: Cuts, *, with_pairs: bool) -> tuple[_Network, float]:
-        """Return the network at which a local search over graphs with given cuts ends, and its objective.
+    def _climbed(self, network: _Network, cuts: Cuts, *, with_pairs: bool) -> _Network:
+        """Return the graph at which a local search from the edges of a network ends, with given cuts.
 
-        The search begins from the edges of a network; the cuts of the result are priced. `with_pairs` lets parents join
-        that count only together.
+        `with_pairs` lets parents join that count only together.
         """
         graphs, before = self.problem.with_cuts(cuts), self.rounds.n_climbing
         libraries = ParentLibraries(
             graphs.scorer,
             graphs.edge_rules,
             graphs.pairs,
-            is_late=lambda: self._is_climbed(before + libraries.effort),
+            is_late=lambda: self._is_late(before + libraries.n_scored),
         )
         is_late = np.zeros(1, np.uint8)
         pricer = ParentPricer(graphs, libraries, is_late)
@@ -446,12 +445,8 @@ class StagedSearch:
             improved.append(pricer.improved(genotype, generator, lambda _gene: np.empty(0, np.int64)))
 
         self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
-        # one evaluation is left for the first stage
-        self.rounds.n_climbing = int(
-            min(before + ceil(libraries.effort), self.settings.limits.evaluations - 1)
-        )
-        network = self._priced(_Network(graphs.edges(improved[-1]), cuts))
-        return self._leaner(network, self._objective(network))
+        self.rounds.n_climbing = int(min(before + libraries.n_scored, self.settings.limits.evaluations - 1))
+        return _Network(graphs.edges(improved[-1]), cuts)
 
     def _objective(self, network: _Network) -> float:
         families = self.problem.families(_genotypes(self.problem, [network])[0])
