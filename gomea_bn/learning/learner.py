@@ -178,10 +178,10 @@ class BayesNetLearner(NetworkParameters):
     -----
     With "optimal" cuts and shapes the search begins with local searches over parent sets, in turn with the best cuts of
     every variable. Each family that they score counts as an evaluation. Then it takes turns between graphs with given
-    cuts, and graphs together with cuts. All limits apply to local searches and stages together. `patience` and its least number of 1,000 per gene count 64 evaluations of
-    graphs with given cuts as one, and are compared at the end of every stage. The first stage has 20 evaluations per
-    gene, at least 500; the stage over graphs after it has 64 times as many, and every pair of stages twice as many as
-    the pair before.
+    cuts, and graphs together with cuts. All limits apply to local searches and stages together. `patience` and its
+    least number of 1,000 per gene count 64 evaluations of graphs with given cuts as one, and are compared at the end of
+    every stage. The first stage has 20 evaluations per gene, at least 500; the stage over graphs after it has 64 times
+    as many, and every pair of stages twice as many as the pair before.
 
     With `curves` the graph is learned from tables and curves together. If some columns follow curves, cuts are chosen
     for the score by tables alone after the search. A column that follows curves then has table parents, those of its
