@@ -138,7 +138,7 @@ def test_shapes_of_the_search_are_those_of_all_rows(frame, learner, monkeypatch)
 
 def test_a_graph_that_is_searched_under_the_cuts_of_all_rows_is_taken_if_it_is_better(learner):
     frame = random_network(8, kind="random", random_state=11).sample(N_ROWS, random_state=1)
-    learner = replace(learner, density="bins", max_evaluations=40, curves="none", sample_rows=3_000)
+    learner = replace(learner, density="bins", max_evaluations=100, curves="none", sample_rows=3_000)
     fitted = replace(learner).fit(frame)
     record = fitted.network_.metadata["all_rows"]
     (move,) = (move for move in record["moves"] if move["kind"] == "graph")
