@@ -134,6 +134,27 @@ def test_a_callback_follows_climbs_and_stops_the_search() -> None:
     assert reports[0].best >= reports[1].best >= result.F[0]
 
 
+@pytest.mark.parametrize("n_reports", [1, 2, 5, 9])
+def test_evaluations_repeat_a_search_that_ended_during_climbs(n_reports: int) -> None:
+    frame = random_network(12, random_state=4).sample(300, 4)
+    reports: list[Progress] = []
+
+    def stop(progress: Progress) -> bool:
+        reports.append(progress)
+        return len(reports) >= n_reports
+
+    def run(limits: Limits, callback: Any = None) -> Result:
+        problem = learning_problem(read_table(frame), table_options())
+        return StagedSearch(problem, SearchSettings(GOMEA(), limits, 1, n_threads=1, callback=callback)).run()
+
+    ended = run(Limits(max_seconds=60), stop)
+    again = run(Limits(max_evaluations=ended.n_eval))
+    assert ended.n_generations <= 1
+    assert again.n_eval == ended.n_eval
+    assert again.F[0] == ended.F[0]
+    assert np.array_equal(again.X, ended.X)
+
+
 def test_stages_of_graphs_take_the_finer_cuts() -> None:
     search, _ = staged(exclusive_or(), Limits(max_evaluations=600))
     no_cuts: dict[int, Any] = {v: np.empty(0) for v in range(3)}
