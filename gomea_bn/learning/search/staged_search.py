@@ -403,8 +403,8 @@ class StagedSearch:
         while n_idle < _IDLE_CLIMBS and not is_late:
             cuts = network.cuts if turn % 2 else self._stage_cuts(turn // 2, network)
             climbed = self._climbed(network, cuts, with_pairs=n_idle > 0)
-            priced = climbed if self._is_late(self.rounds.n_climbing) else self._priced(climbed)
-            is_late = self._is_late(self.rounds.n_climbing)
+            priced = climbed if self._is_late() else self._priced(climbed)
+            is_late = self._is_late()
             if is_late and turn:
                 break
             network = climbed if is_late else priced
@@ -417,8 +417,12 @@ class StagedSearch:
             self.rounds.report_start(self.objective)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
 
-    def _is_late(self, n_evaluations: int) -> bool:
-        """Return whether local searches of so many evaluations have to end; one is left for the first stage."""
+    def _is_late(self, n_scored: int = 0) -> bool:
+        """Return whether a limit ends the local searches, of which the present one has scored a number of families.
+
+        One evaluation is left for the first stage.
+        """
+        n_evaluations = self.rounds.n_climbing + n_scored
         return self.stop.is_over or n_evaluations >= self.settings.limits.evaluations - 1
 
     def _climbed(self, network: _Network, cuts: Cuts, *, with_pairs: bool) -> _Network:
@@ -426,26 +430,29 @@ class StagedSearch:
 
         `with_pairs` lets parents join that count only together.
         """
-        graphs, before = self.problem.with_cuts(cuts), self.rounds.n_climbing
+        graphs = self.problem.with_cuts(cuts)
+        # families alone count: searches in libraries are added too late to end a repeated run at the same place
         libraries = ParentLibraries(
             graphs.scorer,
             graphs.edge_rules,
             graphs.pairs,
-            is_late=lambda: self._is_late(before + libraries.n_scored),
+            is_late=lambda: self._is_late(libraries.n_scored),
         )
-        is_late = np.zeros(1, np.uint8)
-        pricer = ParentPricer(graphs, libraries, is_late)
+        # the flag of the whole search would stay raised
+        halt = np.zeros(1, np.uint8)
+        pricer = ParentPricer(graphs, libraries, halt)
         generator = np.random.default_rng([self.settings.seed, self.problem.n_nodes])
         genotype = graphs.genotype(network.edges, [0] * graphs.n_nodes)
         improved = [genotype]
 
         def climb(_thread: int, _block: int) -> None:
             if with_pairs:
-                libraries.enter_pairs(is_late)
+                libraries.enter_pairs(halt)
             improved.append(pricer.improved(genotype, generator, lambda _gene: np.empty(0, np.int64)))
 
         self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
-        self.rounds.n_climbing = int(min(before + libraries.n_scored, self.settings.limits.evaluations - 1))
+        n_climbing = self.rounds.n_climbing + libraries.n_scored
+        self.rounds.n_climbing = int(min(n_climbing, self.settings.limits.evaluations - 1))
         return _Network(graphs.edges(improved[-1]), cuts)
 
     def _objective(self, network: _Network) -> float:

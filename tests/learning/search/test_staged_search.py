@@ -54,7 +54,7 @@ def test_edges_are_found_whose_columns_are_independent_in_pairs() -> None:
 
 
 def test_the_result_is_the_best_of_all_stages_with_the_counts_of_all() -> None:
-    frame = random_network(12, random_state=4).sample(300, 4)
+    frame = random_network(12, random_state=5).sample(300, 5)
     search, result = staged(frame, Limits(max_evaluations=250_000))
     assert len(search.stages) >= 3
     of_climbs = search.rounds.n_climbing
@@ -67,6 +67,10 @@ def test_the_result_is_the_best_of_all_stages_with_the_counts_of_all() -> None:
     assert result.history[-1].objective == result.F[0]
     assert all(before.objective > after.objective for before, after in pairwise(result.history))
     assert all(before.n_eval < after.n_eval for before, after in pairwise(result.history))
+    best = next(k for k, stage in enumerate(search.stages) if stage.F[0] == result.F[0])
+    before_best = of_climbs + sum(stage.n_eval for stage in search.stages[:best])
+    assert best > 0
+    assert result.history[-1].n_eval == before_best + search.stages[best].history[-1].n_eval
 
 
 def test_searches_begin_with_local_searches() -> None:
