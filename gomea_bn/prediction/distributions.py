@@ -98,9 +98,24 @@ def crps(
     values : ndarray of shape (n_rows,), float64
         Values that were observed.
     """
+    return crps_with_slopes(cells, probabilities, values)[0]
+
+
+def crps_with_slopes(
+    cells: Cells, probabilities: NDArray[np.float64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scores of `crps`, and their derivatives by the probabilities, float64 (n_rows, n_cells).
+
+    Parameters are those of `crps`.
+    """
     points, observed = cells.values, values[:, None]
     below = np.cumsum(probabilities, axis=1)[:, :-1]
     gaps = np.diff(points)
     before = np.clip(observed - points[:-1], 0.0, gaps)
     inside = (before * below**2 + (gaps - before) * (1 - below) ** 2).sum(axis=1)
-    return np.asarray(inside + np.maximum(points[0] - values, 0) + np.maximum(values - points[-1], 0))
+    by_below = 2 * (before * below - (gaps - before) * (1 - below))
+    slopes = np.zeros_like(probabilities)
+    # a probability is part of all sums from its own cell on
+    slopes[:, :-1] = np.cumsum(by_below[:, ::-1], axis=1)[:, ::-1]
+    beyond = np.maximum(points[0] - values, 0) + np.maximum(values - points[-1], 0)
+    return np.asarray(inside + beyond), slopes

@@ -25,18 +25,24 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import (
     Cells,
     cell_probabilities,
-    crps,
+    crps_with_slopes,
     level_probabilities,
 )
 from gomea_bn.prediction.structures import (
     AUTO,
-    POWERS,
     STRUCTURES,
     Budget,
     Choice,
     chosen_structure,
     structured,
-    with_power,
+)
+from gomea_bn.prediction.weights import (
+    Answers,
+    Loss,
+    Weights,
+    family_logs,
+    log_loss,
+    weighted,
 )
 from gomea_bn.texts import counted, listed
 
@@ -54,6 +60,8 @@ if TYPE_CHECKING:
 
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
+# log densities in memory at the same time
+_MOST_NUMBERS = 2**24
 
 
 class _Predictor(BaseEstimator):  # type: ignore[misc]
@@ -61,7 +69,6 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
 
     _candidates: tuple[str, ...]
     _kind: str
-    _powers: NDArray[np.float64]
     # option of the learner where none is given and the table is complete
     _curves: str
 
@@ -116,7 +123,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             options["max_seconds"], len(self._candidates) * _N_FOLDS if is_chosen else 0, self.n_networks
         )
         self.target_ = target
-        choice = Choice(self.structure, 1.0, {}, 0)
+        choice = Choice(self.structure, Weights(), {}, 0)
         if is_chosen:
             rows = in_row_order(table)
             folds = _folds(rows, target, np.random.default_rng(seed))
@@ -127,12 +134,11 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 self._candidates,
                 folds,
                 budget,
-                self._answer,
-                self._losses,
-                self._powers,
+                self._held_out_answers,
+                self._loss_of,
             )
-        self.structure_, self.losses_ = choice.structure, choice.losses
-        self.power_, self.n_folds_ = choice.power, choice.n_folds
+        self.structure_, self.losses_, self.n_folds_ = choice.structure, choice.losses, choice.n_folds
+        self.power_, self.weights_ = choice.weights.power, dict(choice.weights.of_families)
         options = structured(options, table, target, self.structure_)
         learner = budget.fitted(options, table, is_last=True)
         self.table_, self.network_ = table, learner.network_
@@ -143,19 +149,48 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_
 
-    def _answer(self, density: DiscretizedBayesNet, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
+    def _held_out_answers(self, density: DiscretizedBayesNet, rows: Table, names: Sequence[str]) -> Answers:
+        """Return what a network says of held-out rows, with the families of some columns."""
+        frame = rows.to_frame()
+        logs = family_logs(density, frame, self.target_, self._values_of_target(density), names)
+        return Answers(self._answer(density, frame), logs, self._log_widths(density))
+
+    def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
         raise NotImplementedError
 
-    def _losses(self, probabilities: NDArray[np.float64], held_out: Table) -> NDArray[np.float64]:
-        """Return the losses of held-out rows, float64 (n_rows,)."""
+    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
+        """Return the values of the target that have probabilities, (n_values,): numbers, or codes of levels."""
+        raise NotImplementedError
+
+    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
+        """Return ln of the widths of the cells that these values stand for, 0 for levels, float64 (n_values,)."""
+        raise NotImplementedError
+
+    def _loss_of(self, values: NDArray[Any]) -> Loss:
+        """Return the loss of rows with some values of the target."""
         raise NotImplementedError
 
     def _probabilities(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target, averaged over networks, float64 (n_rows, n_values)."""
         frame = self._rows(X)
-        parts = [with_power(self._answer(density, frame), self.power_) for density in self.densities_]
-        return np.asarray(np.mean(parts, axis=0), np.float64)
+        return np.asarray(np.mean([self._weighted(density, frame) for density in self.densities_], axis=0))
+
+    def _weighted(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Return the probabilities of the values of the target under a network with the weights of its families."""
+        names = [name for name, weight in self.weights_.items() if weight != self.power_]
+        excess = np.array([self.weights_[name] - self.power_ for name in names])
+        values = self._values_of_target(density)
+        probabilities = self._answer(density, frame)
+        # the log densities of all families of many rows may be too large for memory
+        step = max(_MOST_NUMBERS // (len(values) * max(len(names), 1)), 1)
+        parts = []
+        for start in range(0, len(frame), step):
+            some = frame.iloc[start : start + step]
+            logs = family_logs(density, some, self.target_, values, names)
+            of_rows = Answers(probabilities[start : start + step], logs, self._log_widths(density))
+            parts.append(weighted(of_rows, self.power_, excess))
+        return np.concatenate(parts)
 
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
         """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
@@ -246,9 +281,13 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     n_folds_ : int
         Number of folds that were held out: fewer than three if the time was short, 0 if the structure was given.
     power_ : float
-        Power to which the probabilities of every network are raised before they are scaled to sum to 1 again. Features
-        that repeat each other make a network too sure of its class, and a power below 1 corrects that. It is the one
-        with the smallest log loss in the inner cross-validation; 1 if the structure was given.
+        Power to which the probabilities of every network are raised before they are scaled to sum to 1 again, below 1
+        where networks are too sure of the class. It has the smallest log loss in the inner cross-validation; 1 if the
+        structure was given.
+    weights_ : dict of str to float
+        Weights of what single families say about the class, by the column whose family it is, at least 0; families of
+        other columns have `power_`. Features that repeat each other get small ones. Empty where weights of their own
+        predict no better than the power, and if the structure was given.
     target_ : str
         Name of the class in the network: the name of `y`, otherwise "target", or "target_2" and so on where X has a
         column of that name.
@@ -272,7 +311,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
 
     _candidates = ("augmented", "root", "free")
     _kind = "discrete"
-    _powers = POWERS
     _curves = "none"
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -328,14 +366,17 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         codes = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
-    def _answer(self, density: DiscretizedBayesNet, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
-        frame = rows.to_frame() if isinstance(rows, Table) else rows
+    def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         return level_probabilities(density, frame, self.target_)
 
-    def _losses(self, probabilities: NDArray[np.float64], held_out: Table) -> NDArray[np.float64]:
-        codes = held_out.columns[held_out.names.index(self.target_)].values
-        of_class = probabilities[np.arange(len(codes)), codes]
-        return np.asarray(-np.log(np.maximum(of_class, np.finfo(np.float64).tiny)))
+    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
+        return np.arange(len(density.levels[self.target_]), dtype=np.int32)
+
+    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
+        return np.zeros(len(density.levels[self.target_]))
+
+    def _loss_of(self, values: NDArray[Any]) -> Loss:
+        return log_loss(values)
 
 
 class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
@@ -360,8 +401,8 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     ----------
     network_, densities_, structure_, losses_, n_folds_, target_, table_, seed_
         As of `BayesNetClassifier`.
-    power_ : float
-        1: probabilities are those of the networks.
+    power_, weights_
+        As of `BayesNetClassifier`, by the continuous ranked probability score; the powers are those of densities.
     n_features_in_, feature_names_in_
         As of `BayesNetClassifier`.
     cells_ : Cells
@@ -381,7 +422,6 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
     _candidates = ("leaf", "free", "root")
     _kind = "continuous"
-    _powers = np.ones(1)
     _curves = "auto"
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -451,13 +491,17 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         }
         return pd.DataFrame(columns, index=getattr(X, "index", None))
 
-    def _answer(self, density: DiscretizedBayesNet, rows: Table | pd.DataFrame) -> NDArray[np.float64]:
-        frame = rows.to_frame() if isinstance(rows, Table) else rows
+    def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         return cell_probabilities(density, frame, self.target_, self.cells_)
 
-    def _losses(self, probabilities: NDArray[np.float64], held_out: Table) -> NDArray[np.float64]:
-        values = held_out.columns[held_out.names.index(self.target_)].values
-        return crps(self.cells_, probabilities, values)
+    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
+        return self.cells_.values
+
+    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
+        return np.log(np.diff(self.cells_.edges))
+
+    def _loss_of(self, values: NDArray[Any]) -> Loss:
+        return lambda probabilities: crps_with_slopes(self.cells_, probabilities, values)
 
 
 def _target_values(y: Any, n_rows: int) -> NDArray[Any]:

@@ -18,28 +18,37 @@ from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.prediction.weights import (
+    DEVIATIONS,
+    Answers,
+    Loss,
+    Weights,
+    fitted_weights,
+    weighted,
+)
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
-Answer = Callable[[DiscretizedBayesNet, Table], NDArray[np.float64]]
-"""Probabilities of the values of the target in every row under a network, float64 (n_rows, n_values)."""
+Answer = Callable[[DiscretizedBayesNet, Table, Sequence[str]], Answers]
+"""What a network says of rows, with the families of some columns, of which other networks have more or fewer."""
 
-Loss = Callable[[NDArray[np.float64], Table], NDArray[np.float64]]
-"""Loss of such probabilities in every row, float64 (n_rows,), in nats or in the units of the target."""
+LossOf = Callable[[NDArray[Any]], Loss]
+"""Loss of rows whose targets have some values, (n_rows,)."""
 
-# sets of cuts of networks that only choose a structure
+# sets of cuts of networks that only choose a structure and weights
 _N_COPIES = 6
 # the last search has all rows, and its average has all copies
 _SHARES_OF_LAST = 3
 # share of its time that a search gets at least, whatever preparation and averaging take
 _LEAST_SHARE = 0.25
-POWERS = np.exp(np.linspace(np.log(0.1), np.log(1.5), 60))
-"""Powers of the probabilities of a classifier that are tried, float64 (60,)."""
-# the logarithm of the power has a normal prior around 0 with this deviation
-_POWER_DEVIATION = 0.5
+# parts of the left-out rows between which weights are judged
+_N_PARTS = 5
+_SEED_OF_PARTS = 20261126
+# most rows of a fold that are predicted
+_MOST_HELD_OUT = 4_000
 
 
 class Budget:
@@ -112,16 +121,15 @@ class Choice:
     Attributes
     ----------
     structure : str
-    power : float
-        Power to which the probabilities of the structure are raised.
+    weights : Weights
     losses : dict of str to float
-        Mean loss of every structure with its best power.
+        Mean loss of every structure, with weights that are judged on other rows than they are chosen by.
     n_folds : int
         Number of folds that were held out.
     """
 
     structure: str
-    power: float
+    weights: Weights
     losses: dict[str, float]
     n_folds: int
 
@@ -160,10 +168,9 @@ def chosen_structure(
     folds: NDArray[np.int64],
     budget: Budget,
     answer: Answer,
-    loss: Loss,
-    powers: NDArray[np.float64],
+    loss_of: LossOf,
 ) -> Choice:
-    """Return the structure of smallest mean loss over the folds, with the power that makes it smallest.
+    """Return the structure of smallest mean loss over the folds, with the weights that make it smallest.
 
     A structure that contradicts the knowledge of the options is left out. Folds after the first one are left out if
     preparation and averaging alone would take the time of the searches from all rows.
@@ -178,10 +185,10 @@ def chosen_structure(
         Fold of every row, from 0.
     budget : Budget
         Seconds of all searches.
-    answer, loss : callable
-        Probabilities of held-out rows, and their losses.
-    powers : ndarray of shape (n,), float64
-        Powers of the probabilities that are tried.
+    answer : callable
+        What a network says of held-out rows about the target, and about all members of the families around it.
+    loss_of : callable
+        Losses of rows with some values of the target.
 
     Raises
     ------
@@ -191,8 +198,10 @@ def chosen_structure(
     possible = list(_possible(options, table, target, candidates))
     n_folds = int(folds.max()) + 1
     budget.n_shares -= n_folds * (len(candidates) - len(possible))
-    answers: dict[str, list[NDArray[np.float64]]] = {structure: [] for structure in possible}
-    held_out: list[Table] = []
+    names = table.names
+    answers: dict[str, list[Answers]] = {structure: [] for structure in possible}
+    values = table.columns[table.names.index(target)].values
+    held_out: list[NDArray[np.int64]] = []
     for fold in range(n_folds):
         if fold and not budget.allows(len(possible)):
             break
@@ -200,19 +209,24 @@ def chosen_structure(
         if inner.columns[inner.names.index(target)].is_constant:
             # all rows of the other classes are held out
             continue
-        held_out.append(table.take(np.flatnonzero(folds == fold)))
+        outer = np.flatnonzero(folds == fold)
+        held_out.append(outer[:: -(-len(outer) // _MOST_HELD_OUT)])
+        rows = table.take(held_out[-1])
         for structure in possible:
             density = _inner_density(structured(options, inner, target, structure), inner, target, budget)
-            answers[structure].append(answer(density, held_out[-1]))
+            answers[structure].append(answer(density, rows, names))
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
             "Give more rows, or name the structure."
         )
+    of_rows = values[np.concatenate(held_out)]
+    parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
     chosen = {
-        structure: _best_power(of_folds, held_out, loss, powers) for structure, of_folds in answers.items()
+        structure: _weighted(Answers.joined(of_folds), of_rows, parts, loss_of, names)
+        for structure, of_folds in answers.items()
     }
-    losses = {structure: of_structure for structure, (_, of_structure) in chosen.items()}
+    losses = {structure: loss for structure, (_, loss) in chosen.items()}
     best = min(losses, key=lambda structure: losses[structure])
     return Choice(best, chosen[best][0], losses, len(held_out))
 
@@ -234,33 +248,40 @@ def _inner_density(
     )
 
 
-def _best_power(
-    answers: Sequence[NDArray[np.float64]],
-    held_out: Sequence[Table],
-    loss: Loss,
-    powers: NDArray[np.float64],
-) -> tuple[float, float]:
-    """Return the most probable power of the probabilities of some folds, and the mean loss with it."""
-    totals = np.array(
-        [
-            sum(
-                loss(with_power(part, power), rows).sum()
-                for part, rows in zip(answers, held_out, strict=True)
-            )
-            for power in powers.tolist()
-        ]
-    )
-    best = int(np.argmin(totals + np.log(powers) ** 2 / (2 * _POWER_DEVIATION**2)))
-    return float(powers[best]), float(totals[best] / sum(map(len, answers)))
+def _weighted(
+    answers: Answers,
+    values: NDArray[Any],
+    parts: NDArray[np.int64],
+    loss_of: LossOf,
+    names: Sequence[str],
+) -> tuple[Weights, float]:
+    """Return the weights that predict left-out rows best, and their mean loss by the weights of the other parts.
 
-
-def with_power(probabilities: NDArray[np.float64], power: float) -> NDArray[np.float64]:
-    """Return probabilities raised to a power and scaled to sum to 1 again, float64 (n_rows, n_values)."""
-    if power == 1.0:
-        return probabilities
-    # the largest one becomes 1, so that no row underflows
-    raised = (probabilities / probabilities.max(axis=1, keepdims=True)) ** power
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    Parameters
+    ----------
+    answers : Answers
+        Of rows by networks that were learned without them.
+    values, parts : ndarray of shape (n_rows,)
+        Target and part of these rows; the weights of some parts are judged on the others.
+    loss_of : callable
+    names : sequence of str
+        Columns of the families that may have weights.
+    """
+    plain = loss_of(values)(answers.probabilities)[0]
+    best, deviation = float(plain.mean()), None
+    unit = best or 1.0
+    members = [parts == part for part in np.unique(parts)]
+    for tried in DEVIATIONS if len(members) > 1 else ():
+        losses = np.empty(len(values))
+        for part in members:
+            power, excess = fitted_weights(answers.some(~part), loss_of(values[~part]), tried, unit)
+            losses[part] = loss_of(values[part])(weighted(answers.some(part), power, excess))[0]
+        if losses.mean() < best:
+            best, deviation = float(losses.mean()), tried
+    if deviation is None:
+        return Weights(), best
+    power, excess = fitted_weights(answers, loss_of(values), deviation, unit)
+    return Weights(power, dict(zip(names, (power + excess).tolist(), strict=False))), best
 
 
 def _possible(

@@ -1,4 +1,4 @@
-"""The choice of a structure by inner folds: powers of probabilities, and the time that searches share."""
+"""The choice of a structure by inner folds: the weights of families, and the time that searches share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import NDArray
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner
-from gomea_bn.data.table import Table
 from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.prediction import structures
 from gomea_bn.prediction.distributions import level_probabilities
-from gomea_bn.prediction.structures import Budget, with_power
+from gomea_bn.prediction.structures import Budget
+from gomea_bn.prediction.weights import log_loss
 
 
 def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
@@ -27,41 +26,20 @@ def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
     return x, pd.Series(y, name="sick")
 
 
-def test_powers_keep_the_order_and_sum_to_one() -> None:
-    probabilities = np.array([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0], [1e-300, 1 - 1e-16, 1e-16]])
-    for power in (0.2, 1.0, 1.4):
-        raised = with_power(probabilities, power)
-        np.testing.assert_allclose(raised.sum(axis=1), 1)
-        np.testing.assert_array_equal(raised.argsort(axis=1), probabilities.argsort(axis=1))
-    np.testing.assert_allclose(with_power(probabilities[:1], 2.0), [[0.49 / 0.54, 0.04 / 0.54, 0.01 / 0.54]])
-    assert with_power(probabilities, 1.0) is probabilities
-
-
-def test_features_that_repeat_each_other_make_the_power_small() -> None:
+def test_features_that_repeat_each_other_get_small_weights() -> None:
     x, y = repeated_features()
     learner = BayesNetLearner(max_seconds=None, max_evaluations=300, max_indegree=1)
     model = BayesNetClassifier(learner, random_state=1).fit(x, y)
     plain = BayesNetClassifier(learner, structure=model.structure_, random_state=1).fit(x, y)
-    assert plain.power_ == 1.0
+    assert (plain.power_, plain.weights_) == (1.0, {})
     assert plain.network_ == model.network_
-    np.testing.assert_allclose(model.predict_proba(x), with_power(plain.predict_proba(x), model.power_))
-    np.testing.assert_array_equal(model.predict(x), plain.predict(x))
-
-
-def test_the_most_probable_power_has_the_smallest_loss_apart_from_its_prior() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.dirichlet([2.0, 2.0], 4000)
-    codes = (rng.random(4000) > truth[:, 0]).astype(int)
-
-    def loss(probabilities: NDArray[np.float64], _rows: Table) -> NDArray[np.float64]:
-        return np.asarray(-np.log(probabilities[np.arange(4000), codes]))
-
-    rows: Any = None
-    for power in (0.5, 0.9):
-        overconfident = with_power(truth, 1 / power)
-        found, mean = structures._best_power([overconfident], [rows], loss, structures.POWERS)
-        assert abs(found - power) < 0.15
-        assert mean <= loss(truth, rows).mean() + 1e-3
+    losses = [log_loss(y.to_numpy())(each.predict_proba(x))[0].mean() for each in (model, plain)]
+    assert losses[0] < losses[1] - 0.05
+    children = model.network_.children("sick")
+    weights = [model.weights_.get(name, model.power_) for name in children]
+    # the children copy one measurement and say no more than it
+    assert len(children) > 1
+    assert sum(weights) < 0.6 * len(children)
 
 
 def test_searches_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

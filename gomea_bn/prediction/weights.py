@@ -1,0 +1,221 @@
+"""Weights of the families that say something about the target: what prediction makes of the parts of a network.
+
+A network multiplies the densities of the families that the target is a member of. That is right if the network is.
+Where it lacks an edge between two features, it counts twice what both say. So every family has a weight:
+
+    ln P(t | features) = power * ln P_network(t | features) + sum of (weight - power) * ln p_family(t) + constant
+
+The power is one for all that the network says, and the weights of single families are near it. Rows of which some cells
+are missing have the sum over the families whose members are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.inference.evidence import EvidenceReader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Loss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Losses of probabilities (n_rows, n_values): float64 (n_rows,), and their derivatives (n_rows, n_values)."""
+
+# the logarithm of the power has a normal prior around 0 with this deviation
+_POWER_DEVIATION = 0.5
+_LEAST_POWER, _MOST_POWER = 0.05, 2.0
+DEVIATIONS = (0.0, 0.1, 0.3, 1.0)
+"""Standard deviations of the weights around the power that are tried."""
+# log densities of a family that are further below the largest one of the row count as much below it
+_FARTHEST = 50.0
+_LEAST_PROBABILITY = 1e-300
+# numbers in memory at the same time
+_MOST_NUMBERS = 2**24
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The power of the probabilities of a network, and the weights of families.
+
+    Attributes
+    ----------
+    power : float
+        Weight of what the network says.
+    of_families : dict of str to float
+        Weights of the families of some columns, at least 0; all other ones have the power.
+    """
+
+    power: float = 1.0
+    of_families: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a network says of rows.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n_rows, n_values), float64
+        P(value of the target | features).
+    logs : ndarray of shape (n_rows, n_values, n_families), float64
+        Log densities of families, less the largest one of the row; 0 for families with members that are not known, and
+        for those that the target is no member of.
+    log_widths : ndarray of shape (n_values,), float64
+        ln of the width of the cells that values of a number stand for, 0 for levels; powers are those of densities.
+    """
+
+    probabilities: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    log_widths: NDArray[np.float64]
+
+    @property
+    def log_densities(self) -> NDArray[np.float64]:
+        """Log of the probabilities over the widths of their cells, float64 (n_rows, n_values)."""
+        return np.log(np.maximum(self.probabilities, _LEAST_PROBABILITY)) - self.log_widths
+
+    def some(self, rows: NDArray[np.bool_]) -> Answers:
+        """Return the answers for some rows."""
+        return Answers(self.probabilities[rows], self.logs[rows], self.log_widths)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answers]) -> Answers:
+        """Return the answers for the rows of all parts."""
+        return cls(
+            np.concatenate([part.probabilities for part in parts]),
+            np.concatenate([part.logs for part in parts]),
+            parts[0].log_widths,
+        )
+
+
+def family_logs(
+    network: DiscretizedBayesNet,
+    frame: pd.DataFrame,
+    target: str,
+    values: NDArray[np.float64] | NDArray[np.int32],
+    names: Sequence[str],
+) -> NDArray[np.float64]:
+    """Return the log densities of families at values of the target, as `Answers.logs` has them.
+
+    Parameters
+    ----------
+    network : DiscretizedBayesNet
+    frame : DataFrame
+        Rows with the features, of which cells may be missing.
+    target : str
+    values : ndarray of shape (n_values,)
+        Numbers of the target, or codes of its levels.
+    names : sequence of str
+        Columns of the families; those that the target is no member of say nothing.
+    """
+    families = {
+        name: (*network.parents(name), name)
+        for name in names
+        if name in network.names and target in (*network.parents(name), name)
+    }
+    features = [
+        n for n in network.names if n != target and any(n in of_name for of_name in families.values())
+    ]
+    read = EvidenceReader(network).frame(frame, features)
+    columns: dict[str, NDArray[np.float64] | NDArray[np.int32]] = {}
+    known = {}
+    for name in features:
+        if name in read.values:
+            known[name] = ~np.isnan(read.values[name])
+            columns[name] = np.where(known[name], read.values[name], network.support[name][0])
+        else:
+            codes = read.evidence.codes[:, network.names.index(name)]
+            known[name] = codes >= 0
+            columns[name] = np.maximum(codes, 0)
+    logs = np.zeros((len(frame), len(values), len(names)))
+    step = max(_MOST_NUMBERS // len(values), 1)
+    for name, members in families.items():
+        others = [member for member in members if member != target]
+        rows = np.flatnonzero(
+            np.all([known[other] for other in others] or [np.ones(len(frame), bool)], axis=0)
+        )
+        for some in (rows[start : start + step] for start in range(0, len(rows), step)):
+            of_rows = {other: columns[other][some, None] for other in others}
+            density = network.families[name].log_density(Columns({**of_rows, target: values[None, :]}))
+            top = density.max(axis=1, keepdims=True)
+            possible = top > -np.inf
+            below = np.maximum(density - np.where(possible, top, 0.0), -_FARTHEST)
+            logs[some, :, names.index(name)] = np.where(possible, below, 0.0)
+    return logs
+
+
+def weighted(answers: Answers, power: float, excess: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of the values of the target with weights, float64 (n_rows, n_values)."""
+    if power == 1.0 and not excess.any():
+        return answers.probabilities
+    logs = power * answers.log_densities + answers.logs @ excess + answers.log_widths
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def fitted_weights(
+    answers: Answers, loss: Loss, deviation: float, unit: float = 1.0
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the power and the excesses of the weights of greatest posterior density.
+
+    Parameters
+    ----------
+    answers : Answers
+        Of rows that were left out of the fit of the network.
+    loss : callable
+    deviation : float
+        Standard deviation of the weights around the power; 0 for no weights but the power.
+    unit : float
+        Loss that counts as one nat.
+    """
+    n_families = answers.logs.shape[2] if deviation > 0 else 0
+    base, logs = answers.log_densities, answers.logs[:, :, :n_families]
+
+    def objective(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        power, excess = np.exp(point[0]), point[1:]
+        scores = power * base + logs @ excess + answers.log_widths
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities = raised / raised.sum(axis=1, keepdims=True)
+        losses, slopes = loss(probabilities)
+        along = probabilities * (slopes - (probabilities * slopes).sum(axis=1, keepdims=True)) / unit
+        value = float(losses.sum()) / unit + point[0] ** 2 / (2 * _POWER_DEVIATION**2)
+        gradient = np.empty(1 + n_families)
+        gradient[0] = power * float((along * base).sum()) + point[0] / _POWER_DEVIATION**2
+        if n_families:
+            value += float(excess @ excess) / (2 * deviation**2)
+            gradient[1:] = np.tensordot(along, logs, axes=((0, 1), (0, 1))) + excess / deviation**2
+        return value, gradient
+
+    ends = (np.log(_LEAST_POWER), np.log(_MOST_POWER))
+    found = minimize(
+        objective,
+        np.zeros(1 + n_families),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[ends, *[(-_MOST_POWER, _MOST_POWER)] * n_families],
+    )
+    power = float(np.exp(found.x[0]))
+    excess = np.zeros(answers.logs.shape[2])
+    # what a family says is never turned into its opposite
+    excess[:n_families] = np.maximum(found.x[1:], -power)
+    return power, excess
+
+
+def log_loss(codes: NDArray[np.int32]) -> Loss:
+    """Return the log loss of rows whose target has some codes, in nats."""
+    rows = np.arange(len(codes))
+
+    def losses(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        of_code = np.maximum(probabilities[rows, codes], _LEAST_PROBABILITY)
+        slopes = np.zeros_like(probabilities)
+        slopes[rows, codes] = -1 / of_code
+        return -np.log(of_code), slopes
+
+    return losses

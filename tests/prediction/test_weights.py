@@ -1,0 +1,154 @@
+"""Weights of the families around a target: what they do to probabilities, and how they are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, crps_with_slopes
+from gomea_bn.prediction.weights import (
+    Answers,
+    family_logs,
+    fitted_weights,
+    log_loss,
+    weighted,
+)
+
+
+def rows(n: int = 400) -> pd.DataFrame:
+    """Return a class, a number that depends on it, one that depends on both, and a level."""
+    rng = np.random.default_rng(2)
+    sick = rng.integers(2, size=n)
+    dose = rng.normal(size=n) + sick
+    weight = dose * (1 + sick) + rng.normal(scale=0.5, size=n)
+    place = np.where(rng.random(n) < 0.3 + 0.3 * sick, "north", "south")
+    return pd.DataFrame({"sick": np.where(sick, "yes", "no"), "dose": dose, "weight": weight, "place": place})
+
+
+@pytest.fixture(scope="module")
+def network() -> DiscretizedBayesNet:
+    return BayesNetLearner(max_seconds=None, max_evaluations=2_000, random_state=1).fit(rows()).network_
+
+
+def test_families_of_complete_rows_add_up_to_the_answer_of_the_network(network: DiscretizedBayesNet) -> None:
+    frame = rows().iloc[:50]
+    names = network.names
+    logs = family_logs(network, frame, "sick", np.arange(2, dtype=np.int32), names).sum(axis=2)
+    expected = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(network.predict_proba(frame, "sick").to_numpy(), expected, rtol=1e-6)
+
+
+def test_families_of_a_number_add_up_to_the_density_at_its_values(network: DiscretizedBayesNet) -> None:
+    frame = rows().iloc[:5]
+    values = np.quantile(rows()["dose"], [0.2, 0.5, 0.8])
+    logs = family_logs(network, frame, "dose", values, network.names).sum(axis=2)
+    for k, value in enumerate(values):
+        density = network.log_density(frame.assign(dose=value))
+        first = network.log_density(frame.assign(dose=values[0]))
+        np.testing.assert_allclose(logs[:, k] - logs[:, 0], density - first, rtol=1e-6, atol=1e-9)
+
+
+def test_families_with_missing_members_say_nothing(network: DiscretizedBayesNet) -> None:
+    frame = rows().iloc[:6].assign(weight=np.nan)
+    names = network.names
+    logs = family_logs(network, frame, "sick", np.arange(2, dtype=np.int32), names)
+    for k, name in enumerate(names):
+        members = (name, *network.parents(name))
+        is_known = "sick" in members and "weight" not in members
+        assert bool(np.any(logs[:, :, k])) == is_known, name
+
+
+def test_weights_of_one_leave_answers_alone() -> None:
+    probabilities = np.array([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0], [1e-300, 1 - 1e-16, 1e-16]])
+    answers = Answers(probabilities, np.zeros((3, 3, 1)), np.zeros(3))
+    assert weighted(answers, 1.0, np.zeros(1)) is probabilities
+    for power in (0.2, 1.4):
+        raised = weighted(answers, power, np.zeros(1))
+        np.testing.assert_allclose(raised.sum(axis=1), 1)
+        np.testing.assert_array_equal(raised.argsort(axis=1), probabilities.argsort(axis=1))
+    raised = weighted(Answers(probabilities[:1], np.zeros((1, 3, 1)), np.zeros(3)), 2.0, np.zeros(1))
+    np.testing.assert_allclose(raised, [[0.49 / 0.54, 0.04 / 0.54, 0.01 / 0.54]])
+
+
+def test_powers_of_cells_are_those_of_densities() -> None:
+    # a uniform density stays uniform, however wide its cells are
+    widths = np.array([0.5, 2.0, 1.5])
+    answers = Answers(widths[None] / 4, np.zeros((1, 3, 0)), np.log(widths))
+    np.testing.assert_allclose(weighted(answers, 0.3, np.zeros(0)), widths[None] / 4)
+
+
+def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray[Any, Any]]:
+    """Return answers of a network that counts one finding several times, and another finding once, and the truth."""
+    rng = np.random.default_rng(7)
+    codes = rng.integers(2, size=n).astype(np.int32)
+    signs = 2 * codes - 1
+    findings = [signs + rng.normal(scale=1.5, size=n) for _ in range(2)]
+    # ln p(finding | 1) - ln p(finding | 0) of a normal finding
+    ratios = np.column_stack([2 * finding / 1.5**2 for finding in findings])
+    logs = np.stack([np.zeros_like(ratios), ratios], axis=1)
+    total = logs @ np.array([copies, 1.0])
+    probabilities = np.exp(total - total.max(axis=1, keepdims=True))
+    copied = np.concatenate([np.repeat(logs[:, :, :1], copies, axis=2), logs[:, :, 1:]], axis=2)
+    return Answers(probabilities / probabilities.sum(axis=1, keepdims=True), copied, np.zeros(2)), codes
+
+
+def test_copies_of_a_finding_share_its_weight() -> None:
+    answers, codes = evidence(4_000, copies=4)
+    power, excess = fitted_weights(answers, log_loss(codes), deviation=1.0)
+    weights = power + excess
+    assert abs(weights[:4].sum() - 1) < 0.15
+    assert abs(weights[4] - 1) < 0.15
+    # a single power has to choose between the two
+    plain, nothing = fitted_weights(answers, log_loss(codes), deviation=0.0)
+    assert not nothing.any()
+    assert 0.25 < plain < 0.9
+    losses = [
+        log_loss(codes)(weighted(answers, p, e))[0].mean() for p, e in ((power, excess), (plain, nothing))
+    ]
+    assert losses[0] < losses[1] - 0.01
+
+
+def test_weights_have_the_least_loss_of_all_near_them() -> None:
+    answers, codes = evidence(500, copies=2)
+    loss = log_loss(codes)
+    power, excess = fitted_weights(answers, loss, deviation=0.3)
+
+    def total(power: float, excess: np.ndarray[Any, Any]) -> float:
+        prior = np.log(power) ** 2 / (2 * 0.5**2) + (excess**2).sum() / (2 * 0.3**2)
+        return float(loss(weighted(answers, power, excess))[0].sum() + prior)
+
+    least = total(power, excess)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        step = rng.normal(scale=0.05, size=1 + len(excess))
+        assert total(power * np.exp(step[0]), excess + step[1:]) > least - 1e-3
+
+
+def test_slopes_of_scores_are_their_differences() -> None:
+    rng = np.random.default_rng(3)
+    cells = Cells.of(rng.normal(size=12))
+    probabilities = rng.dirichlet(np.ones(len(cells.values)), 4)
+    values = np.array([-5.0, cells.values[3], 0.1, 5.0])
+    scores, slopes = crps_with_slopes(cells, probabilities, values)
+    np.testing.assert_array_equal(scores, crps(cells, probabilities, values))
+    step = 1e-6
+    for k in range(len(cells.values)):
+        moved = probabilities.copy()
+        moved[:, k] += step
+        difference = (crps(cells, moved, values) - scores) / step
+        np.testing.assert_allclose(slopes[:, k], difference, rtol=1e-3, atol=1e-4)
+
+
+def test_answers_over_cells_are_those_of_the_density(network: DiscretizedBayesNet) -> None:
+    frame = rows().iloc[:20]
+    cells = Cells.of(rows()["dose"].to_numpy())
+    logs = family_logs(network, frame, "dose", cells.values, network.names).sum(axis=2)
+    widths = np.diff(cells.edges)
+    by_values = np.exp(logs) * widths
+    by_values /= by_values.sum(axis=1, keepdims=True)
+    answers = cell_probabilities(network, frame, "dose", cells)
+    assert np.abs(np.cumsum(by_values, axis=1) - np.cumsum(answers, axis=1)).max() < 0.1
