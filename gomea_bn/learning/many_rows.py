@@ -692,6 +692,20 @@ class Improvement:
         with one_blas_thread():
             return with_lines(network, tables, rows, line=options["line"])
 
+    def _has_no_pass_left(self) -> bool:
+        """Return whether the clock or Ctrl-C ends the passes that complete all rows, with a warning."""
+        if not self.stop.is_over:
+            return False
+        warnings.warn(
+            GomeaBnWarning(
+                "The time limit is short: tables are counted from the rows that have values in all columns of a "
+                "family, and would be completed by further passes.",
+                [Setting("max_seconds")],
+            ),
+            stacklevel=7,
+        )
+        return True
+
     def _record(
         self,
         *,
@@ -863,7 +877,7 @@ class Improvement:
             },
         }
         views = [climb.view(v) for v in range(len(names))]
-        completed = completes_pieces(views, rows.n_rows, rows, self.tell)
+        completed = completes_pieces(views, rows.n_rows, rows, self.tell, self._has_no_pass_left)
         of_families = [counts.astype(np.float64) for counts in available]
         network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)
         smoothing = of_sample.pseudo_count or 0.0

@@ -158,6 +158,8 @@ _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 
 # continuous values of a sample per second of the limit: a core prepares about six times as many for a search
 _VALUES_PER_SECOND = 100_000
+# the same where cells are missing, which searches on completed rows draw again and again
+_INCOMPLETE_VALUES_PER_SECOND = 10_000
 _FEWEST_ROWS = 1_000
 # share of the seconds that a search has even if its preparation took all of them
 _LEAST_SHARE = 0.01
@@ -172,7 +174,8 @@ def rows_to_search(learner: LearnerParameters, table: Table) -> int:
     n_continuous = sum(column.is_continuous for column in table.columns)
     if learner.max_seconds is None or not n_continuous or table.n_rows <= MANY_ROWS < learner.sample_rows:
         return learner.sample_rows
-    affordable = max(int(_VALUES_PER_SECOND * learner.max_seconds / n_continuous), _FEWEST_ROWS)
+    of_second = _INCOMPLETE_VALUES_PER_SECOND if table.n_missing else _VALUES_PER_SECOND
+    affordable = max(int(of_second * learner.max_seconds / n_continuous), _FEWEST_ROWS)
     return min(learner.sample_rows, affordable)
 
 

@@ -45,8 +45,8 @@ class CompletesRows(Protocol):
     Repeated, with tables made from the counts, it is a Monte Carlo form of the EM algorithm (Wei and Tanner 1990).
     """
 
-    def __call__(self, network: NetworkLike, step: int, /) -> Sequence[NDArray[np.float64]]:
-        """Return the expected counts by variable, float64 (card(parent_1), ..., card(child)).
+    def __call__(self, network: NetworkLike, step: int, /) -> Sequence[NDArray[np.float64]] | None:
+        """Return the expected counts by variable, float64 (card(parent_1), ..., card(child)); None for no further step.
 
         Rows that are impossible under the network do not count.
         """
@@ -188,6 +188,8 @@ def network_of_counts(
     for step in range(0 if completed is None else N_STEPS):
         assert completed is not None
         all_expected = completed(network, step)
+        if all_expected is None:
+            break
         tables = [
             table_of_expectation(expected, available, smoothing)
             for expected, available in zip(all_expected, counts, strict=True)

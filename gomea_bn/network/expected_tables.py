@@ -95,7 +95,11 @@ def _family_views(network: NetworkLike) -> list[list[View]]:
 
 
 def completes_pieces(
-    views: Sequence[View], n_rows: int, rows: PieceSums, announce: Callable[[str], object]
+    views: Sequence[View],
+    n_rows: int,
+    rows: PieceSums,
+    announce: Callable[[str], object],
+    is_over: Callable[[], bool] = bool,
 ) -> CompletesRows | None:
     """Return the step that completes the rows of all pieces in a pass over them; None if no value is missing.
 
@@ -108,12 +112,16 @@ def completes_pieces(
     rows : PieceSums
     announce : callable
         Receives a line on every pass.
+    is_over : callable
+        Whether there is no time for another pass.
     """
     if not any(view.has_missing for view in views):
         return None
     n_draws = int(np.clip(_MOST_DRAWS // n_rows, 1, N_DRAWS))
 
-    def completed(network: NetworkLike, step: int) -> list[NDArray[np.float64]]:
+    def completed(network: NetworkLike, step: int) -> list[NDArray[np.float64]] | None:
+        if is_over():
+            return None
         announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
         totals = rows.total(CompletedCounts(network, views, n_draws, step))
         return [counts / n_draws for counts in CountPlan(_family_views(network)).tables(totals)]

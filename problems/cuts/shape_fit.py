@@ -600,6 +600,11 @@ def table_shapes(table: Table, deadline: float = np.inf) -> dict[str, ColumnShap
     return _shapes[table]
 
 
+def share_shapes(completed: Table, table: Table) -> None:
+    """Let `table_shapes` return the shapes of a table for one whose missing cells were filled in."""
+    _shapes[completed] = table_shapes(table)
+
+
 def share_point_masses(part: Table, whole: Table) -> None:
     """Fit the shapes of a random part of a table's rows with the point masses of the whole table.
 

@@ -43,7 +43,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape, table_shapes
+from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,17 +129,21 @@ def average_families(
     table = table_for(network, data, allow_missing=True)
     rows = in_row_order(in_column_order(table))
     ordered = network.in_order(rows.names)
-    of_tables, averaged = ordered.of_tables(), ordered
-    # tables fill gaps without the lines, so conditionals fill them again
-    for _ in range(_N_COMPLETIONS if rows.n_missing else 1):
-        table = rows
-        if rows.n_missing:
-            from gomea_bn.network.inference.completion import completed_table
+    of_tables, table = ordered.of_tables(), rows
+    if rows.n_missing:
+        from gomea_bn.network.inference.completion import completed_table
 
+        averaged = ordered
+        # tables fill gaps without the lines, so conditionals fill them again
+        for _ in range(_N_COMPLETIONS - 1 if ordered.conditionals is None else 0):
             table = completed_table(averaged, rows, generator)
-        _check_ranges(ordered, table)
-        averaged = _averaged(of_tables, table, n_copies, line, generator)
-    return averaged.in_order(network.names)
+            share_shapes(table, rows)
+            averaging = Averaging(of_tables, table)
+            averaged = averaging.network_of(*averaging.copies([averaging.session.network_cuts]), line)
+        table = completed_table(averaged, rows, generator)
+        share_shapes(table, rows)
+    _check_ranges(ordered, table)
+    return _averaged(of_tables, table, n_copies, line, generator).in_order(network.names)
 
 
 def with_lines(
@@ -211,10 +215,15 @@ def average_of_blanket(
     Only the families of the variable and of its children are those of the network, since no other ones say anything
     about it. Nothing is computed of how sure the cuts are. Parameters are those of `average_families`.
     """
+    generator = np.random.default_rng(random_state)
+    if table.n_missing:
+        from gomea_bn.network.inference.completion import completed_table
+
+        table = completed_table(network, table, generator)
     part = _of_blanket(network, target)
     columns = tuple(column for column in table.columns if column.name in part.names)
     averaging = Averaging(part, in_row_order(replace(table, columns=columns)))
-    copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, np.random.default_rng(random_state)))
+    copies, left_out = averaging.copies(averaging.drawn_cuts(n_copies, generator))
     return averaging.network_of(copies, left_out, line)
 
 

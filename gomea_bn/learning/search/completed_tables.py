@@ -29,7 +29,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.counting import completed_codes
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
 from gomea_bn.problems.kernels.score import DIRICHLET, MISSING, ScoreRule
 from gomea_bn.problems.scoring.family_scorer import Completion, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -300,6 +300,7 @@ def _on_completed_tables(
         if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
         completed = completed_table(network, table, np.random.default_rng([settings.seed, step]))
+        share_shapes(completed, table)
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         # the first search starts without a network, since the graph of available cases may be hard to leave
@@ -341,6 +342,8 @@ def _with_curves(
     by the likelihood of the observed values, minus 1 for every free probability and coefficient, weighted as in the
     mixture.
     """
+    if Budget(settings.limits).after(result).is_spent:
+        return Completed(problem, result)
     began = perf_counter()
     frame, shapes = table.to_frame(), table_shapes(table)
     network = average_families(network_of(problem, table, result.X), table, random_state=settings.seed)
@@ -355,6 +358,7 @@ def _with_curves(
             break
         seed = [settings.seed, _SEED_OF_CURVES, n_left]
         completed = completed_table(network, table, np.random.default_rng(seed))
+        share_shapes(completed, table)
         rows = complete if n_left == _N_WITH_CURVES else completed
         of_table = learning_problem(rows, options, pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
