@@ -256,7 +256,7 @@ def test_the_graph_of_an_expert_is_tested_where_it_is_looked_at(tmp_path, monkey
             "b": np.where(rng.random(300) < 0.7, a, rng.integers(3, size=300)),
             "c": rng.integers(3, size=300),
         }
-    ).astype("U1")
+    ).astype(str)
     rows = "l" + rows
     rows.to_csv("rows.csv", index=False)
     Path("expert.csv").write_text("parent,child\nc,b\n")
