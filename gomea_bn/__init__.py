@@ -69,6 +69,7 @@ offer(
         "node_boxes": "gomea_bn.plots.network_layout",
         "plot_network": "gomea_bn.plots.network",
         "table_html": "gomea_bn.plots.html",
+        "test_graph": "gomea_bn.certainty.graph_tests",
     }
 )
 

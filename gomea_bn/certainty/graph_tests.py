@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -24,8 +24,12 @@ from gomea_bn.texts import counted, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
+# errors of verdicts, and rate of false discoveries
+_LEVEL = 0.05
 # values of permuted columns that are in memory at the same time
 _BLOCK = 2**21
+# permutations for each edge, whose p-value is not part of the test of the graph
+_OF_EDGES = 99
 # permutations with at least the observed gain from which on their share is the p-value
 _ENOUGH = 10
 # sums of the same counts in another order differ by rounding
@@ -42,11 +46,14 @@ class GraphTest:
         Probability of rows that contradict the graph as much as these, if the graph is true; 1 if it lacks no edge.
     missing : DataFrame
         Pairs without an edge, smallest `p_value` first: "parent", "child", "gain", the score in nats that adding the
-        edge gains, "p_value" of the independence of the two given the parents of the child, and "q_value", the
-        false-discovery rate of this pair and all before it (Benjamini & Hochberg, 1995).
+        edge gains, "p_value" of the independence of the two given the parents of the child, "q_value", the
+        false-discovery rate of this pair and all before it (Benjamini & Hochberg, 1995), and "verdict". The data "miss"
+        the edge if `q_value` is below .05 and the score gains, and "do not miss" it if neither holds. Otherwise they
+        "do not decide on" it.
     present : DataFrame
-        Edges of the graph, largest `gain` first: "parent", "child", and "gain", the score in nats that removing the
-        edge gains.
+        Edges of the graph, largest `gain` first, with the same columns: "gain" is the score that removing the edge
+        gains, and "p_value" that of the independence of the two given the other parents of the child. The data
+        "support" the edge if `q_value` is below .05 and the score loses, and "reject" it if neither holds.
     n_rows, n_permutations : int
     """
 
@@ -56,27 +63,67 @@ class GraphTest:
     n_rows: int
     n_permutations: int
 
+    @property
+    def sentence(self) -> str:
+        """Whether the rows reject the whole graph, in words."""
+        verb = "reject" if self.p_value < _LEVEL else "do not reject"
+        return f"{counted(self.n_rows, 'row')} {verb} the graph (p = {self.p_value:.3g})."
+
+    @property
+    def notes(self) -> dict[tuple[str, str], str]:
+        """What the data say, by (parent, child): about every edge, and about missing ones with `q_value` below .05."""
+        return _notes(self.present, "without") | _notes(
+            self.missing[self.missing["q_value"] < _LEVEL], "with"
+        )
+
+    def note(self, first: str, second: str) -> str:
+        """Return what the data say about a pair of columns, as in `notes`.
+
+        Raises
+        ------
+        GomeaBnError
+            For a pair that was not tested: a column is unknown, or has the same bin or level in all rows.
+        """
+        notes = _notes(self.present, "without") | _notes(self.missing, "with")
+        for pair in ((first, second), (second, first)):
+            if pair in notes:
+                return notes[pair]
+        raise GomeaBnError(
+            f"'{first}' and '{second}' were not tested: they must be two columns of the network that vary."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON; the frames are lists of rows."""
+        return {
+            "p_value": self.p_value,
+            "n_rows": self.n_rows,
+            "n_permutations": self.n_permutations,
+            "missing": self.missing.to_dict(orient="records"),
+            "present": self.present.to_dict(orient="records"),
+        }
+
     def __str__(self) -> str:
-        rows, verb = counted(self.n_rows, "row"), "reject" if self.p_value < 0.05 else "do not reject"
-        lines = [f"{rows} {verb} the graph (p = {self.p_value:.3g})."]
-        found = self.missing[self.missing["q_value"] < 0.05]
-        if len(found):
-            lines.append(
-                f"Missing edges at a false-discovery rate of .05 ({len(found)} of {len(self.missing)} pairs):"
-            )
-            lines += [
-                f"  {shown_name(str(row.parent))} — {shown_name(str(row.child))}: {row.gain:+.1f} nats, "
-                f"q = {row.q_value:.2g}"
-                for row in found.itertuples()
+        edges = set(zip(self.present["parent"], self.present["child"], strict=True))
+        return "\n".join(
+            [
+                self.sentence,
+                *(
+                    f"  {shown_name(pair[0])} {'→' if pair in edges else '—'} {shown_name(pair[1])}: {text}"
+                    for pair, text in self.notes.items()
+                ),
             ]
-        superfluous = self.present[self.present["gain"] > 0]
-        if len(superfluous):
-            lines.append(f"Edges whose removal gains ({len(superfluous)} of {len(self.present)} edges):")
-            lines += [
-                f"  {shown_name(str(row.parent))} → {shown_name(str(row.child))}: {row.gain:+.1f} nats"
-                for row in superfluous.itertuples()
-            ]
-        return "\n".join(lines)
+        )
+
+
+def _notes(frame: pd.DataFrame, word: str) -> dict[tuple[str, str], str]:
+    """Return in words what the data say about pairs, whose gains are those of the score `word` an edge."""
+    return {
+        (row["parent"], row["child"]): (
+            f"the data {row['verdict']} this edge: {word} it the score {'gains' if row['gain'] > 0 else 'loses'} "
+            f"{abs(row['gain']):.1f} nats (p = {row['p_value']:.2g}, q = {row['q_value']:.2g})"
+        )
+        for row in frame.to_dict(orient="records")
+    }
 
 
 def test_graph(
@@ -104,7 +151,8 @@ def test_graph(
     table : DataFrame, Table or path
         Rows without missing values.
     n_permutations : int
-        Permutations of every column. The p-value of the graph is at least about the number of columns divided by it.
+        Permutations of every column, and at most 99 of them for every edge. The p-value of the graph is at least about
+        the number of columns divided by it.
     scoring_method : str, optional
         Score of the gains of edges, as of `certify`; by default that of the network.
     random_state : int, Generator or None
@@ -129,8 +177,6 @@ def test_graph(
     >>> print(0 < result.p_value <= 1)
     True
     """
-    import pandas as pd
-
     check_integer("n_permutations", n_permutations, 1)
     if isinstance(graph, ExpertNetwork):
         table = read_table(table)
@@ -166,37 +212,64 @@ def test_graph(
         before.append(child)
     # the smallest of independent uniform numbers
     p_value = float(-np.expm1(len(ranks) * np.log1p(-min(ranks)))) if ranks else 1.0
-    missing = pd.DataFrame(
-        {
-            "parent": [names[v] for v, _, _ in pairs],
-            "child": [names[child] for _, child, _ in pairs],
-            "gain": _changes(
-                graphs, [(child, parents[child], [*parents[child], v]) for v, child, _ in pairs]
-            ),
-            "p_value": np.array([p for _, _, p in pairs], np.float64),
-        }
-    ).sort_values("p_value", kind="stable", ignore_index=True)
-    shares = missing["p_value"].to_numpy() * len(missing) / np.arange(1, len(missing) + 1)
-    missing["q_value"] = np.minimum(np.minimum.accumulate(shares[::-1])[::-1], 1.0)
-    edges = [(position[parent], position[child]) for parent, child in graph.edges]
-    present = pd.DataFrame(
-        {
-            "parent": [names[parent] for parent, _ in edges],
-            "child": [names[child] for _, child in edges],
-            "gain": _changes(
-                graphs,
-                [
-                    (child, parents[child], [v for v in parents[child] if v != parent])
-                    for parent, child in edges
-                ],
-            ),
-        }
-    ).sort_values("gain", ascending=False, kind="stable", ignore_index=True)
+    missing = _tested_pairs(
+        names,
+        pairs,
+        _changes(graphs, [(child, parents[child], [*parents[child], v]) for v, child, _ in pairs]),
+    )
+    missing["verdict"] = _verdicts(missing, missing["gain"] > 0, "miss", "do not miss")
+    edges = []
+    for name, of_child in graph.edges:
+        parent, child = position[name], position[of_child]
+        others = [v for v in parents[child] if v != parent]
+        gains = _permuted_gains(codes, child, others, [parent], min(n_permutations, _OF_EDGES), generator)
+        edges.append((parent, child, _p_value(gains[0])))
+    present = _tested_pairs(
+        names,
+        edges,
+        _changes(
+            graphs,
+            [
+                (child, parents[child], [v for v in parents[child] if v != parent])
+                for parent, child, _ in edges
+            ],
+        ),
+    )
+    present["verdict"] = _verdicts(present, present["gain"] < 0, "support", "reject")
+    missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
+    present = present.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
     return GraphTest(p_value, missing, present, rows.n_rows, n_permutations)
 
 
 # pytest collects functions of this name
 test_graph.__test__ = False  # type: ignore[attr-defined]
+
+
+def _tested_pairs(
+    names: Sequence[str], pairs: Sequence[tuple[int, int, float]], gains: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Return a frame of pairs (parent, child, p-value), with gains and false-discovery rates."""
+    import pandas as pd
+    import scipy.stats
+
+    p_values = np.array([p for _, _, p in pairs], np.float64)
+    return pd.DataFrame(
+        {
+            "parent": [names[v] for v, _, _ in pairs],
+            "child": [names[child] for _, child, _ in pairs],
+            "gain": gains,
+            "p_value": p_values,
+            "q_value": scipy.stats.false_discovery_control(p_values),
+        }
+    )
+
+
+def _verdicts(frame: pd.DataFrame, scores_better: pd.Series[bool], both: str, neither: str) -> NDArray[Any]:
+    """Return the word `both` for pairs that depend and whose edge scores better, and `neither` for their opposite."""
+    depends = frame["q_value"] < _LEVEL
+    return np.select(
+        [depends & scores_better, ~(depends | scores_better)], [both, neither], "do not decide on"
+    )
 
 
 def _changes(graphs: GraphScores, changes: list[tuple[int, list[int], list[int]]]) -> NDArray[np.float64]:

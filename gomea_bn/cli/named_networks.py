@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.output import UNUSABLE_DATA, fail
-from gomea_bn.cli.running import printed_warnings
+from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import FORMATS, format_of
@@ -307,14 +307,15 @@ def recorded_file(source: Any, data: Path | None) -> Path | None:
 
 
 def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
-    """Return the table of a file, read with the parameters and the options for reading of a record."""
-    from gomea_bn.data.sources import treatment_in_reading
-    from gomea_bn.data.table import read_table
-
+    """Return the table of a file, read with the parameters, the weights and the options for reading of a record."""
     recorded = record.get("parameters")
     parameters = recorded if isinstance(recorded, dict) else {}
-    options = {name: parameters[name] for name in ("kinds", "missing", "max_levels") if name in parameters}
-    if "missing" in options:
-        options["missing"] = treatment_in_reading(options["missing"])
-    with printed_warnings():
-        return read_table(path, **options, **reading_of(record))
+    source = record.get("data", record.get("source"))
+    return read_data(
+        path,
+        kinds=parameters.get("kinds") or {},
+        missing=parameters.get("missing", "error"),
+        max_levels=parameters.get("max_levels", 50),
+        reading=ReadingOptions.of(**reading_of(record)),
+        weight=source.get("weight") if isinstance(source, dict) else None,
+    )

@@ -52,7 +52,20 @@ def _named(values: Any, help: str, panel: str, *names: str, **others: Any) -> An
     return Annotated[values, typer.Option(*names, help=help, rich_help_panel=panel, **others)]
 
 
+TestGraph = Annotated[
+    bool,
+    typer.Option(
+        "--test-graph",
+        help="Test on the rows whether they reject the graph, and which edges they support, reject or miss.",
+    ),
+]
 OutFolder = _named(Path | None, "Folder for the result; made if absent.", COMMON, "--out")
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column that says how often each row counts: whole numbers from 0 on."
+    ),
+]
 _LONG_RUNS = "Long runs"
 # types of values that typer reads
 _KINDS_OF_VALUES = {Choice: str, Integer: int, Number: float}

@@ -20,9 +20,11 @@ from gomea_bn.runtime.interrupts import signal_exit_code
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.certainty import GraphTest
     from gomea_bn.data.files.loading import Loaded
     from gomea_bn.data.files.reading import ReadingOptions
     from gomea_bn.data.table import Table
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 
 def read_data(
@@ -79,6 +81,16 @@ def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
     for note in (*loaded.notes, *loaded.warnings):
         say(note.text(spelling()))
     return loaded.frame
+
+
+def tested_graph(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> GraphTest:
+    """Return the test of a network's graph on rows, the same at each call; exits with 2 without rows, or with 3."""
+    from gomea_bn.certainty import test_graph
+
+    if rows is None:
+        fail("--test-graph needs the rows: give them with --data.", WRONG_USE)
+    with answering(data_may_be_wrong=True):
+        return test_graph(network, rows, random_state=0)
 
 
 @contextmanager

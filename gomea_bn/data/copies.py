@@ -16,9 +16,10 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
     """Return the positions of the rows that count as evidence, ascending int64; None if all do.
 
     Of k equal rows count 1 + (k - 1) * c, rounded, where c is the share of equal pairs that chance explains
-    (`chance_of_copies`). All rows count if that is more than a half, and in tables of discrete columns alone.
+    (`chance_of_copies`). All rows count if that is more than a half, in tables of discrete columns alone, and where
+    weights repeat rows.
     """
-    if not any(column.is_continuous for column in table.columns):
+    if table.weighted or not any(column.is_continuous for column in table.columns):
         return None
     hashes, steps = _hashes(table)
     _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)

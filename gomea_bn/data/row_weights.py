@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -40,7 +42,7 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
 
 
 def repeated_rows(table: Table, weights: ArrayLike) -> Table:
-    """Return the table in which every row stands as many times as its weight says.
+    """Return the table, then `weighted`, in which every row stands as many times as its weight says.
 
     Parameters
     ----------
@@ -72,4 +74,4 @@ def repeated_rows(table: Table, weights: ArrayLike) -> Table:
         raise GomeaBnError(
             [Option("sample_weight"), f" must sum to at most {_MOST_ROWS:,}, got {checked.sum():,.0f}."]
         )
-    return table.take(np.repeat(np.arange(table.n_rows), checked.astype(np.int64)))
+    return replace(table, weighted=True).take(np.repeat(np.arange(table.n_rows), checked.astype(np.int64)))

@@ -60,6 +60,8 @@ class Table:
         What was detected while reading, such as a separator; each is a `GomeaBnWarning` that was not given.
     reading : ReadingOptions
         Options by which the source was read.
+    weighted : bool
+        Whether every row stands as often as its weight says, so that equal rows are no copies by mistake.
     """
 
     columns: tuple[Column, ...]
@@ -67,6 +69,7 @@ class Table:
     dropped_rows: tuple[int, ...]
     notes: tuple[Note, ...] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
+    weighted: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

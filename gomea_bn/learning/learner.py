@@ -345,8 +345,7 @@ class BayesNetLearner(NetworkParameters):
         )
         is_averaged = plain_options(self)["density"] == "averaged"
         is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
-        # weights say how often a row counts
-        counted = counted_rows(table) if is_default and sample_weight is None else None
+        counted = counted_rows(table) if is_default else None
         rows = columns_of_search(table if counted is None else table.take(counted), self.shape)
         began, found = self._search(rows, table, limits, seed, section, began, start=start)
         if is_averaged:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.data.row_weights import repeated_rows
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
@@ -173,6 +174,7 @@ class ParetoBayesNetLearner(FrontParameters):
         X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
         y: object = None,
         *,
+        sample_weight: ArrayLike | None = None,
         checkpoint: CheckpointOption = None,
     ) -> Self:
         """Learn a front from a table.
@@ -184,6 +186,8 @@ class ParetoBayesNetLearner(FrontParameters):
             `max_levels` does not apply to it.
         y : ignored
             Present for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_rows,), optional
+            Frequency weights, as of `BayesNetLearner.fit`.
         checkpoint : Checkpoint or path, optional
             Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
@@ -195,8 +199,8 @@ class ParetoBayesNetLearner(FrontParameters):
         Raises
         ------
         GomeaBnError
-            If the table, the expert's network, an option or a rule is invalid; the message says what to do. Also for
-            a checkpoint of other data or options.
+            If the table, a weight, the expert's network, an option or a rule is invalid; the message says what to do.
+            Also for a checkpoint of other data or options.
         """
         limits = limits_of_front(self)
         n_threads = thread_count(self.n_jobs)
@@ -206,6 +210,8 @@ class ParetoBayesNetLearner(FrontParameters):
         check_objectives([STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives])
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
+        if sample_weight is not None:
+            table = repeated_rows(table, sample_weight)
         # wrong options are an error before the search for a single network; a sample shows them as well
         sample = sampled_table(self, table, seed)
         checked = checked_expert(self, sample if expert is None else table, options_of_front(self, table))

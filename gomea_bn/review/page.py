@@ -57,6 +57,7 @@ def review_page(
     path: str | os.PathLike[str] | None = None,
     *,
     max_networks: int = 200,
+    test_graph: bool = False,
     title: str | None = None,
 ) -> str:
     """Return a page, as HTML text, on which a person filters and compares the networks of a front and chooses one.
@@ -87,13 +88,18 @@ def review_page(
     max_networks : int
         Largest number of networks on the page, at least 1. A larger front is thinned by `Front.thin`, and the page
         says so.
+    test_graph : bool
+        Whether to test the graph of `front.expert` on `front.table` (`gomea_bn.certainty.test_graph`), which takes
+        seconds to minutes. The page then says whether the rows reject the graph, and next to every edge whether they
+        support, reject or miss it.
     title : str, optional
         Text above the page's headline, for example the name of the study.
 
     Raises
     ------
     GomeaBnError
-        If the networks, or the expert's network, differ in their variables, or if the file cannot be written.
+        If the networks, or the expert's network, differ in their variables, or if the file cannot be written. Also
+        for a test without an expert's network or a table, and as `gomea_bn.certainty.test_graph`.
     """
     from gomea_bn.review.page_data import front_data
 
@@ -104,7 +110,7 @@ def review_page(
         shown = front.thin(max_networks)
         position_of = {original: position for position, original in enumerate(front.original_index)}
         ids = [position_of[original] for original in shown.original_index]
-    return _written(front_data(front, shown, ids, title), path)
+    return _written(front_data(front, shown, ids, title, test_graph=test_graph), path)
 
 
 def network_report(
@@ -113,6 +119,7 @@ def network_report(
     path: str | os.PathLike[str] | None = None,
     *,
     record: Mapping[str, Any] | None = None,
+    test_graph: bool = False,
     title: str | None = None,
 ) -> str:
     """Return a page, as HTML text, that shows one network, its graph, bins, probability tables and origin, and answers.
@@ -131,13 +138,16 @@ def network_report(
         File to write the page to. If writing fails, an existing file is unchanged.
     record : mapping, optional
         Facts to list on the page, such as the seed, parameters and score; the network's metadata by default.
+    test_graph : bool
+        Whether to test the graph of the network on the table, as of `review_page`.
     title : str, optional
         Text above the page's headline.
 
     Raises
     ------
     GomeaBnError
-        If the table lacks a variable of the network, or if the file cannot be written.
+        If the table lacks a variable of the network, or if the file cannot be written. Also for a test without a
+        table, and as `gomea_bn.certainty.test_graph`.
     """
     from gomea_bn.review.page_data import network_data
 
@@ -150,7 +160,7 @@ def network_report(
             "from which the network was learned."
         )
     facts = network.metadata if record is None else record
-    return _written(network_data(network, table, facts, title), path)
+    return _written(network_data(network, table, facts, title, test_graph=test_graph), path)
 
 
 def _check_title(title: str | None) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.errors import GomeaBnError, Option, is_integer, is_real
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.lazy import offered
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
 from gomea_bn.review.drawings import Drawings
@@ -37,7 +38,9 @@ _FRAME, _FRAME_ALONE = (680.0, 610.0), (900.0, 640.0)
 _MOST_QUESTIONS = 12
 
 
-def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None) -> dict[str, Any]:
+def front_data(
+    front: Front, shown: Front, ids: Sequence[int], title: str | None, *, test_graph: bool = False
+) -> dict[str, Any]:
     """Return the page's data of a front.
 
     Parameters
@@ -50,6 +53,8 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         Position in `front` of every network in `shown`.
     title : str or None
         Text above the headline.
+    test_graph : bool
+        Whether to test the graph of the expert's network.
     """
     networks = [candidate.network for candidate in shown]
     names = _common_names(networks, shown.expert)
@@ -82,6 +87,7 @@ def front_data(front: Front, shown: Front, ids: Sequence[int], title: str | None
         "networks": [pools.add(network) for network in networks],
         "expert": pools.add(shown.expert) if shown.expert is not None else None,
         "facts": _facts(record),
+        "tested": _tested(shown.expert, shown.table, names) if test_graph else None,
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
     data |= _shared_data(pools, networks[0], shown.table, record, drawing)
@@ -96,6 +102,8 @@ def network_data(
     table: Table | None,
     record: Mapping[str, Any],
     title: str | None,
+    *,
+    test_graph: bool = False,
 ) -> dict[str, Any]:
     """Return the page's data of one network, which leaves nothing to choose."""
     pools = Pools(network.names, table)
@@ -121,9 +129,22 @@ def network_data(
         if network.conditionals is None
         else [_average(network, network.conditionals, name) for name in network.names],
         "coarseness": _coarseness(network),
+        "tested": _tested(network, table, network.names) if test_graph else None,
     }
     data |= _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
     return data | _own_drawings(network.names, [network], [], [0])
+
+
+def _tested(network: DiscretizedBayesNet | None, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
+    """Return what rows say about a graph: a sentence, and notes on pairs of variables by their positions."""
+    for given, lacking in ((network, "an expert's network"), (table, "the table")):
+        if given is None:
+            raise GomeaBnError([Option("test_graph"), f" needs {lacking}, which is not there."])
+    test = offered("test_graph")(network, table, random_state=0)
+    return {
+        "graph": test.sentence,
+        "pairs": [[*map(names.index, pair), note] for pair, note in test.notes.items()],
+    }
 
 
 def _coarseness(network: DiscretizedBayesNet) -> dict[str, Any] | None:

@@ -44,7 +44,49 @@ def test_a_true_graph_stays_and_a_wrong_one_is_rejected_at_its_missing_edge():
     assert {"b", "c"} in [set(pair) for pair in found[["parent", "child"]].to_numpy().tolist()]
     assert "x" not in found[["parent", "child"]].to_numpy()
     assert "400 rows reject the graph" in str(rejected)
-    assert "c — b: +" in str(rejected)
+    assert "a → b: the data support this edge: without it the score loses " in str(rejected)
+    assert "c — b: the data miss this edge: with it the score gains " in str(rejected)
+    assert rejected.note("b", "c") == rejected.note("c", "b") == rejected.notes["c", "b"]
+    assert "the data do not miss this edge" in rejected.note("a", "x")
+    assert ("a", "x") not in rejected.notes
+    assert ("x", "a") not in rejected.notes
+
+
+def test_an_edge_between_independent_columns_is_rejected_and_a_weak_one_stays_open():
+    frame = chain_rows(400)
+    result = graph_tests.test_graph(network_of(frame, [("a", "b"), ("x", "b")]), frame, random_state=1)
+    verdicts = result.present.set_index("parent")["verdict"]
+    assert verdicts.to_dict() == {"a": "support", "x": "reject"}
+    # a dependence that is sure, but saves less than 36 more probabilities cost
+    rng = np.random.default_rng(0)
+    p = rng.integers(7, size=2_000)
+    weak = pd.DataFrame(
+        {
+            "p": p.astype(str),
+            "c": np.where(rng.random(2_000) < 0.12, p, rng.integers(7, size=2_000)).astype(str),
+        }
+    )
+    for edges in ([("p", "c")], []):
+        of_weak = graph_tests.test_graph(
+            DiscretizedBayesNet.from_table(weak, edges, {}),
+            weak,
+            scoring_method="density-bic",
+            random_state=1,
+        )
+        assert "the data do not decide on this edge" in of_weak.note("p", "c")
+        assert of_weak.note("p", "c") in of_weak.notes.values()
+
+
+def test_the_p_value_of_an_edge_is_that_of_the_pair_without_it():
+    frame = chain_rows(80, seed=3, direct=0.1)
+    edges = [*CHAIN, ("a", "c")]
+    present = graph_tests.test_graph(network_of(frame, edges), frame, random_state=1).present
+    missing = graph_tests.test_graph(network_of(frame, CHAIN), frame, random_state=1).missing
+    of_edge = present[(present["parent"] == "a") & (present["child"] == "c")]
+    of_pair = missing[(missing["parent"] == "a") & (missing["child"] == "c")]
+    assert 0.02 < of_pair["p_value"].item() < 0.9
+    assert of_edge["p_value"].item() == pytest.approx(of_pair["p_value"].item(), abs=0.15)
+    assert of_edge["gain"].item() == pytest.approx(-of_pair["gain"].item())
 
 
 def test_gains_are_differences_of_scores():
@@ -137,6 +179,8 @@ def test_refusals_name_what_is_wrong():
         GomeaBnError, match="graph must be a DiscretizedBayesNet or an ExpertNetwork, got list"
     ):
         graph_tests.test_graph(CHAIN, frame)  # type: ignore[arg-type]
+    with pytest.raises(GomeaBnError, match="'a' and 'z' were not tested"):
+        graph_tests.test_graph(network_of(frame, CHAIN), frame, n_permutations=9).note("a", "z")
     with pytest.raises(GomeaBnError, match="n_permutations must be an integer of at least 1, got 0"):
         graph_tests.test_graph(network_of(frame, CHAIN), frame, n_permutations=0)
     with pytest.raises(GomeaBnError, match="missing"):

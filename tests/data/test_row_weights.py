@@ -7,11 +7,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke
+from command_line import invoke, ok
+from review_examples import page_data
 
-from gomea_bn import BayesNetLearner, GomeaBnError
+from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn.cli.named_networks import named_network
 from gomea_bn.data import read_table
 from gomea_bn.data.row_weights import repeated_rows
+from gomea_bn.front.folder import read_front
+
+OPTIONS: dict[str, Any] = {
+    "max_seconds": None,
+    "max_evaluations": 300,
+    "single_evaluations": 200,
+    "random_state": 1,
+}
 
 
 def frame(n=120, seed=0):
@@ -72,13 +82,40 @@ def test_pieces_have_no_weights():
         BayesNetLearner(max_evaluations=10).fit([frame(), frame()], sample_weight=np.ones(240))
 
 
-def test_the_command_takes_a_column_of_weights(tmp_path):
+def test_a_front_with_weights_equals_that_of_repeated_rows():
     rows = frame()
     weights = np.random.default_rng(1).integers(0, 4, len(rows))
-    rows.assign(w=weights).to_csv(tmp_path / "data.csv", index=False)
-    options = ["--max-seconds", "0", "--max-evaluations", "200", "--seed", "1", "--json"]
-    result = invoke("learn", tmp_path / "data.csv", "--weight", "w", *options)
-    assert result.exit_code == 0
-    assert f'"n_rows": {weights.sum()}' in result.stdout
-    assert '"weight": "w"' in result.stdout
-    assert "unknown column 'v'" in invoke("learn", tmp_path / "data.csv", "--weight", "v", *options).stderr
+    weighted = ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=weights)
+    repeated = ParetoBayesNetLearner(**OPTIONS).fit(rows.iloc[np.repeat(np.arange(len(rows)), weights)])
+    np.testing.assert_array_equal(weighted.front_.values, repeated.front_.values)
+    assert [entry.network for entry in weighted.front_] == [entry.network for entry in repeated.front_]
+    assert weighted.front_.run_hash == repeated.front_.run_hash
+    with pytest.raises(GomeaBnError, match="sample_weight must be whole numbers"):
+        ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=np.full(120, 0.5))
+
+
+@pytest.mark.parametrize("command", ["learn", "front"])
+def test_commands_take_a_column_of_weights(tmp_path, command):
+    rows = frame()
+    weights = np.random.default_rng(1).integers(0, 4, len(rows))
+    data, out = tmp_path / "data.csv", tmp_path / "out"
+    rows.assign(w=weights).to_csv(data, index=False)
+    options: list[object] = ["--max-seconds", 0, "--max-evaluations", 300, "--seed", 1, "--out", out]
+    if command == "front":
+        options += ["--single-evaluations", 200]
+    ok(command, data, "--weight", "w", *options)
+    if command == "learn":
+        learner = BayesNetLearner(max_seconds=None, max_evaluations=300, random_state=1)
+        network = learner.fit(rows, sample_weight=weights).network_
+        learned = named_network(str(out))
+        assert (learned.edges, learned.metadata["score"]) == (network.edges, network.metadata["score"])
+        assert "left_out_copies" not in learned.metadata
+    else:
+        front = ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=weights).front_
+        np.testing.assert_array_equal(read_front(out).values, front.values)
+    ok("review", out, "-o", tmp_path / "page.html")
+    counts = next(
+        v["counts"] for v in page_data((tmp_path / "page.html").read_text())["variables"] if "counts" in v
+    )
+    assert sum(counts) == weights.sum()
+    assert "unknown column 'v'" in invoke(command, data, "--weight", "v", *options).stderr

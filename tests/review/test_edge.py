@@ -8,8 +8,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 from review_browser import handle, left, needs_browser, opened, saved, selected
-from review_examples import example_front
+from review_examples import HOSTILE_NAMES, example_front, page_data
 
+from gomea_bn import GomeaBnError, certainty, read_table
 from gomea_bn.front.decision import read_decision
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review.page import network_report, review_page
@@ -147,3 +148,47 @@ def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front)
     assert decision.names == {outcome: "Died <b>"}
     assert decision.levels == {level: {network.levels[level][0]: "alive"}}
     assert decision.forbidden_edges == ((parent, child),)
+
+
+def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_path):
+    front = example_front(n_networks=4, n_variables=6, names=HOSTILE_NAMES[:6])
+    test = certainty.test_graph(front.expert, front.table, random_state=0)
+    text = review_page(front, tmp_path / "page.html", test_graph=True)
+    notes = page_data(text)["tested"]["pairs"]
+    assert {(front.expert.names[i], front.expert.names[j]): note for i, j, note in notes} == test.notes
+    assert set(front.expert.edges) <= set(test.notes)
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator("#panel > .tested")).to_have_text(f"Your network: {test.sentence}")
+        network = front[selected(page)].network
+        either_way = test.notes | {pair[::-1]: note for pair, note in test.notes.items()}
+        shown = {*network.edges, *(e for e in front.expert.edges if e[::-1] not in network.edges)}
+        wanted = sorted(f"Your network: {either_way[edge]}" for edge in shown if edge in either_way)
+        assert sorted(page.locator(".edge-list .tested").all_inner_texts()) == wanted
+        page.locator(".edge-list li", has=page.locator(".tested")).locator(
+            "[aria-label^='About']"
+        ).first.click()
+        expect(page.locator(".edge-card .tested")).to_contain_text("Your network: the data")
+        # a kept network is not the one that was tested
+        page.click("#pin")
+        expect(page.locator("#panel > .tested")).to_have_count(0)
+
+
+def test_the_page_of_one_network_says_what_rows_say_about_its_edges(browser, tmp_path):
+    frame = sick_network().sample(400, 1)
+    network, table = sick_network(), read_table(frame)
+    network_report(network, table, tmp_path / "page.html", test_graph=True)
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator("#panel > .tested")).to_have_text(
+            "Tested: 400 rows do not reject the graph (p = 1)."
+        )
+        expect(page.locator(".edge-list .tested")).to_contain_text("the data support this edge: without it")
+    network_report(network, table, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator(".tested")).to_have_count(0)
+
+
+def test_a_test_needs_a_table_and_an_expert():
+    with pytest.raises(GomeaBnError, match="test_graph needs the table"):
+        network_report(sick_network(), test_graph=True)
+    with pytest.raises(GomeaBnError, match="test_graph needs an expert's network"):
+        review_page(example_front(n_networks=2, expert=False), test_graph=True)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +27,7 @@ from gomea_bn.cli.named_networks import (
     run_record_of,
     table_of_record,
 )
-from gomea_bn.cli.options import reads_table
+from gomea_bn.cli.options import TestGraph, reads_table
 from gomea_bn.cli.output import (
     FAILED,
     UNUSABLE_DATA,
@@ -37,7 +38,7 @@ from gomea_bn.cli.output import (
     fail,
     say,
 )
-from gomea_bn.cli.running import loaded_rows, printed_warnings
+from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import format_of
@@ -73,6 +74,7 @@ def review(
         ),
     ] = None,
     networks: Annotated[int, typer.Option(min=1, help="Largest number of networks on the page.")] = 200,
+    test_graph: TestGraph = False,
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -97,7 +99,7 @@ def review(
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
     try:
-        written()
+        written(test_graph=test_graph)
     except GomeaBnError as error:
         fail(error, FAILED)
     say(f"Wrote {target}; open it in a browser.", to_error=False)
@@ -119,28 +121,28 @@ def _page_file(source: str) -> Path:
     return Path(source).with_suffix(".html")
 
 
-def _review_of_front(folder: Path, target: Path, data: Path | None, networks: int) -> Callable[[], object]:
+def _review_of_front(folder: Path, target: Path, data: Path | None, networks: int) -> Callable[..., object]:
     """Return a function that writes the page of a front."""
     from gomea_bn.front.folder import read_front
     from gomea_bn.review.page import review_page
 
     front = read_front(folder)
     shown = front.with_origin(table=_recorded_rows(front.record, front.record.get("source"), data, target))
-    return lambda: review_page(shown, target, max_networks=networks)
+    return partial(review_page, shown, target, max_networks=networks)
 
 
-def _review_of_run(folder: Path, target: Path, data: Path | None) -> Callable[[], object]:
+def _review_of_run(folder: Path, target: Path, data: Path | None) -> Callable[..., object]:
     """Return a function that writes the page of a run of `learn`."""
     from gomea_bn.review.page import network_report
 
     network, run = of_run_folder(folder), run_record_of(folder)
     table = _recorded_rows(run, run.get("data"), data, target)
-    return lambda: network_report(network, table, target, record=run)
+    return partial(network_report, network, table, target, record=run)
 
 
 def _review_of_network(
     source: str, target: Path, data: Path | None, reading: ReadingOptions
-) -> Callable[[], object]:
+) -> Callable[..., object]:
     """Return a function that writes the page of a network of a front, or of a file."""
     from gomea_bn.front.folder import read_front
     from gomea_bn.network.rows import table_for
@@ -150,14 +152,14 @@ def _review_of_network(
     if mark and not os.path.lexists(source):
         network, record = named_network(source), read_front(folder).record
         recorded = _recorded_rows(record, record.get("source"), data, target)
-        return lambda: network_report(network, recorded, target)
+        return partial(network_report, network, recorded, target)
     if data is not None:
         check_targets({"--out": [target]}, {"--data": [data]})
     rows = None if data is None else loaded_rows(data, reading)
     network = named_network(source, rows)
     with printed_warnings():
         table = None if rows is None else table_for(network, rows, allow_missing=True)
-    return lambda: network_report(network, table, target)
+    return partial(network_report, network, table, target)
 
 
 @reads_table()
@@ -268,26 +270,34 @@ def compare(
         str,
         typer.Argument(metavar="B", help="Another network, named like A."),
     ],
-    data: Annotated[Path | None, typer.Option(help="The table that completes an expert's edges.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The table that completes an expert's edges, and whose rows --test-graph takes."),
+    ] = None,
+    test_graph: TestGraph = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
     *,
     reading: ReadingOptions,
 ) -> None:
     """Describe the edges and bins that two networks share and those in which they differ.
 
-    Exit codes: 0 done, 3 a network is unusable.
+    Exit codes: 0 done, 2 wrong use, 3 a network or the table is unusable.
     """
     from gomea_bn.metrics.comparison import compare as compare_networks
 
     try:
         rows = None if data is None else loaded_rows(data, reading)
-        comparison = compare_networks(named_network(a, rows), named_network(b, rows))
+        networks = {"A": named_network(a, rows), "B": named_network(b, rows)}
+        comparison = compare_networks(*networks.values())
     except GomeaBnError as error:
         fail(error, UNUSABLE_DATA)
+    tests = {key: tested_graph(network, rows) for key, network in networks.items()} if test_graph else {}
     if as_json:
-        typer.echo(json.dumps(asdict(comparison), indent=2))
+        record = asdict(comparison) | {f"test_{key.lower()}": test.to_dict() for key, test in tests.items()}
+        typer.echo(json.dumps(record, indent=2))
     else:
-        say(f"A: {a}\nB: {b}\n\n{comparison.to_text('A', 'B')}", to_error=False)
+        blocks = [f"A: {a}\nB: {b}", comparison.to_text("A", "B"), *(f"{key}: {tests[key]}" for key in tests)]
+        say("\n\n".join(blocks), to_error=False)
 
 
 def _recorded_rows(record: Mapping[str, Any], source: Any, data: Path | None, target: Path) -> Table | None:

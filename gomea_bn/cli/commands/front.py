@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.options import KIND_OVERRIDE, Data, Given, OutFolder, reads_table, searches
+from gomea_bn.cli.options import KIND_OVERRIDE, Data, Given, OutFolder, Weight, reads_table, searches
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -62,6 +62,7 @@ def front(
             rich_help_panel="Search",
         ),
     ] = None,
+    weight: Weight = None,
     networks: Annotated[
         int,
         typer.Option(
@@ -116,6 +117,7 @@ def front(
             expert,
             reading,
             given.saved_search(),
+            weight=weight,
             networks=networks,
             parquet=parquet,
             averaged_misfit=averaged_misfit,
@@ -136,6 +138,7 @@ def _front(
     reading: ReadingOptions,
     checkpoint: Checkpoint | None,
     *,
+    weight: str | None,
     networks: int,
     parquet: bool,
     averaged_misfit: bool,
@@ -158,12 +161,15 @@ def _front(
         missing=learner.missing,
         max_levels=learner.max_levels,
         reading=reading,
+        weight=weight,
     )
-    sources = {
+    sources: dict[str, dict[str, str]] = {
         name: {"path": os.path.abspath(path), "file_sha256": file_digest(path)}
         for name, path in (("source", data), ("expert_source", expert))
         if path is not None
     }
+    if weight is not None:
+        sources["source"]["weight"] = weight
     tell = silent if quiet else say
     tell(table.describe(KIND_OVERRIDE, spelling()))
     check_front_learning(learner, table)

@@ -46,13 +46,6 @@ def test_graph(
     with answering():
         result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
     if as_json:
-        record = {
-            "p_value": result.p_value,
-            "n_rows": result.n_rows,
-            "n_permutations": result.n_permutations,
-            "missing": result.missing.to_dict(orient="records"),
-            "present": result.present.to_dict(orient="records"),
-        }
-        typer.echo(json.dumps(record, indent=2))
+        typer.echo(json.dumps(result.to_dict(), indent=2))
     else:
         say(str(result), to_error=False)

@@ -13,7 +13,16 @@ import typer
 from gomea_bn.cli.after_search import AfterSearch
 from gomea_bn.cli.learn_report import report
 from gomea_bn.cli.named_networks import files_of, named_network
-from gomea_bn.cli.options import KIND_OVERRIDE, Data, FormerDevice, Given, OutFolder, reads_table, searches
+from gomea_bn.cli.options import (
+    KIND_OVERRIDE,
+    Data,
+    FormerDevice,
+    Given,
+    OutFolder,
+    Weight,
+    reads_table,
+    searches,
+)
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -56,12 +65,7 @@ def learn(
             metavar="NETWORK", help="Network from which the search begins: a file, or the folder of a run."
         ),
     ] = None,
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column that says how often each row counts: whole numbers from 0 on."
-        ),
-    ] = None,
+    weight: Weight = None,
     device: FormerDevice = "cpu",
     confidence: Annotated[bool, typer.Option("--confidence", hidden=True)] = False,
     confidence_seconds: Annotated[float | None, typer.Option(min=0, hidden=True)] = None,

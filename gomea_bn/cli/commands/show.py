@@ -9,9 +9,9 @@ import typer
 
 from gomea_bn.cli.named_networks import Network, named_network
 from gomea_bn.cli.option_texts import fields_of
-from gomea_bn.cli.options import reads_table
+from gomea_bn.cli.options import TestGraph, reads_table
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
-from gomea_bn.cli.running import loaded_rows
+from gomea_bn.cli.running import loaded_rows, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import listed, shown_name
@@ -57,6 +57,7 @@ def show(
             help="PARENT CHILD: what this edge is worth, and with --data what it gains on the rows."
         ),
     ] = None,
+    test_graph: TestGraph = False,
     reversible: Annotated[
         bool, typer.Option("--reversible", help="Print compelled (→) and reversible (—) edges.")
     ] = False,
@@ -71,6 +72,8 @@ def show(
     """
     if given and d_separated is None:
         fail("--given is for --d-separated; give both.", WRONG_USE)
+    if test_graph and why is None:
+        fail("--test-graph is for --why; the command `gomea-bn test-graph` tests all edges.", WRONG_USE)
     try:
         rows = None if data is None else loaded_rows(data, reading)
         saved = named_network(network, rows)
@@ -92,8 +95,11 @@ def show(
         ]
         if d_separated is not None:
             answers.append(_separation(saved, d_separated, given or ()))
-        if why is not None:
+        if why is not None and not (test_graph and why not in saved.edges):
             answers.append(str(saved.why(why, rows)))
+        if why is not None and test_graph:
+            tested = tested_graph(saved, rows)
+            answers.append(f"{' and '.join(map(shown_name, why))}: {tested.note(*why)}.\n{tested.sentence}")
         if reversible:
             answers.append(str(saved.cpdag()) or "The network has no edges.")
     except GomeaBnError as error:

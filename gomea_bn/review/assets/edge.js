@@ -50,6 +50,7 @@ function edgeParts() {
         ),
       ),
       make("p", {}, isHere ? edgeSentence(from, to) : "This network does not have the edge."),
+      ...testedWords(model.notes.get(arcKey(from, to))),
       make("p", { class: "muted" }, directionWords(from, to, isHere)),
       make("div", { class: "row objections" }, ...buttons),
     ),

@@ -16,6 +16,7 @@ const model = {
   edges: [],
   open: [],
   probabilities: [],
+  notes: null,
   expertEdges: null,
   order: [],
 };
@@ -58,6 +59,10 @@ function buildModel(data) {
   model.probabilities = data.networks.map(
     (network) => new Map((network.p ?? []).map(([key, adjacent, arc]) => [key, { adjacent, arc }])),
   );
+  // what rows say about pairs, either way, of the expert's network or of the only one
+  model.notes = new Map();
+  for (const [from, to, note] of data.tested?.pairs ?? [])
+    for (const key of [arcKey(from, to), arcKey(to, from)]) model.notes.set(key, note);
   model.expertEdges = data.expert ? edgesOf(data.expert) : null;
   model.order = data.variables.map((_, index) => index);
 }

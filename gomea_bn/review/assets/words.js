@@ -61,6 +61,7 @@ function comparedWords() {
         : [];
     return [
       ...waiting,
+      ...(model.data.expert ? [] : testedWords(model.data.tested?.graph)),
       ...edgeGroups(classedEdges(model.edges[view.selected], null), null),
       ...shareNote(),
       ...stabilityWords(),
@@ -70,12 +71,19 @@ function comparedWords() {
   const values = compared.kind === "pin" ? valueWords() : [];
   return [
     make("p", {}, summary(edges, compared)),
+    ...(compared.kind === "yours" ? testedWords(model.data.tested?.graph) : []),
     ...(values.length ? [make("ul", { class: "plain-list" }, ...values)] : []),
     ...edgeGroups(edges, compared),
     ...shareNote(),
     make("h3", {}, "Bins"),
     ...binWords(compared),
   ];
+}
+
+/** What the test of a graph says of it or of a pair, and whose graph that is; nothing without a test. */
+function testedWords(text) {
+  if (!text) return [];
+  return [make("p", { class: "tested" }, `${model.data.expert ? "Your network" : "Tested"}: ${text}`)];
 }
 
 function summary(edges, compared) {
@@ -172,7 +180,19 @@ function edgeGroups(edges, compared) {
         "?",
       );
       const asked = kind === "there" ? [] : [" ", open];
-      return make("li", {}, nameLink(from), " → ", nameLink(to), ...turned, ...marks, ...often, ...asked);
+      const tested = compared?.kind === "pin" ? [] : testedWords(model.notes.get(arcKey(from, to)));
+      return make(
+        "li",
+        {},
+        nameLink(from),
+        " → ",
+        nameLink(to),
+        ...turned,
+        ...marks,
+        ...often,
+        ...asked,
+        ...tested,
+      );
     });
     return [
       make(

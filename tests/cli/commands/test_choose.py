@@ -13,8 +13,9 @@ import pytest
 from averaged_examples import tables_of
 from command_line import invoke, ok, refused
 from front_examples import example_front, small_frame
+from review_examples import page_data
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, certainty
 from gomea_bn.cli.named_networks import candidate, named_network
 from gomea_bn.front.decision import Decision
 from gomea_bn.front.folder import read_front, write_front
@@ -243,6 +244,48 @@ def test_compare_prints_the_difference_in_words(front, folder, tmp_path):
     assert "equal in every probability" in ok("compare", f"{folder}#3", f"{folder}#3").stdout
     assert "networks 0 to 19" in refused(3, "compare", f"{folder}#3", f"{folder}#20")
     assert "does not exist" in refused(3, "compare", tmp_path / "none.bif", f"{folder}#3")
+
+
+def test_the_graph_of_an_expert_is_tested_where_it_is_looked_at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    a = rng.integers(3, size=300)
+    rows = pd.DataFrame(
+        {
+            "a": a,
+            "b": np.where(rng.random(300) < 0.7, a, rng.integers(3, size=300)),
+            "c": rng.integers(3, size=300),
+        }
+    ).astype(str)
+    rows = "l" + rows
+    rows.to_csv("rows.csv", index=False)
+    Path("expert.csv").write_text("parent,child\nc,b\n")
+    with_b = DiscretizedBayesNet.from_table(rows, [("a", "b")], {})
+    with_b.to_json("net.json")
+    expert = named_network("expert.csv", rows)
+    tests = [certainty.test_graph(network, rows, random_state=0) for network in (expert, with_b)]
+    assert "reject" in tests[0].note("c", "b")
+    assert "miss" in tests[0].note("a", "b")
+    compared = ("compare", "expert.csv", "net.json", "--data", "rows.csv")
+    assert "reject" not in ok(*compared).stdout
+    assert ok(*compared, "--test-graph").stdout.endswith(f"\n\nA: {tests[0]}\n\nB: {tests[1]}\n")
+    record = json.loads(ok(*compared, "--test-graph", "--json").stdout)
+    assert [record["test_a"], record["test_b"]] == [test.to_dict() for test in tests]
+    show = ("show", "expert.csv", "--data", "rows.csv", "--test-graph", "--why")
+    shown = ok(*show, "c", "b").stdout
+    assert shown.startswith(str(expert.why(("c", "b"), rows)))
+    assert shown.endswith(f"\nc and b: {tests[0].note('c', 'b')}.\n{tests[0].sentence}\n")
+    assert ok(*show, "b", "a").stdout == f"b and a: {tests[0].note('a', 'b')}.\n{tests[0].sentence}\n"
+    ok("review", "expert.csv", "--data", "rows.csv", "--test-graph", "-o", "page.html")
+    assert page_data(Path("page.html").read_text())["tested"]["graph"] == tests[0].sentence
+    assert "give them with --data" in refused(2, "compare", "net.json", "net.json", "--test-graph")
+    assert "--test-graph is for --why" in refused(2, "show", "net.json", "--test-graph")
+    assert "'a' and 'z' were not tested" in refused(2, *show, "a", "z")
+    assert "--test-graph needs the table" in refused(
+        1, "review", "net.json", "--test-graph", "-o", "page.html"
+    )
+    rows.mask(rows == "l1").to_csv("gaps.csv", index=False)
+    assert "missing" in refused(3, "compare", "net.json", "net.json", "--data", "gaps.csv", "--test-graph")
 
 
 def test_accept_turns_a_decision_into_a_model(front, folder, run, tmp_path):
