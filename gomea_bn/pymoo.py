@@ -10,6 +10,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
+from pymoo.core.variable import Binary, Choice, Integer, Real
 from pymoo.util.display.single import SingleObjectiveOutput
 
 from gomea_bn.algorithms.gomea import GOMEA as DiscreteSettings
@@ -34,6 +35,8 @@ class _PymooProblem(Problem):  # type: ignore[misc]
 
     def __init__(self, problem: Any) -> None:
         self.is_real = problem.is_real
+        self.wrapped = problem
+        self._is_mixed = self.is_real and problem.alphabet is not None
         if self.is_real:
             # pymoo samples between its bounds; the initial range replaces infinite ones
             finite = np.isfinite(problem.lower) & np.isfinite(problem.upper)
@@ -41,17 +44,27 @@ class _PymooProblem(Problem):  # type: ignore[misc]
             upper = np.where(finite, problem.upper, problem.initial_range[1])
         else:
             lower, upper = np.zeros(problem.n_variables), np.asarray(problem.alphabet, float) - 1.0
-        super().__init__(
-            n_var=problem.n_variables,
-            n_obj=problem.n_objectives,
-            n_ieq_constr=1,
-            xl=lower,
-            xu=upper,
-            vtype=float if self.is_real else int,
-        )
-        self.wrapped = problem
+        if self._is_mixed:
+            ranges = zip(problem.alphabet.tolist(), lower.tolist(), upper.tolist(), strict=True)
+            kinds = [
+                Choice(options=list(range(size))) if size else Real(bounds=ends) for size, *ends in ranges
+            ]
+            space: dict[str, Any] = {"vars": {f"x{i}": kind for i, kind in enumerate(kinds)}}
+        else:
+            vtype = float if self.is_real else int
+            space = {"n_var": problem.n_variables, "xl": lower, "xu": upper, "vtype": vtype}
+        super().__init__(n_obj=problem.n_objectives, n_ieq_constr=1, **space)
+
+    def shown(self, x: Any) -> Any:
+        """Return a solution in pymoo's terms."""
+        if not self._is_mixed:
+            return x.copy() if self.is_real else x.astype(np.int64)
+        named = zip(self.vars, x.tolist(), self.wrapped.alphabet, strict=True)
+        return {name: int(value) if size else value for name, value, size in named}
 
     def _evaluate(self, x: Any, out: dict[str, Any], *_args: Any, **_kwargs: Any) -> None:
+        if self._is_mixed:
+            x = [[solution[name] for name in self.vars] for solution in x]
         if self.is_real:
             objectives, violations = evaluate_solutions(self.wrapped, x)
         else:
@@ -62,40 +75,50 @@ class _PymooProblem(Problem):  # type: ignore[misc]
 
 
 def as_problem(problem: Any) -> Problem:
-    """Return a problem as a pymoo problem with integer or real variables.
+    """Return a problem as a pymoo problem with integer, real or mixed variables.
 
     Parameters
     ----------
     problem : object
-        A problem of this package, or an object with ``n_variables``, ``evaluate``, and ``alphabet`` or ``bounds``.
+        A problem of this package, or an object with ``n_variables``, ``evaluate``, and ``alphabet``, ``bounds``
+        or both.
 
     Notes
     -----
-    Values of integer variables are rounded. A problem that repairs genotypes returns the values of the repaired ones.
+    Variables of a mixed problem are named x0, x1, ...: a `Choice` if discrete, otherwise a `Real`. Values of integer
+    variables are rounded. A problem that repairs genotypes returns the values of the repaired ones.
     """
     return _PymooProblem(as_compiled(problem))
 
 
 class _FromPymoo:
-    """A pymoo problem with bounds as a plain Python problem."""
+    """A pymoo problem as a plain Python problem."""
 
     def __init__(self, problem: Problem) -> None:
-        lower, upper = problem.bounds()
-        if lower is None or upper is None or not np.isfinite([lower, upper]).all():
-            raise GomeaBnError("GOMEA and RVGOMEA need a pymoo problem with finite bounds xl and xu.")
         self.problem = problem
         self.n_variables = int(problem.n_var)
         self.n_objectives = int(problem.n_obj)
 
-    def answer(self, x: Any) -> tuple[Any, float]:
+    def finite_bounds(self) -> tuple[Any, Any]:
+        """Return the bounds; raises `GomeaBnError` if one is missing or infinite."""
+        lower, upper = self.problem.bounds()
+        if lower is None or upper is None or not np.isfinite([lower, upper]).all():
+            raise GomeaBnError("GOMEA and RVGOMEA need a pymoo problem with finite bounds xl and xu.")
+        return lower, upper
+
+    def shown(self, x: Any) -> Any:
+        """Return a solution in pymoo's terms."""
+        return x.copy()
+
+    def evaluate(self, x: Any) -> tuple[Any, float]:
         """Return objectives and the sum of violated constraints."""
-        answer = self.problem.evaluate(x, return_as_dictionary=True)
+        answer = self.problem.evaluate(np.array([self.shown(x)]), return_as_dictionary=True)
         violation = 0.0
         if self.problem.n_ieq_constr:
             violation += float(np.maximum(answer["G"], 0.0).sum())
         if self.problem.n_eq_constr:
             violation += float(np.abs(answer["H"]).sum())
-        return answer["F"], violation
+        return answer["F"][0], violation
 
 
 class _IntegersFromPymoo(_FromPymoo):
@@ -105,12 +128,12 @@ class _IntegersFromPymoo(_FromPymoo):
             raise GomeaBnError(
                 f"GOMEA needs integer or boolean variables; this pymoo problem has vtype {problem.vtype!r}."
             )
-        lower, upper = problem.bounds()
+        lower, upper = self.finite_bounds()
         self.lower = np.asarray(lower, np.int64)
         self.alphabet = np.asarray(upper, np.int64) - self.lower + 1
 
-    def evaluate(self, x: Any) -> tuple[Any, float]:
-        return self.answer(self.lower + x)
+    def shown(self, x: Any) -> Any:
+        return self.lower + x.astype(np.int64)
 
 
 class _RealsFromPymoo(_FromPymoo):
@@ -120,8 +143,35 @@ class _RealsFromPymoo(_FromPymoo):
             raise GomeaBnError(
                 f"RVGOMEA needs real variables; this pymoo problem has vtype {problem.vtype!r}."
             )
-        self.bounds = problem.bounds()
-        self.evaluate = self.answer
+        self.bounds = self.finite_bounds()
+
+
+def _values_of(name: str, variable: Any) -> Any:
+    """Return the values of a discrete variable of a mixed pymoo problem, None if it is real."""
+    if isinstance(variable, Integer):
+        return range(int(variable.lb), int(variable.ub) + 1)
+    if isinstance(variable, Binary):
+        return (False, True)
+    if isinstance(variable, Choice):
+        return variable.options
+    if isinstance(variable, Real):
+        return None
+    raise GomeaBnError(
+        f"RVGOMEA takes Real, Integer, Binary and Choice; {name} is a {type(variable).__name__}."
+    )
+
+
+class _MixedFromPymoo(_FromPymoo):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.values = {name: _values_of(name, variable) for name, variable in problem.vars.items()}
+        self.alphabet = [0 if values is None else len(values) for values in self.values.values()]
+        ranges = [(v.lb, v.ub) if isinstance(v, Real) else (0.0, 0.0) for v in problem.vars.values()]
+        self.bounds = tuple(zip(*ranges, strict=True))
+
+    def shown(self, x: Any) -> Any:
+        named = zip(self.values.items(), x.tolist(), strict=True)
+        return {name: value if values is None else values[int(value)] for (name, values), value in named}
 
 
 class _MultiStart(Algorithm):  # type: ignore[misc]
@@ -131,6 +181,9 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
         super().__init__(output=kwargs.pop("output", SingleObjectiveOutput()), **kwargs)
         self.settings = settings
         self.checkpoint = checkpoint
+        # what shows solutions in pymoo's terms, and what is searched
+        self._source: Any = None
+        self._searched: Any = None
         self._run: MultiStartRun | None = None
         self._section = self._of_run = NO_CHECKPOINT
         self._has_ended = False
@@ -141,10 +194,6 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
 
     def _new_run(self, seed: int) -> MultiStartRun:
         raise NotImplementedError
-
-    def _shown(self, x: Any) -> Any:
-        """Return a solution in pymoo's terms."""
-        return x.copy()
 
     def _initialize_infill(self) -> None:
         self._run = self._new_run(int(self.random_state.integers(2**32)))
@@ -199,7 +248,7 @@ class _MultiStart(Algorithm):  # type: ignore[misc]
     def _population(self, solutions: tuple[Any, Any, Any]) -> Population:
         individuals = []
         for x, f, violation in zip(*solutions, strict=True):
-            individual = Individual(X=self._shown(x), F=f.copy())
+            individual = Individual(X=self._source.shown(x), F=f.copy())
             # one constraint gets the whole violation, so that pymoo's sum over constraints is right
             constraints = np.zeros(self.problem.n_ieq_constr + self.problem.n_eq_constr)
             constraints[:1] = violation
@@ -244,22 +293,17 @@ class GOMEA(_MultiStart):
 
     def _setup(self, problem: Problem, **_kwargs: Any) -> None:
         if isinstance(problem, _PymooProblem) and not problem.is_real:
-            self._searched: Any = problem.wrapped
-            self._lower: Any = 0
+            self._source, self._searched = problem, problem.wrapped
         else:
-            adapted = _IntegersFromPymoo(problem)
-            self._searched = PythonProblem(adapted)
-            self._lower = adapted.lower
+            self._source = _IntegersFromPymoo(problem)
+            self._searched = PythonProblem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:
         return GomeaRun(self.settings, self._searched, _UNLIMITED, random_state=seed)
 
-    def _shown(self, x: Any) -> Any:
-        return self._lower + x.astype(np.int64)
-
 
 class RVGOMEA(_MultiStart):
-    """RV-GOMEA as a pymoo algorithm, for real variables.
+    """RV-GOMEA as a pymoo algorithm, for real variables or a mix of real and discrete ones.
 
     Parameters
     ----------
@@ -279,9 +323,11 @@ class RVGOMEA(_MultiStart):
 
     def _setup(self, problem: Problem, **_kwargs: Any) -> None:
         if isinstance(problem, _PymooProblem) and problem.is_real:
-            self._searched: Any = problem.wrapped
+            self._source, self._searched = problem, problem.wrapped
         else:
-            self._searched = RealPythonProblem(_RealsFromPymoo(problem))
+            has_kinds = getattr(problem, "vars", None) is not None
+            self._source = _MixedFromPymoo(problem) if has_kinds else _RealsFromPymoo(problem)
+            self._searched = RealPythonProblem(self._source)
 
     def _new_run(self, seed: int) -> MultiStartRun:
         return RealRun(self.settings, self._searched, _UNLIMITED, random_state=seed)

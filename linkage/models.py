@@ -25,10 +25,20 @@ class Linkage(NamedTuple):
     starts: NDArray[np.int64]  # (n_subsets,)
     sizes: NDArray[np.int64]  # (n_subsets,)
 
+    def lists(self) -> list[list[int]]:
+        """Return the subsets as lists of gene indices."""
+        slices = zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
+        return [self.members[start : start + size].tolist() for start, size in slices]
+
     def subsets(self) -> list[frozenset[int]]:
         """Return the subsets as sets of gene indices."""
-        slices = zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
-        return [frozenset(self.members[start : start + size].tolist()) for start, size in slices]
+        return list(map(frozenset, self.lists()))
+
+    def within(self, kept: NDArray[np.bool_]) -> Linkage:
+        """Return the different parts of the subsets inside the genes that are `kept`, (n_genes,)."""
+        parts = [[gene for gene in subset if kept[gene]] for subset in self.lists()]
+        # a dict keeps the order of the subsets
+        return from_subsets({frozenset(part): part for part in parts if part}.values())
 
 
 class Learner(Protocol):
@@ -72,7 +82,7 @@ def from_subsets(subsets: Iterable[Iterable[int]]) -> Linkage:
     listed = [list(subset) for subset in subsets]
     sizes = np.array([len(subset) for subset in listed], np.int64)
     members = np.array([gene for subset in listed for gene in subset], np.int64)
-    return Linkage(members, np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64), sizes)
+    return Linkage(members, np.cumsum(sizes) - sizes, sizes)
 
 
 def single_genes(n_genes: int) -> Linkage:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.problems.base import Journal, ProblemDefaults, WithDefaults, data_digest
+from gomea_bn.problems.base import (
+    Journal,
+    ProblemDefaults,
+    WithDefaults,
+    check_cardinalities,
+    data_digest,
+)
 from gomea_bn.problems.kernels.continuous import CirclesData, EllipsoidsData, RosenbrockData, SphereData
 
 # largest known minimum distance of n points in the unit square; for up to 9 points it has a closed form
@@ -33,6 +39,8 @@ _CIRCLES_TOLERANCE = 1e-5
 class RealProblem(Protocol):
     """The members of a problem over real variables whose evaluation is compiled; `RealDefaults` has some of them.
 
+    Some variables may be discrete. Their values are 0 to cardinality - 1, as float64 like all others.
+
     The registered ``evaluate_partial`` is also called without a changed gene. It then computes the objective from the
     terms, which removes the rounding errors of many small changes.
     """
@@ -46,6 +54,9 @@ class RealProblem(Protocol):
     n_terms: int
     n_aux: int
     interactions: list[tuple[int, int]] | None  # pairs of variables that share a term, if known
+    alphabet: (
+        NDArray[np.int64] | None
+    )  # (n_variables,) cardinalities, 0 for real variables; None if all are real
     target: float | None  # objective value at which the problem counts as solved
 
     def kernel_data(self, n_threads: int) -> list[Any]:
@@ -78,6 +89,7 @@ class RealDefaults(ProblemDefaults):
 
     is_real: bool = True
     interactions: list[tuple[int, int]] | None = None
+    alphabet: NDArray[np.int64] | None = None
 
 
 class _WithRealDefaults(WithDefaults, RealDefaults):
@@ -88,6 +100,14 @@ def with_real_defaults(problem: Any) -> RealProblem:
     """Return a real problem that has all members of `RealProblem`: the given one, or one that wraps it."""
     complete = isinstance(problem, (RealDefaults, RealProblem))
     return problem if complete else _WithRealDefaults(problem)
+
+
+def outside(problem: RealProblem, solutions: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which values (n, n_variables) lie outside the bounds, or are no whole numbers of a discrete variable."""
+    wrong = ~((solutions >= problem.lower) & (solutions <= problem.upper))
+    if problem.alphabet is not None:
+        wrong |= (problem.alphabet > 0) & (solutions != np.rint(solutions))
+    return np.asarray(wrong)
 
 
 def new_real_journal(n_variables: int, n_terms: int, n_aux: int) -> Journal:
@@ -127,6 +147,22 @@ def _vector(name: str, value: ArrayLike, n_variables: int) -> NDArray[np.float64
     return vector
 
 
+def _mixed_alphabet(alphabet: ArrayLike, n_variables: int) -> NDArray[np.int64]:
+    """Return cardinalities (n_variables,), 0 for real; raises `GomeaBnError` if a kind of variable is missing."""
+    cardinalities = np.asarray(alphabet)
+    if cardinalities.shape != (n_variables,) or not np.issubdtype(cardinalities.dtype, np.integer):
+        raise GomeaBnError(
+            f"alphabet of a problem with bounds must be {n_variables} integers, the number of values of each variable "
+            f"or 0 if it is real, got {alphabet!r}."
+        )
+    real = cardinalities == 0
+    if real.all() or not real.any():
+        kind, other = ("discrete", "alphabet") if real.all() else ("real", "bounds")
+        raise GomeaBnError(f"alphabet {cardinalities.tolist()} has no {kind} variable; leave out {other}.")
+    check_cardinalities(np.where(real, 1, cardinalities))
+    return cardinalities.astype(np.int64)
+
+
 class RealKernelProblem(RealDefaults):
     """A problem over real variables that consists of its kernel data.
 
@@ -146,11 +182,15 @@ class RealKernelProblem(RealDefaults):
         Objective value at which the problem counts as solved.
     interactions : list of tuple of int, optional
         Pairs of variables that share a term.
+    alphabet : array_like of int, shape (n_variables,), optional
+        Cardinalities of discrete variables, from 1 to 32,767, and 0 for real ones. `lower`, `upper` and
+        `initial_range` of discrete variables are ignored.
 
     Raises
     ------
     GomeaBnError
-        For bounds or ranges of wrong shape or order, or an initial range that is infinite or outside the bounds.
+        For bounds or ranges of wrong shape or order, an initial range that is infinite or outside the bounds, and an
+        alphabet that cannot be used or leaves no real or no discrete variable.
     """
 
     def __init__(
@@ -166,6 +206,7 @@ class RealKernelProblem(RealDefaults):
         n_objectives: int = 1,
         target: float | None = None,
         interactions: list[tuple[int, int]] | None = None,
+        alphabet: ArrayLike | None = None,
     ) -> None:
         check_integer("n_variables", n_variables, 1)
         self.data = data
@@ -182,6 +223,13 @@ class RealKernelProblem(RealDefaults):
         self.n_objectives = n_objectives
         self.target = target
         self.interactions = interactions
+        if alphabet is not None:
+            self.alphabet = _mixed_alphabet(alphabet, n_variables)
+            discrete = self.alphabet > 0
+            for lowest in (self.lower, self.initial_range[0]):
+                lowest[discrete] = 0.0
+            for highest in (self.upper, self.initial_range[1]):
+                highest[discrete] = self.alphabet[discrete] - 1.0
         self._check_ranges()
 
     def _check_ranges(self) -> None:
@@ -218,13 +266,18 @@ class RealKernelProblem(RealDefaults):
 
     def identity(self) -> dict[str, str]:
         """Return the class, the numbers, and digests of the data and ranges."""
-        ranges = data_digest((self.lower, self.upper, *self.initial_range))
+        alphabet = () if self.alphabet is None else (self.alphabet,)
+        ranges = data_digest((self.lower, self.upper, *self.initial_range, *alphabet))
         return {**super().identity(), "kernel data": data_digest(self.data), "ranges": ranges}
 
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.float64]:
         """Return uniform solutions in the initial range, shape (n, n_variables)."""
         least, largest = self.initial_range
-        return least + (largest - least) * generator.random((n, self.n_variables))
+        solutions = least + (largest - least) * generator.random((n, self.n_variables))
+        if self.alphabet is not None:
+            discrete = self.alphabet > 0
+            solutions[:, discrete] = generator.integers(0, self.alphabet[discrete], (n, int(discrete.sum())))
+        return solutions
 
 
 def _window_pairs(n_windows: int, size: int, stride: int) -> list[tuple[int, int]]:

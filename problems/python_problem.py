@@ -16,7 +16,7 @@ from gomea_bn.problems.base import (
     data_digest,
     with_defaults,
 )
-from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, with_real_defaults
+from gomea_bn.problems.continuous import RealDefaults, RealKernelProblem, outside, with_real_defaults
 from gomea_bn.problems.kernels.python_calls import PythonData
 
 
@@ -215,7 +215,7 @@ class PythonProblem(_Exchange, DiscreteDefaults):
 
 
 class RealPythonProblem(_Exchange, RealDefaults):
-    """The problem of a plain object with ``n_variables``, ``bounds`` and ``evaluate`` over real variables.
+    """The problem of a plain object with ``n_variables``, ``bounds`` and ``evaluate`` over real or mixed variables.
 
     Parameters
     ----------
@@ -223,6 +223,8 @@ class RealPythonProblem(_Exchange, RealDefaults):
         ``bounds`` : (lower, upper), each a number or array_like of shape (n_variables,).
         ``initial_range`` : (least, largest) initial values, like ``bounds``; optional if the bounds are finite.
         ``interactions`` : list of pairs of variables that share a term, optional.
+        ``alphabet`` : array_like of int, shape (n_variables,), optional. It makes some variables discrete: their
+        cardinalities, and 0 for real variables. In `x` their values are 0.0 to cardinality - 1.
         Other members as for `PythonProblem`, with float64 `x`. ``evaluate_partial`` is also called without a changed
         variable; it then computes the objective from the terms.
 
@@ -250,7 +252,9 @@ class RealPythonProblem(_Exchange, RealDefaults):
             lower=bounds[0],
             upper=bounds[1],
             initial_range=getattr(problem, "initial_range", None),
+            alphabet=getattr(problem, "alphabet", None),
         )
+        self.alphabet = ranges.alphabet
         self.lower, self.upper, self.initial_range = ranges.lower, ranges.upper, ranges.initial_range
         self.interactions = getattr(problem, "interactions", None)
         self._ranges = ranges
@@ -262,10 +266,12 @@ class RealPythonProblem(_Exchange, RealDefaults):
         solutions = np.asarray(self.user.sample(generator, n), np.float64)
         if solutions.shape != (n, self.n_variables):
             raise GomeaBnError(f"sample must return shape {(n, self.n_variables)}, got {solutions.shape}.")
-        if not ((solutions >= self.lower) & (solutions <= self.upper)).all():
-            row = int(((solutions < self.lower) | (solutions > self.upper)).any(axis=1).argmax())
+        wrong = outside(self, solutions).any(axis=1)
+        if wrong.any():
+            row = int(wrong.argmax())
+            kinds = "" if self.alphabet is None else " and whole numbers for discrete variables"
             raise GomeaBnError(
-                f"sample must return values within the bounds, got {solutions[row].tolist()} in row {row}."
+                f"sample must return values within the bounds{kinds}, got {solutions[row].tolist()} in row {row}."
             )
         return solutions
 
@@ -277,7 +283,7 @@ def as_compiled(problem: Any) -> Any:
     object is wrapped.
     """
     if hasattr(problem, "kernel_data"):
-        return with_defaults(problem) if hasattr(problem, "alphabet") else with_real_defaults(problem)
+        return with_real_defaults(problem) if hasattr(problem, "lower") else with_defaults(problem)
     is_of_pymoo = hasattr(problem, "n_var")
     # pymoo's problems have a method of this name
     if hasattr(problem, "bounds") and not (is_of_pymoo and callable(problem.bounds)):

@@ -9,7 +9,9 @@ from checkpoint_examples import Killed
 from compiled_example import PythonTrap, compiled_trap
 from pymoo.algorithms.soo.nonconvex.ga import GA
 from pymoo.core.callback import Callback
+from pymoo.core.mixed import MixedVariableGA
 from pymoo.core.problem import ElementwiseProblem
+from pymoo.core.variable import Binary, Choice, Integer, Real, Variable
 from pymoo.operators.crossover.ux import UniformCrossover
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import IntegerRandomSampling
@@ -136,6 +138,51 @@ def test_unbounded_or_unfit_pymoo_problems_are_refused():
         minimize(Real(), GOMEA(), ("n_gen", 2))
     with pytest.raises(GomeaBnError, match="finite bounds"):
         minimize(ElementwiseProblem(n_var=2, n_obj=1, vtype=int), GOMEA(), ("n_gen", 2))
+
+
+class Kinds(ElementwiseProblem):
+    """One variable of every kind; the optimum of the real one depends on the choice, and a constraint forbids n = 3."""
+
+    def __init__(self, **more):
+        kinds = {
+            "flag": Binary(),
+            "y": Real(bounds=(-2.0, 2.0)),
+            "n": Integer(bounds=(3, 6)),
+            "colour": Choice(options=["red", "green", "blue"]),
+        }
+        super().__init__(vars={**kinds, **more}, n_obj=1, n_ieq_constr=1)
+
+    def _evaluate(self, x, out, *args, **kwargs):
+        best = {"red": 0.0, "green": 1.5, "blue": -1.0}[x["colour"]]
+        out["F"] = (x["y"] - best) ** 2 + x["n"] + (x["colour"] != "green") + (not x["flag"])
+        out["G"] = 3.5 - x["n"]
+
+
+def test_our_algorithm_solves_a_mixed_pymoo_problem():
+    result = minimize(Kinds(), RVGOMEA(), ("n_eval", 4_000), seed=1)
+    assert (result.X["flag"], result.X["n"], result.X["colour"]) == (True, 4, "green")
+    assert result.X["y"] == pytest.approx(1.5, abs=1e-3)
+    assert result.F[0] == pytest.approx(4.0, abs=1e-6)
+    with pytest.raises(GomeaBnError, match="odd is a Variable"):
+        minimize(Kinds(odd=Variable()), RVGOMEA(), ("n_eval", 10), seed=1)
+
+
+class Mixed:
+    n_variables, alphabet, bounds = 4, (3, 0, 2, 0), (-1.0, np.inf)
+    initial_range = (0.0, 2.0)
+
+    def evaluate(self, x):
+        return float(abs(x[0] - 2) + abs(x[2] - 1) + (x[1] - x[0] / 2) ** 2 + (x[3] - 1) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "tolerance"), [(lambda: MixedVariableGA(pop_size=20), 0.5), (RVGOMEA, 1e-6)]
+)
+def test_algorithms_of_both_sides_run_on_our_mixed_problem(algorithm, tolerance):
+    result = minimize(as_problem(Mixed()), algorithm(), ("n_eval", 2_000), seed=1)
+    assert (result.X["x0"], result.X["x2"]) == (2, 1)
+    assert result.F[0] == Mixed().evaluate(np.array([result.X[f"x{i}"] for i in range(4)]))
+    assert result.F[0] <= tolerance
 
 
 class _Iterations(Callback):

@@ -417,9 +417,10 @@ class EliteRun(MultiStartRun):
         n_threads: int,
     ) -> None:
         if problem.n_objectives != 1:
+            advice = "MOGOMEA takes several, of discrete variables" if problem.is_real else "use MOGOMEA"
             raise GomeaBnError(
                 f"{type(settings).__name__} takes problems with one objective, this one has "
-                f"{problem.n_objectives}; use MOGOMEA."
+                f"{problem.n_objectives}; {advice}."
             )
         super().__init__(settings, problem, limits, random_state, callback, n_threads)
         genotype: Any = np.zeros(problem.n_variables, self.dtype)

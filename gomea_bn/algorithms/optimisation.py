@@ -92,9 +92,9 @@ def optimise(
     ----------
     problem : object
         A benchmark problem, a `KernelProblem` or `RealKernelProblem`, or any object with ``n_variables``,
-        ``evaluate(x)`` and ``alphabet`` or ``bounds`` (see `PythonProblem` and `RealPythonProblem`).
+        ``evaluate(x)`` and ``alphabet``, ``bounds`` or both (see `PythonProblem` and `RealPythonProblem`).
     algorithm : GOMEA, MOGOMEA or RVGOMEA, optional
-        By default `GOMEA()`, `MOGOMEA()` for several objectives, or `RVGOMEA()` for real variables.
+        By default `GOMEA()`, `MOGOMEA()` for several objectives, or `RVGOMEA()` for real or mixed variables.
     random_state : int or SeedSequence, optional
         Seed. The same seed gives the same result at any number of threads, unless a clock ended the run.
     max_seconds, max_evaluations, max_generations, patience : number, optional
@@ -135,7 +135,7 @@ def optimise(
     if termination is not None and not callable(termination):
         raise GomeaBnError(f"termination must be a callable that takes a Progress, got {termination!r}.")
     if problem.is_real:
-        kind, description = RVGOMEA, "an RVGOMEA for real variables"
+        kind, description = RVGOMEA, "an RVGOMEA for real or mixed variables"
     elif problem.n_objectives > 1:
         kind, description = MOGOMEA, f"a MOGOMEA for {problem.n_objectives} objectives"
     else:

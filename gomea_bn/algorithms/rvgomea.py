@@ -1,4 +1,4 @@
-"""Real-valued GOMEA: normal distributions over subsets of variables, in populations of growing size."""
+"""GOMEA of real and mixed variables: normal distributions over subsets, in populations of growing size."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.algorithms.mixed_variables import MixedVariables
 from gomea_bn.algorithms.multi_start import EliteRun, check_scheme, opened_run
 from gomea_bn.errors import GomeaBnError, check_number
-from gomea_bn.linkage.models import Linkage, check_members
+from gomea_bn.linkage.models import Linkage, check_members, from_subsets
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
+from gomea_bn.operators.kernels.mixing import EVALUATIONS as MIXING_EVALUATIONS
+from gomea_bn.operators.kernels.mixing import TOUCHED as MIXING_TOUCHED
+from gomea_bn.operators.kernels.mixing import MixingRules, MixingWork, PopulationData, vary_range
 from gomea_bn.operators.kernels.real_estimation import RealPopulation, SelectionWork, carry_multipliers
 from gomea_bn.operators.kernels.real_mixing import (
     BUDGET,
+    CUT_SHORT,
     EVALUATIONS,
     ONGOING,
+    STALLED,
     TARGET_MET,
     TOUCHED,
     RealModel,
@@ -29,7 +36,7 @@ from gomea_bn.operators.kernels.real_mixing import (
     vary,
 )
 from gomea_bn.parameters import without_effect
-from gomea_bn.problems.continuous import RealProblem, new_real_journal, with_real_defaults
+from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside, with_real_defaults
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.run_state import filled, generator_of, generator_states
@@ -48,7 +55,7 @@ _ACCEPT_WORSE = 0.05
 )
 @dataclass(frozen=True)
 class RVGOMEA:
-    """Gene-pool optimal mixing over real variables with the interleaved multi-start scheme.
+    """Gene-pool optimal mixing over real or mixed variables with the interleaved multi-start scheme.
 
     Every generation selects the best solutions and fits a normal distribution to each subset of the linkage model.
     Every solution then gets new values for one subset after another and keeps them if they are improvements. Some
@@ -59,7 +66,8 @@ class RVGOMEA:
     ----------
     linkage : str or RealLinkageModel
         "tree" (learned from the correlations in every generation, with the root), "interaction-tree" (fixed, from the
-        problem's interactions), "univariate", "full", or an object with ``learn`` and ``learned``.
+        problem's interactions), "univariate", "full", or an object with ``learn`` and ``learned``. The subsets are
+        those of all variables, discrete ones included.
     selection : float
         Share of the population that is selected, above 0 and at most 1.
     base_population, growth : int
@@ -85,6 +93,12 @@ class RVGOMEA:
     solution; in overlapping subsets such steps would add up until the population diverges. A selection that is too
     small for a covariance matrix of full rank draws in its own subspace. After 25 + n_variables generations without
     improvement distributions may become narrower than estimated, and improvement of solutions is forced.
+
+    A problem with discrete and real variables has one linkage over both, by mutual information (Sadowski et al.
+    2018). Distributions are those of the real variables of a subset; the mean of a real variable depends on the
+    discrete one that tells most about it, if any does. Then solutions exchange each subset's discrete variables, once
+    alone and once with its real ones, and keep what is not worse (gene-pool optimal mixing). All parts of a subset
+    that are equal to those of another one count once, and constant discrete variables are left out.
     """
 
     linkage: str | RealLinkageModel = "tree"
@@ -146,6 +160,8 @@ class _Population:
     work: RealWork
     generator: np.random.Generator
     linkage: Linkage | None = None
+    # the parts of its subsets that are sampled
+    sampled: Linkage = field(default_factory=lambda: from_subsets([]))
     multipliers: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
     generations: int = 0
     active: bool = True
@@ -173,13 +189,17 @@ def _checked_initial(problem: RealProblem, initial: NDArray[np.float64] | None) 
     solutions = np.asarray(initial, np.float64)
     if solutions.ndim != 2 or solutions.shape[1] != problem.n_variables:
         raise GomeaBnError(f"initial must have shape (k, {problem.n_variables}), got {solutions.shape}.")
-    wrong = np.argwhere(~((solutions >= problem.lower) & (solutions <= problem.upper)))
+    wrong = np.argwhere(outside(problem, solutions))
     if len(wrong):
         row, g = wrong[0].tolist()
-        raise GomeaBnError(
-            f"initial: row {row} has {solutions[row, g]} for variable {g}, "
-            f"outside its bounds [{problem.lower[g]}, {problem.upper[g]}]."
+        is_discrete = problem.alphabet is not None and problem.alphabet[g] > 0
+        least, largest = problem.lower[g], problem.upper[g]
+        rule = (
+            f"which must be a whole number from 0 to {largest:.0f}"
+            if is_discrete
+            else f"outside its bounds [{least}, {largest}]"
         )
+        raise GomeaBnError(f"initial: row {row} has {solutions[row, g]} for variable {g}, {rule}.")
     return solutions
 
 
@@ -205,6 +225,7 @@ class RealRun(EliteRun):
         super().__init__(settings, problem, limits, random_state, callback, 1)
         self.settings = settings
         self.linkage = real_linkage_model(settings.linkage, problem.interactions)
+        self.mixed = None if problem.alphabet is None else MixedVariables(problem.alphabet)
         self.kernel_data = problem.kernel_data(1)[0]
 
     def newest(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -257,13 +278,16 @@ class RealRun(EliteRun):
         genotypes = np.zeros((size, self.problem.n_variables))
         population = self._new_population(genotypes, generator_of(saved["generator"]))
         filled(population.data, saved["data"])
+        if self.mixed is not None and outside(self.problem, genotypes)[:, self.mixed.discrete].any():
+            raise GomeaBnError(
+                "The checkpoint has values of discrete variables that the alphabet does not allow."
+            )
         filled(population.model, saved["model"])
         population.rules = population.rules._replace(accept_worse=saved["accept_worse"])
         if saved["linkage"] is not None:
             linkage = Linkage(**{name: np.array(part, np.int64) for name, part in saved["linkage"].items()})
             check_members("the checkpoint", "variables", linkage.subsets(), self.problem.n_variables)
-            population.linkage = linkage
-            population.work = population.work._replace(subsets=np.zeros(len(linkage.starts), np.int64))
+            self._take_linkage(population, linkage)
         population.multipliers = np.array(saved["multipliers"])
         violation, objective = saved["mean"]
         population.mean = (violation, objective)
@@ -299,10 +323,11 @@ class RealRun(EliteRun):
             all_variables=np.arange(n_variables),
             subsets=np.zeros(0, np.int64),
             selected=np.zeros((rules.n_selected, n_variables)),
+            offsets=np.zeros((size, n_variables)),
             rows=np.arange(rules.n_selected),
             deviations=np.zeros((n_variables, rules.n_selected)),
             matrices=np.zeros((2, n_variables, n_variables)),
-            vectors=np.zeros((4, n_variables)),
+            vectors=np.zeros((5, n_variables)),
             tallies=np.zeros(3, np.int64),
             stop=self.stop.flag,
         )
@@ -316,22 +341,98 @@ class RealRun(EliteRun):
         data, rules, model = population.data, population.rules, population.model
         work, generator = population.work, population.generator
         estimate(data, rules, model, work, generator, self.linkage.learned)
-        former = population.linkage
-        linkage = former
-        if linkage is None or self.linkage.learned:
-            linkage = self.linkage.learn(model.covariance, generator)
-            multipliers = np.ones(len(linkage.starts))
-            if former is not None:
+        covariance = model.covariance
+        if self.mixed is not None:
+            # the codes of discrete variables have no direction
+            model.shift[self.mixed.discrete] = 0.0
+            groups = self.mixed.groups(work.selected)
+            covariance = self.mixed.covariance(groups, covariance) if self.linkage.learned else covariance
+            work.offsets[:] = self.mixed.offsets(groups, data.genotypes)
+            work.selected[:] -= work.offsets[work.selection.order[: rules.n_selected]]
+        if population.linkage is None or self.linkage.learned:
+            former, former_multipliers = population.sampled, population.multipliers
+            self._take_linkage(population, self.linkage.learn(covariance, generator))
+            sampled = population.sampled
+            population.multipliers = np.ones(len(sampled.starts))
+            if len(former.starts):
                 marks = np.zeros(self.problem.n_variables, np.int64)
-                carry_multipliers(former, population.multipliers, linkage, multipliers, marks)
-            population.linkage, population.multipliers = linkage, multipliers
-            if len(work.subsets) < len(linkage.starts):
-                work = work._replace(subsets=np.zeros(len(linkage.starts), np.int64))
+                carry_multipliers(former, former_multipliers, sampled, population.multipliers, marks)
             # subsets of a tree are overlapping slices of the same members
-            disjoint = int(linkage.sizes.sum()) == len(np.unique(linkage.members))
-            rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
-            population.work, population.rules = work, rules
-        return vary(self.kernel_data, data, linkage, population.multipliers, rules, model, work, generator)
+            disjoint = int(sampled.sizes.sum()) == len(np.unique(sampled.members))
+            population.rules = rules._replace(accept_worse=_ACCEPT_WORSE if disjoint else 0.0)
+        sampled, rules, work = population.sampled, population.rules, population.work
+        status = vary(self.kernel_data, data, sampled, population.multipliers, rules, model, work, generator)
+        if self.mixed is None or status != ONGOING:
+            return status
+        return self._exchange(population, self.mixed)
+
+    def _take_linkage(self, population: _Population, linkage: Linkage) -> None:
+        """Give a population a family of subsets, and room for those that are sampled."""
+        population.linkage = linkage
+        population.sampled = linkage if self.mixed is None else self.mixed.sampled(linkage)
+        n_subsets = len(population.sampled.starts)
+        if not n_subsets:
+            raise GomeaBnError("linkage: no subset has a real variable, so that none would change.")
+        if len(population.work.subsets) < n_subsets:
+            population.work = population.work._replace(subsets=np.zeros(n_subsets, np.int64))
+
+    def _exchange(self, population: _Population, mixed: MixedVariables) -> int:
+        """Exchange discrete variables between solutions (gene-pool optimal mixing); returns the status."""
+        data, work, rules = population.data, population.work, population.rules
+        assert population.linkage is not None
+        linkage = mixed.exchanged(population.linkage, data.genotypes)
+        # the type has int16 genes, as most populations do
+        genotypes: Any = data.genotypes
+        mixing = PopulationData(
+            parents=genotypes.copy(),
+            genotypes=genotypes,
+            terms=data.terms,
+            aux=data.aux,
+            objectives=data.objectives,
+            violations=data.violations,
+            stalls=np.zeros(population.size, np.int64),
+            tallies=np.zeros((population.size, 4), np.int64),
+        )
+        mixing_rules = MixingRules(
+            alphabet=mixed.alphabet,
+            allowed=np.zeros((0, 0), np.bool_),
+            ordinal=mixed.is_discrete,
+            max_tries=0,
+            stall_limit=0,
+            forced_improvement=False,
+            local_search=False,
+            search_donors=False,
+            immediate_elite=False,
+        )
+        mixing_work = MixingWork(
+            journal=work.journal,
+            subsets=np.zeros(len(linkage.starts), np.int64),
+            genes=work.all_variables,
+            donors=np.zeros(0, np.int64),
+            budget=work.tallies[BUDGET:],
+            stop=work.stop,
+            target=np.array([rules.target]),
+        )
+        rows = (0, population.size)
+        vary_range(
+            self.kernel_data,
+            mixing,
+            self.elite,
+            linkage,
+            mixing_rules,
+            population.generator,
+            mixing_work,
+            rows,
+        )
+        work.tallies[EVALUATIONS] += mixing.tallies[:, MIXING_EVALUATIONS].sum()
+        work.tallies[TOUCHED] += mixing.tallies[:, MIXING_TOUCHED].sum()
+        improved = mixing.stalls == 0
+        data.stalls[improved] = 0
+        if improved.any():
+            population.model.counts[STALLED] = 0
+        if ((data.violations == 0.0) & (data.objectives[:, 0] <= rules.target)).any():
+            return TARGET_MET
+        return CUT_SHORT if work.tallies[BUDGET] <= 0 or work.stop[0] else ONGOING
 
     def _execute(self, population: _Population, kernel: Callable[[], int]) -> None:
         """Run one generation's kernel, then count evaluations and update the best solution."""

@@ -47,7 +47,7 @@ GENERATIONS, STALLED = 0, 1
 COVARIANCES, FACTOR = 0, 1
 
 # rows of `RealWork.vectors`
-CENTRE, NORMALS, DRAW, IMPROVEMENT = 0, 1, 2, 3
+MEAN, CENTRE, NORMALS, DRAW, IMPROVEMENT = 0, 1, 2, 3, 4
 
 # entries of `RealWork.tallies`
 EVALUATIONS, TOUCHED, BUDGET = 0, 1, 2
@@ -83,11 +83,18 @@ class RealWork(NamedTuple):
     selection: SelectionWork
     all_variables: NDArray[np.int64]  # (l,) 0, 1, ...
     subsets: NDArray[np.int64]  # (n_subsets,) visiting order
-    selected: NDArray[np.float64]  # (n_selected, l) the selection at the beginning of the generation
+    selected: NDArray[
+        np.float64
+    ]  # (n_selected, l) the selection at the beginning of the generation, minus `offsets`
+    offsets: NDArray[
+        np.float64
+    ]  # (n, l) what a solution's discrete variables add to the mean of the real ones
     rows: NDArray[np.int64]  # (n_selected,) 0, 1, ...
     deviations: NDArray[np.float64]  # (l, n_selected)
     matrices: NDArray[np.float64]  # (2, l, l) of one subset: COVARIANCES and their FACTOR
-    vectors: NDArray[np.float64]  # (4, l) of one subset: CENTRE, standard NORMALS, DRAW, mean IMPROVEMENT
+    vectors: NDArray[
+        np.float64
+    ]  # (5, l) of one subset: MEAN, CENTRE of a solution, NORMALS, DRAW, mean IMPROVEMENT
     tallies: NDArray[np.int64]  # (3,) EVALUATIONS, TOUCHED terms, BUDGET of evaluations left
     stop: NDArray[np.uint8]  # (1,) set from outside to interrupt
 
@@ -245,13 +252,13 @@ def _adapt(
         if improves(population.objectives[i, 0], population.violations[i], best[0], best[1]):
             n_improved += 1
             for k in range(size):
-                improvement[k] += population.genotypes[i, members[k]]
+                improvement[k] += population.genotypes[i, members[k]] - work.offsets[i, members[k]]
     multiplier = multipliers[subset]
     if n_improved > 0:
         multiplier = max(multiplier, 1.0)
         ratio = 0.0
         for k in range(size):
-            improvement[k] = improvement[k] / n_improved - work.vectors[CENTRE, k]
+            improvement[k] = improvement[k] / n_improved - work.vectors[MEAN, k]
         solve_lower(work.matrices[FACTOR], size, improvement)
         for k in range(size):
             ratio = max(ratio, abs(improvement[k]))
@@ -280,8 +287,9 @@ def _vary_subset(
     """Give every solution new values of one subset, drawn from the selection's distribution."""
     multipliers, subset, elite = chosen
     n, size = population.genotypes.shape[0], members.shape[0]
-    centre, covariances, factor = work.vectors[CENTRE], work.matrices[COVARIANCES], work.matrices[FACTOR]
-    gather(work.selected, work.rows, rules.n_selected, members, work.deviations, centre)
+    mean, centre = work.vectors[MEAN], work.vectors[CENTRE]
+    covariances, factor = work.matrices[COVARIANCES], work.matrices[FACTOR]
+    gather(work.selected, work.rows, rules.n_selected, members, work.deviations, mean)
     covariance_of_rows(work.deviations, size, rules.n_selected, covariances)
     cholesky(covariances, size, multipliers[subset], factor)
     best = work.selection.order[0]
@@ -289,11 +297,13 @@ def _vary_subset(
     # a narrow distribution searches around the best solution
     if multipliers[subset] < 1.0:
         for k in range(size):
-            centre[k] = population.genotypes[best, members[k]]
+            mean[k] = population.genotypes[best, members[k]] - work.offsets[best, members[k]]
     values = work.vectors[DRAW]
     n_shifted = rules.n_shifted if model.counts[GENERATIONS] > 0 else 0
     n_outside = n_draws = 0
     for i in range(n):
+        for k in range(size):
+            centre[k] = mean[k] + work.offsets[i, members[k]]
         outside = _draw(members, rules, work, generator)
         n_outside += outside
         n_draws += outside + (1 if outside < _DRAWS else 0)

@@ -232,10 +232,14 @@ def test_wrong_answers_are_refused(answer, message):
         ({}, {"max_evaluations": 0}, "max_evaluations"),
         ({}, {"max_seconds": -1}, "max_seconds"),
         ({}, {"max_evaluations": 5, "algorithm": "GOMEA"}, "algorithm must be a GOMEA"),
-        ({"bounds": (0, 1)}, {"max_evaluations": 5, "algorithm": GOMEA()}, "algorithm must be an RVGOMEA"),
-        ({"bounds": (1, 0)}, {"max_evaluations": 5}, "swapped"),
-        ({"bounds": 3}, {"max_evaluations": 5}, "bounds must be"),
-        ({"bounds": (0, np.inf)}, {"max_evaluations": 5}, "needs a finite initial range"),
+        (
+            {"bounds": (0, 1), "alphabet": None},
+            {"max_evaluations": 5, "algorithm": GOMEA()},
+            "algorithm must be an RVGOMEA",
+        ),
+        ({"bounds": (1, 0), "alphabet": None}, {"max_evaluations": 5}, "swapped"),
+        ({"bounds": 3, "alphabet": None}, {"max_evaluations": 5}, "bounds must be"),
+        ({"bounds": (0, np.inf), "alphabet": None}, {"max_evaluations": 5}, "needs a finite initial range"),
     ],
 )
 def test_mistakes_are_named(changes, options, message):

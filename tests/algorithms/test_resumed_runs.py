@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from checkpoint_examples import killed_and_resumed, without_seconds
 
-from gomea_bn import GOMEA, MOGOMEA, Checkpoint, GomeaBnError, LinkageTree, optimise
+from gomea_bn import GOMEA, MOGOMEA, RVGOMEA, Checkpoint, GomeaBnError, LinkageTree, optimise
 from gomea_bn.problems.benchmarks import Trap
 from gomea_bn.problems.continuous import rosenbrock
 from gomea_bn.problems.multi_objective import LOTZ
@@ -23,6 +23,13 @@ class OneMax:
         return -float(x.sum())
 
 
+class Mixed:
+    n_variables, alphabet, bounds = 8, (2, 3, 2, 3, 0, 0, 0, 0), (-5.0, 5.0)
+
+    def evaluate(self, x: Any) -> float:
+        return float((x[:4] != 1).sum() * 2 + ((x[4:] - x[:4]) ** 2).sum())
+
+
 RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
     "GOMEA": (lambda: Trap(20, 5), None),
     "immediate GOMEA": (lambda: Trap(20, 5), GOMEA(elite_update="immediate", local_search=True)),
@@ -30,6 +37,8 @@ RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
     "MOGOMEA": (lambda: LOTZ(12), MOGOMEA(archive_size=5)),
     "immediate MOGOMEA": (lambda: LOTZ(12), MOGOMEA(archive_size=5, archive_update="immediate")),
     "RV-GOMEA": (lambda: rosenbrock(5), None),
+    "mixed variables": (Mixed, None),
+    "mixed variables, fixed linkage": (Mixed, RVGOMEA(linkage="univariate")),
 }
 
 

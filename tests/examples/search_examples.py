@@ -26,9 +26,9 @@ def unevaluated(problem: Any, genotype: NDArray[Any] | None = None) -> Solution:
 
 def journal_of(problem: Any) -> Journal:
     """An empty journal for the steps of a problem, whose variables are genes or real numbers."""
-    if hasattr(problem, "alphabet"):
-        return new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
-    return new_real_journal(problem.n_variables, problem.n_terms, problem.n_aux)
+    if problem.is_real:
+        return new_real_journal(problem.n_variables, problem.n_terms, problem.n_aux)
+    return new_journal(problem.alphabet, problem.n_terms, problem.n_aux)
 
 
 class NoLinkage:

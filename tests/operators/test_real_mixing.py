@@ -109,10 +109,11 @@ def work_of(n_variables: int, n: int, n_selected: int, n_terms: int = 0) -> Real
         all_variables=np.arange(n_variables),
         subsets=np.zeros(2 * n_variables, np.int64),
         selected=np.zeros((n_selected, n_variables)),
+        offsets=np.zeros((n, n_variables)),
         rows=np.arange(n_selected),
         deviations=np.zeros((n_variables, n_selected)),
         matrices=np.zeros((2, n_variables, n_variables)),
-        vectors=np.zeros((4, n_variables)),
+        vectors=np.zeros((5, n_variables)),
         tallies=np.array([0, 0, 2**60]),
         stop=np.zeros(1, np.uint8),
     )
