@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,8 @@ Family = tuple[str, tuple[str, ...]]
 """A child and its parents."""
 
 SCORE_SET = "causal-learn GES, score set"
-LEARN_SLOWLY = ("pgmpy GES", "causal-learn GES", SCORE_SET)
+XGES = "XGES, score set"
+LEARN_SLOWLY = ("pgmpy GES", "causal-learn GES", SCORE_SET, XGES)
 
 
 def consistent_extension(
@@ -214,6 +216,29 @@ def _causal_learn_ges_score_set(frame: pd.DataFrame, score: str, ess: float) -> 
         module.local_score_BDeu = original
 
 
+def _xges_score_set(frame: pd.DataFrame, score: str, ess: float) -> list[Edge]:
+    """Learn with XGES over ``family_score``; its own BIC is Gaussian."""
+    from xges import XGES
+    from xges.scorer import ScorerInterface
+
+    codes, cards = codes_and_cards(frame)
+
+    @cache
+    def known(child: int, parents: tuple[int, ...]) -> float:
+        return family_score(codes, cards, child, parents, score, ess)
+
+    class FamilyScore(ScorerInterface):
+        n_variables = len(cards)
+
+        def local_score(self, child: int, parents: set[int]) -> float:
+            return known(child, tuple(sorted(parents)))
+
+    search = XGES()
+    search.fit(codes, scorer=FamilyScore(), verbose=0)
+    names = list(frame.columns)
+    return [(names[a], names[b]) for a, b in search.get_a_dag_networkx().edges]
+
+
 PEERS: dict[str, Callable[[pd.DataFrame, str, float], list[Edge]]] = {
     "pyAgrum hill climbing": _pyagrum_hill_climbing,
     "pyAgrum tabu": _pyagrum_tabu,
@@ -223,6 +248,7 @@ PEERS: dict[str, Callable[[pd.DataFrame, str, float], list[Edge]]] = {
     "causal-learn GES": _causal_learn_ges,
     "causal-learn BOSS": _causal_learn_boss,
     SCORE_SET: _causal_learn_ges_score_set,
+    XGES: _xges_score_set,
 }
 """Functions that learn edges from a frame of categorical columns, a score and its equivalent sample size, by label."""
 
@@ -240,7 +266,7 @@ def _note(label: str, score: str, ess: float) -> str:
     """Return what the peer optimised where that differs from the score asked for."""
     if label in ("causal-learn GES", "causal-learn BOSS"):
         return "BDeu with ess 1 and a prior of one parent per node: neither can be set; its BIC is Gaussian"
-    if label == SCORE_SET:
+    if label in (SCORE_SET, XGES):
         return "its search over our family_score"
     if label.startswith("pyAgrum") and score == "bdeu":
         return f"ess {ess:g} set; its log-gamma rounds x < 50 to 0.01"

@@ -1,8 +1,8 @@
 """Structure learners of other libraries on continuous and mixed columns, each stopped after a time limit.
 
-GES and PC of causal-learn treat every column as a number with linear Gaussian dependences. pybnesian has conditional
-linear Gaussian and semiparametric networks. pyAgrum's learners get five bins of equal frequency. The libraries are in
-the extra "peers". One that is not installed gives no edges, and its note says so.
+GES and PC of causal-learn, XGES and the searches of Tetrad treat every column as a number with linear Gaussian
+dependences. pybnesian has conditional linear Gaussian and semiparametric networks. pyAgrum's learners get five bins of
+equal frequency. The libraries are in the extra "peers". One that is not installed gives no edges, and its note says so.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from multiprocessing import TimeoutError as OverTime
 from time import perf_counter
@@ -80,6 +81,22 @@ def _pc(frame: pd.DataFrame) -> list[Edge]:
     return _adjacent(pc(encoded(frame), 0.05, "fisherz", show_progress=False).G.graph, frame)
 
 
+def _xges(frame: pd.DataFrame) -> list[Edge]:
+    from xges import XGES
+
+    search = XGES()
+    # compiled scores would spend the first seconds on compiling
+    search.fit(encoded(frame), use_fast_numba=False, verbose=0)
+    return _adjacent(search.get_adjacency_matrix(), frame)
+
+
+def _tetrad(search: str, frame: pd.DataFrame) -> list[Edge]:
+    from tetrad_port import TetradPort
+
+    _, graph = getattr(TetradPort(), search)(pd.DataFrame(encoded(frame), columns=frame.columns))
+    return [(a, b) for a, neighbours in graph["adjacency"].items() for b in neighbours]
+
+
 def _pybnesian(frame: pd.DataFrame, family: str, **options: Any) -> list[Edge]:
     import pybnesian
 
@@ -119,6 +136,10 @@ def _tabu(frame: pd.DataFrame) -> list[Edge]:
 SKELETON_PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = {
     "causal-learn GES, BIC": ("causallearn.search.ScoreBased.GES", _ges),
     "causal-learn PC, Fisher z": ("causallearn.search.ConstraintBased.PC", _pc),
+    "XGES, BIC": ("xges", _xges),
+    "Tetrad BOSS, BIC": ("tetrad_port", partial(_tetrad, "run_boss")),
+    "Tetrad GRaSP, BIC": ("tetrad_port", partial(_tetrad, "run_grasp")),
+    "Tetrad FGES, BIC": ("tetrad_port", partial(_tetrad, "run_fges")),
     "pybnesian CLG, BIC": ("pybnesian", _linear_gaussian),
     "pybnesian semiparametric": ("pybnesian", _semiparametric),
     f"pyAgrum MIIC, {N_BINS} bins": ("pyagrum", _miic),

@@ -33,6 +33,7 @@ _MODULES = {
         "search",
         "certainty",
         "graph_tests",
+        "generated_rows",
         "answers",
         "inference",
         "prediction",

