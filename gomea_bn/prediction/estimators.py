@@ -42,7 +42,6 @@ from gomea_bn.prediction.weights import (
     Weights,
     family_logs,
     log_loss,
-    weighted,
 )
 from gomea_bn.texts import counted, listed
 
@@ -138,6 +137,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
                 self._loss_of,
             )
         self.structure_, self.losses_, self.n_folds_ = choice.structure, choice.losses, choice.n_folds
+        self._weights = choice.weights
         self.power_, self.weights_ = choice.weights.power, dict(choice.weights.of_families)
         options = structured(options, table, target, self.structure_)
         learner = budget.fitted(options, table, is_last=True)
@@ -178,8 +178,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
 
     def _weighted(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network with the weights of its families."""
-        names = [name for name, weight in self.weights_.items() if weight != self.power_]
-        excess = np.array([self.weights_[name] - self.power_ for name in names])
+        names = self._weights.special
         values = self._values_of_target(density)
         probabilities = self._answer(density, frame)
         # the log densities of all families of many rows may be too large for memory
@@ -189,7 +188,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             some = frame.iloc[start : start + step]
             logs = family_logs(density, some, self.target_, values, names)
             of_rows = Answers(probabilities[start : start + step], logs, self._log_widths(density))
-            parts.append(weighted(of_rows, self.power_, excess))
+            parts.append(self._weights.applied(of_rows, names))
         return np.concatenate(parts)
 
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
@@ -253,12 +252,13 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         ``curves="none"``.
-    structure : {"auto", "free", "root", "augmented", "leaf"}
+    structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the class, in addition to those of the learner's `knowledge`. "free": none. "root":
         the class has no parents. "augmented": the class is a parent of every feature, and the search chooses the edges
         between features (an augmented naive Bayes; Friedman, Geiger & Goldszmidt, "Bayesian network classifiers",
-        1997). "leaf": the class has no children. "auto": the one of "augmented", "root" and "free" with the smallest
-        log loss in three-fold cross-validation over the training rows.
+        1997). "tree": the same with at most one further parent of a feature. "naive": the same without edges between
+        features. "leaf": the class has no children. "auto": the one of "naive", "tree" and "free" with the smallest log
+        loss in three-fold cross-validation over the training rows.
     n_networks : int
         Number of networks whose probabilities are averaged: `network_`, and further ones from parts of the rows, as of
         `BayesNetEnsemble`.
@@ -309,7 +309,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     True
     """
 
-    _candidates = ("augmented", "root", "free")
+    _candidates = ("naive", "tree", "free")
     _kind = "discrete"
     _curves = "none"
 
@@ -391,7 +391,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         Learner of the network, with all its options: limits, knowledge, discretizer, shapes; never changed. Its
         `max_seconds` is for the whole fit, and its `random_state` is ignored. By default a learner with
         default options.
-    structure : {"auto", "free", "root", "augmented", "leaf"}
+    structure : {"auto", "free", "root", "augmented", "tree", "naive", "leaf"}
         Rules about the edges of the target, as of `BayesNetClassifier`. "auto": the one of "leaf", "free" and "root"
         with the smallest continuous ranked probability score in three-fold cross-validation over the training rows.
     n_networks, random_state

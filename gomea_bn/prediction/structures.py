@@ -24,12 +24,11 @@ from gomea_bn.prediction.weights import (
     Loss,
     Weights,
     fitted_weights,
-    weighted,
 )
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 AUTO = "auto"
-STRUCTURES = ("free", "root", "augmented", "leaf")
+STRUCTURES = ("free", "root", "augmented", "tree", "naive", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
 Answer = Callable[[DiscretizedBayesNet, Table, Sequence[str]], Answers]
@@ -42,11 +41,14 @@ LossOf = Callable[[NDArray[Any]], Loss]
 _N_COPIES = 6
 # the last search has all rows, and its average has all copies
 _SHARES_OF_LAST = 3
+# the average over all rows takes about as many times what one around the target takes
+_OVERHEADS_OF_LAST = 2
 # share of its time that a search gets at least, whatever preparation and averaging take
 _LEAST_SHARE = 0.25
 # parts of the left-out rows between which weights are judged
 _N_PARTS = 5
 _SEED_OF_PARTS = 20261126
+_EVALUATIONS_OF_CUTS = 500
 # most rows of a fold that are predicted
 _MOST_HELD_OUT = 4_000
 
@@ -71,7 +73,7 @@ class Budget:
 
     def __init__(self, seconds: float | None, n_searches: int, n_last: int) -> None:
         self._end = None if seconds is None else perf_counter() + seconds
-        self._last_shares = _SHARES_OF_LAST * n_last
+        self._last_shares, self._n_last = _SHARES_OF_LAST * n_last, n_last
         self.n_shares = n_searches + self._last_shares
         # seconds of a search besides the search itself, and when the last search began and what it took
         self._overhead = 0.0
@@ -100,7 +102,7 @@ class Budget:
         """Return whether further searches leave enough time for the last ones; otherwise these get the time."""
         self._note_overhead()
         seconds = self.seconds
-        needed = (1 + _LEAST_SHARE) * self._overhead * (n_searches + self._last_shares)
+        needed = (1 + _LEAST_SHARE) * self._overhead * (n_searches + _OVERHEADS_OF_LAST * self._n_last)
         if seconds is None or needed <= seconds:
             return True
         self.n_shares = self._last_shares
@@ -151,9 +153,16 @@ def structured(options: Mapping[str, Any], table: Table, target: str, structure:
     knowledge = options["knowledge"] or ExpertKnowledge()
     others = [column.name for column in table.columns if column.name != target and not column.is_constant]
     away, towards = [(target, name) for name in others], [(name, target) for name in others]
-    if structure == "augmented":
+    if structure in ("augmented", "tree", "naive"):
         required = dict.fromkeys([*knowledge.required_edges, *away])
         knowledge = replace(knowledge, required_edges=tuple(required))
+        if structure != "augmented":
+            most, given = {"naive": 1, "tree": 2}[structure], options["max_indegree"]
+            options = {**options, "max_indegree": min(most, given) if isinstance(given, int) else most}
+        if structure == "naive":
+            # cuts alone are left to find, and the first evaluations find the best ones
+            limit = options["max_evaluations"] or _EVALUATIONS_OF_CUTS
+            options = {**options, "max_evaluations": min(limit, _EVALUATIONS_OF_CUTS)}
     elif structure != "free":
         forbidden = dict.fromkeys([*knowledge.forbidden_edges, *(towards if structure == "root" else away)])
         knowledge = replace(knowledge, forbidden_edges=tuple(forbidden))
@@ -267,21 +276,18 @@ def _weighted(
     names : sequence of str
         Columns of the families that may have weights.
     """
-    plain = loss_of(values)(answers.probabilities)[0]
-    best, deviation = float(plain.mean()), None
-    unit = best or 1.0
+    unit = float(loss_of(values)(answers.probabilities)[0].mean()) or 1.0
     members = [parts == part for part in np.unique(parts)]
-    for tried in DEVIATIONS if len(members) > 1 else ():
+    best: tuple[float, float] | None = None
+    for deviation in DEVIATIONS:
         losses = np.empty(len(values))
         for part in members:
-            power, excess = fitted_weights(answers.some(~part), loss_of(values[~part]), tried, unit)
-            losses[part] = loss_of(values[part])(weighted(answers.some(part), power, excess))[0]
-        if losses.mean() < best:
-            best, deviation = float(losses.mean()), tried
-    if deviation is None:
-        return Weights(), best
-    power, excess = fitted_weights(answers, loss_of(values), deviation, unit)
-    return Weights(power, dict(zip(names, (power + excess).tolist(), strict=False))), best
+            weights = fitted_weights(answers.some(~part), loss_of(values[~part]), names, deviation, unit)
+            losses[part] = loss_of(values[part])(weights.applied(answers.some(part), names))[0]
+        if best is None or losses.mean() < best[0]:
+            best = float(losses.mean()), deviation
+    assert best is not None
+    return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]
 
 
 def _possible(

@@ -37,24 +37,9 @@ DEVIATIONS = (0.0, 0.1, 0.3, 1.0)
 # log densities of a family that are further below the largest one of the row count as much below it
 _FARTHEST = 50.0
 _LEAST_PROBABILITY = 1e-300
+_DOUBTS = (0.003, 0.01, 0.03, 0.1)
 # numbers in memory at the same time
 _MOST_NUMBERS = 2**24
-
-
-@dataclass(frozen=True)
-class Weights:
-    """The power of the probabilities of a network, and the weights of families.
-
-    Attributes
-    ----------
-    power : float
-        Weight of what the network says.
-    of_families : dict of str to float
-        Weights of the families of some columns, at least 0; all other ones have the power.
-    """
-
-    power: float = 1.0
-    of_families: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,6 +78,52 @@ class Answers:
             np.concatenate([part.logs for part in parts]),
             parts[0].log_widths,
         )
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The power of the probabilities of a network, the weights of families, and a share of the prior distribution.
+
+    Attributes
+    ----------
+    power : float
+        Weight of what the network says.
+    of_families : dict of str to float
+        Weights of the families of some columns, at least 0; all other ones have the power.
+    doubt : float
+        Share of the prior distribution in every prediction.
+    prior : ndarray of shape (n_values,), float64
+        Distribution of the target over all rows; empty without doubt.
+    """
+
+    power: float = 1.0
+    of_families: Mapping[str, float] = field(default_factory=dict)
+    doubt: float = 0.0
+    prior: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def special(self) -> list[str]:
+        """Columns whose families have weights other than the power."""
+        return [name for name, weight in self.of_families.items() if weight != self.power]
+
+    def applied(self, answers: Answers, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return the probabilities of the values of the target with these weights, float64 (n_rows, n_values).
+
+        Parameters
+        ----------
+        answers : Answers
+        names : sequence of str
+            Columns of the families of the answers.
+        """
+        excess = np.array([self.of_families.get(name, self.power) - self.power for name in names])
+        probabilities = answers.probabilities
+        if self.power != 1.0 or excess.any():
+            logs = self.power * answers.log_densities + answers.logs @ excess + answers.log_widths
+            raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+            probabilities = raised / raised.sum(axis=1, keepdims=True)
+        if self.doubt > 0:
+            probabilities = (1 - self.doubt) * probabilities + self.doubt * self.prior
+        return np.asarray(probabilities)
 
 
 def family_logs(
@@ -151,31 +182,26 @@ def family_logs(
     return logs
 
 
-def weighted(answers: Answers, power: float, excess: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities of the values of the target with weights, float64 (n_rows, n_values)."""
-    if power == 1.0 and not excess.any():
-        return answers.probabilities
-    logs = power * answers.log_densities + answers.logs @ excess + answers.log_widths
-    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-
 def fitted_weights(
-    answers: Answers, loss: Loss, deviation: float, unit: float = 1.0
-) -> tuple[float, NDArray[np.float64]]:
-    """Return the power and the excesses of the weights of greatest posterior density.
+    answers: Answers, loss: Loss, names: Sequence[str], deviation: float, unit: float = 1.0
+) -> Weights:
+    """Return the weights of greatest posterior density, and the doubt of least loss with them.
+
+    The doubt is at least one in as many rows as there are, since the network may not know the next one.
 
     Parameters
     ----------
     answers : Answers
         Of rows that were left out of the fit of the network.
     loss : callable
+    names : sequence of str
+        Columns of the families.
     deviation : float
         Standard deviation of the weights around the power; 0 for no weights but the power.
     unit : float
         Loss that counts as one nat.
     """
-    n_families = answers.logs.shape[2] if deviation > 0 else 0
+    n_families = len(names) if deviation > 0 else 0
     base, logs = answers.log_densities, answers.logs[:, :, :n_families]
 
     def objective(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -183,7 +209,10 @@ def fitted_weights(
         scores = power * base + logs @ excess + answers.log_widths
         raised = np.exp(scores - scores.max(axis=1, keepdims=True))
         probabilities = raised / raised.sum(axis=1, keepdims=True)
-        losses, slopes = loss(probabilities)
+        # the loss of a row that no weight explains is bounded by the doubt
+        mixed = (1 - least) * probabilities + least * prior
+        losses, slopes = loss(mixed)
+        slopes = (1 - least) * slopes
         along = probabilities * (slopes - (probabilities * slopes).sum(axis=1, keepdims=True)) / unit
         value = float(losses.sum()) / unit + point[0] ** 2 / (2 * _POWER_DEVIATION**2)
         gradient = np.empty(1 + n_families)
@@ -193,6 +222,7 @@ def fitted_weights(
             gradient[1:] = np.tensordot(along, logs, axes=((0, 1), (0, 1))) + excess / deviation**2
         return value, gradient
 
+    prior, least = answers.probabilities.mean(axis=0), 1 / (len(base) + 1)
     ends = (np.log(_LEAST_POWER), np.log(_MOST_POWER))
     found = minimize(
         objective,
@@ -202,10 +232,12 @@ def fitted_weights(
         bounds=[ends, *[(-_MOST_POWER, _MOST_POWER)] * n_families],
     )
     power = float(np.exp(found.x[0]))
-    excess = np.zeros(answers.logs.shape[2])
     # what a family says is never turned into its opposite
-    excess[:n_families] = np.maximum(found.x[1:], -power)
-    return power, excess
+    of_families = dict(zip(names, np.maximum(power + found.x[1:], 0.0).tolist(), strict=False))
+    candidates = [
+        Weights(power, of_families, doubt, prior) for doubt in (least, *(d for d in _DOUBTS if d > least))
+    ]
+    return min(candidates, key=lambda weights: float(loss(weights.applied(answers, names))[0].sum()))
 
 
 def log_loss(codes: NDArray[np.int32]) -> Loss:

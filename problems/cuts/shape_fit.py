@@ -9,6 +9,7 @@ column of few values has nothing else.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log
@@ -45,6 +46,9 @@ _SQUARES = 16
 _MOST_CENTRES = 512
 _MOST_JUDGED = 256
 _MOST_WEIGHED = 2_000
+# shapes that are kept, by the content of their columns
+_MOST_FITS = 2_048
+_fits: dict[bytes, ColumnShape] = {}
 # a component of a smaller weight has no parameters
 _LEAST_WEIGHT = 1e-3
 
@@ -388,14 +392,25 @@ def fit_shape(
     """
     checked = _checked(values)
     distinct, counts = np.unique(checked, return_counts=True)
-    if point_values is None:
-        return _fitted(distinct, counts, repeated_values(counts), is_quick=is_quick)
-    points = _checked_points(point_values)
-    points = points[(points >= distinct[0]) & (points <= distinct[-1])]
-    every = np.union1d(distinct, points)
-    rows = np.zeros(len(every), np.int64)
-    rows[np.isin(every, distinct)] = counts
-    return _fitted(every, rows, np.isin(every, points), is_quick=is_quick)
+    is_point = repeated_values(counts)
+    if point_values is not None:
+        points = _checked_points(point_values)
+        points = points[(points >= distinct[0]) & (points <= distinct[-1])]
+        every = np.union1d(distinct, points)
+        rows = np.zeros(len(every), np.int64)
+        rows[np.isin(every, distinct)] = counts
+        distinct, counts, is_point = every, rows, np.isin(every, points)
+    content = hashlib.blake2b(bytes([is_quick]))
+    for part in (distinct, counts, is_point):
+        content.update(part.tobytes())
+    key = content.digest()
+    # a fit asks several times for the shape of the same rows in other orders
+    shape = _fits.get(key)
+    if shape is None:
+        shape = _fits[key] = _fitted(distinct, counts, is_point, is_quick=is_quick)
+        while len(_fits) > _MOST_FITS:
+            _fits.pop(next(iter(_fits)), None)
+    return shape
 
 
 def _of_points(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> ColumnShape:

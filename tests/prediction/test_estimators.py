@@ -121,17 +121,19 @@ def test_unknown_levels_count_as_missing(classifier: BayesNetClassifier) -> None
 
 def test_structures_are_obeyed() -> None:
     x, y = classes()
-    for structure in ("root", "augmented", "leaf"):
+    for structure in ("root", "augmented", "tree", "naive", "leaf"):
         network = BayesNetClassifier(learner(), structure=structure).fit(x, y).network_
         children, parents = network.children("bought"), network.parents("bought")
         assert (structure == "leaf" and not children) or (structure != "leaf" and not parents), structure
-        if structure == "augmented":
+        if structure in ("augmented", "tree", "naive"):
             assert children == tuple(x.columns)
+        most = {"tree": 2, "naive": 1}.get(structure, len(x.columns))
+        assert all(len(network.parents(name)) <= most for name in x.columns), structure
 
 
 def test_the_structure_of_the_smallest_loss_is_chosen() -> None:
     model = BayesNetClassifier(learner(), random_state=1).fit(*classes())
-    assert set(model.losses_) == {"augmented", "root", "free"}
+    assert set(model.losses_) == {"naive", "tree", "free"}
     assert model.losses_[model.structure_] == min(model.losses_.values())
     again = BayesNetClassifier(learner(), random_state=1).fit(*classes())
     assert again.losses_ == model.losses_

@@ -12,10 +12,10 @@ from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, crps_with_slopes
 from gomea_bn.prediction.weights import (
     Answers,
+    Weights,
     family_logs,
     fitted_weights,
     log_loss,
-    weighted,
 )
 
 
@@ -65,20 +65,26 @@ def test_families_with_missing_members_say_nothing(network: DiscretizedBayesNet)
 def test_weights_of_one_leave_answers_alone() -> None:
     probabilities = np.array([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0], [1e-300, 1 - 1e-16, 1e-16]])
     answers = Answers(probabilities, np.zeros((3, 3, 1)), np.zeros(3))
-    assert weighted(answers, 1.0, np.zeros(1)) is probabilities
+    assert Weights().applied(answers, ["a"]) is probabilities
     for power in (0.2, 1.4):
-        raised = weighted(answers, power, np.zeros(1))
+        raised = Weights(power).applied(answers, ["a"])
         np.testing.assert_allclose(raised.sum(axis=1), 1)
         np.testing.assert_array_equal(raised.argsort(axis=1), probabilities.argsort(axis=1))
-    raised = weighted(Answers(probabilities[:1], np.zeros((1, 3, 1)), np.zeros(3)), 2.0, np.zeros(1))
+    raised = Weights(2.0).applied(Answers(probabilities[:1], np.zeros((1, 3, 1)), np.zeros(3)), ["a"])
     np.testing.assert_allclose(raised, [[0.49 / 0.54, 0.04 / 0.54, 0.01 / 0.54]])
+
+
+def test_doubt_bounds_the_loss_of_a_row() -> None:
+    answers = Answers(np.array([[1.0, 0.0]]), np.zeros((1, 2, 0)), np.zeros(2))
+    mixed = Weights(doubt=0.1, prior=np.array([0.8, 0.2])).applied(answers, [])
+    np.testing.assert_allclose(mixed, [[0.98, 0.02]])
 
 
 def test_powers_of_cells_are_those_of_densities() -> None:
     # a uniform density stays uniform, however wide its cells are
     widths = np.array([0.5, 2.0, 1.5])
     answers = Answers(widths[None] / 4, np.zeros((1, 3, 0)), np.log(widths))
-    np.testing.assert_allclose(weighted(answers, 0.3, np.zeros(0)), widths[None] / 4)
+    np.testing.assert_allclose(Weights(0.3).applied(answers, []), widths[None] / 4)
 
 
 def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray[Any, Any]]:
@@ -98,34 +104,44 @@ def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray[Any, Any]]:
 
 def test_copies_of_a_finding_share_its_weight() -> None:
     answers, codes = evidence(4_000, copies=4)
-    power, excess = fitted_weights(answers, log_loss(codes), deviation=1.0)
-    weights = power + excess
-    assert abs(weights[:4].sum() - 1) < 0.15
-    assert abs(weights[4] - 1) < 0.15
+    names, loss = ["a", "b", "c", "d", "e"], log_loss(codes)
+    free = fitted_weights(answers, loss, names, deviation=1.0)
+    assert abs(sum(free.of_families[name] for name in names[:4]) - 1) < 0.15
+    assert abs(free.of_families["e"] - 1) < 0.15
     # a single power has to choose between the two
-    plain, nothing = fitted_weights(answers, log_loss(codes), deviation=0.0)
-    assert not nothing.any()
-    assert 0.25 < plain < 0.9
-    losses = [
-        log_loss(codes)(weighted(answers, p, e))[0].mean() for p, e in ((power, excess), (plain, nothing))
-    ]
+    plain = fitted_weights(answers, loss, names, deviation=0.0)
+    assert not plain.of_families
+    assert 0.25 < plain.power < 0.9
+    losses = [loss(weights.applied(answers, names))[0].mean() for weights in (free, plain)]
     assert losses[0] < losses[1] - 0.01
 
 
 def test_weights_have_the_least_loss_of_all_near_them() -> None:
     answers, codes = evidence(500, copies=2)
-    loss = log_loss(codes)
-    power, excess = fitted_weights(answers, loss, deviation=0.3)
+    names, loss = ["a", "b", "c"], log_loss(codes)
+    fitted = fitted_weights(answers, loss, names, deviation=0.3)
+    excess = np.array([fitted.of_families[name] - fitted.power for name in names])
+    doubt, prior = 1 / 501, answers.probabilities.mean(axis=0)
 
     def total(power: float, excess: np.ndarray[Any, Any]) -> float:
-        prior = np.log(power) ** 2 / (2 * 0.5**2) + (excess**2).sum() / (2 * 0.3**2)
-        return float(loss(weighted(answers, power, excess))[0].sum() + prior)
+        of_prior = np.log(power) ** 2 / (2 * 0.5**2) + (excess**2).sum() / (2 * 0.3**2)
+        weights = Weights(power, dict(zip(names, (power + excess).tolist(), strict=True)), doubt, prior)
+        return float(loss(weights.applied(answers, names))[0].sum() + of_prior)
 
-    least = total(power, excess)
+    least = total(fitted.power, excess)
     rng = np.random.default_rng(0)
     for _ in range(40):
         step = rng.normal(scale=0.05, size=1 + len(excess))
-        assert total(power * np.exp(step[0]), excess + step[1:]) > least - 1e-3
+        assert total(fitted.power * np.exp(step[0]), excess + step[1:]) > least - 1e-3
+
+
+def test_rows_that_no_weight_explains_raise_the_doubt() -> None:
+    answers, codes = evidence(2_000, copies=1)
+    names, wrong = ["a", "b"], codes.copy()
+    wrong[::50] = 1 - wrong[::50]
+    sure = Answers(answers.probabilities, 4 * answers.logs[:, :, [0, -1]], answers.log_widths)
+    doubts = [fitted_weights(sure, log_loss(of_rows), names, 0.1).doubt for of_rows in (codes, wrong)]
+    assert 1 / 2_001 <= doubts[0] <= doubts[1]
 
 
 def test_slopes_of_scores_are_their_differences() -> None:
