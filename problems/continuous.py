@@ -54,9 +54,8 @@ class RealProblem(Protocol):
     n_terms: int
     n_aux: int
     interactions: list[tuple[int, int]] | None  # pairs of variables that share a term, if known
-    alphabet: (
-        NDArray[np.int64] | None
-    )  # (n_variables,) cardinalities, 0 for real variables; None if all are real
+    # (n_variables,) cardinalities, 0 for real variables; None if all are real
+    alphabet: NDArray[np.int64] | None
     target: float | None  # objective value at which the problem counts as solved
 
     def kernel_data(self, n_threads: int) -> list[Any]:

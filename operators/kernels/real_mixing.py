@@ -83,18 +83,15 @@ class RealWork(NamedTuple):
     selection: SelectionWork
     all_variables: NDArray[np.int64]  # (l,) 0, 1, ...
     subsets: NDArray[np.int64]  # (n_subsets,) visiting order
-    selected: NDArray[
-        np.float64
-    ]  # (n_selected, l) the selection at the beginning of the generation, minus `offsets`
-    offsets: NDArray[
-        np.float64
-    ]  # (n, l) what a solution's discrete variables add to the mean of the real ones
+    # (n_selected, l) the selection at the beginning of the generation, minus `offsets`
+    selected: NDArray[np.float64]
+    # (n, l) what a solution's discrete variables add to the mean of the real ones
+    offsets: NDArray[np.float64]
     rows: NDArray[np.int64]  # (n_selected,) 0, 1, ...
     deviations: NDArray[np.float64]  # (l, n_selected)
     matrices: NDArray[np.float64]  # (2, l, l) of one subset: COVARIANCES and their FACTOR
-    vectors: NDArray[
-        np.float64
-    ]  # (5, l) of one subset: MEAN, CENTRE of a solution, NORMALS, DRAW, mean IMPROVEMENT
+    # (5, l) of one subset: MEAN, CENTRE of a solution, NORMALS, DRAW, mean IMPROVEMENT
+    vectors: NDArray[np.float64]
     tallies: NDArray[np.int64]  # (3,) EVALUATIONS, TOUCHED terms, BUDGET of evaluations left
     stop: NDArray[np.uint8]  # (1,) set from outside to interrupt
 
