@@ -161,7 +161,9 @@ _VALUES_PER_SECOND = 100_000
 # the same where cells are missing, which searches on completed rows draw again and again
 _INCOMPLETE_VALUES_PER_SECOND = 10_000
 _FEWEST_ROWS = 1_000
-# share of the seconds that a search has even if its preparation took all of them
+# share of the seconds of its preparation that a search has at least, up to a share of the limit, and least share of that
+_SHARE_AFTER_PREPARATION = 0.5
+_MOST_AFTER_PREPARATION = 0.25
 _LEAST_SHARE = 0.01
 # share of the seconds after which the search must begin
 _SHARE_OF_PREPARATION = 0.5
@@ -357,10 +359,12 @@ def why_unrepeatable(learner: LearnerParameters) -> str:
 def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
     """Return the limits that are left for a search when its table took some seconds to read and prepare.
 
-    A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns. At
-    least a hundredth of `max_seconds` is left, so that there is always a network.
+    A share of these seconds stays for the tables of the network, whose cost grows with the same rows and columns. A
+    search has at least half as many seconds as its preparation took, but no more than a quarter of `max_seconds` for
+    this, since a network without edges is worth no preparation.
     """
-    least = _LEAST_SHARE * (limits.max_seconds or 0.0)
+    most = limits.max_seconds or 0.0
+    least = max(min(_SHARE_AFTER_PREPARATION * seconds, _MOST_AFTER_PREPARATION * most), _LEAST_SHARE * most)
     return Budget(limits).spend((1 + _SHARE_OF_TABLES) * seconds).share(least_seconds=least)
 
 

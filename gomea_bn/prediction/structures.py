@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import check_learning
@@ -45,8 +46,10 @@ _SHARES_OF_LAST = 3
 _OVERHEADS_OF_LAST = 2
 # share of its time that a search gets at least, whatever preparation and averaging take
 _LEAST_SHARE = 0.25
+# share of all seconds that the last search gets at least, however long the choice of the structure takes
+_LEAST_OF_LAST = 0.15
 # parts of the left-out rows between which weights are judged
-_N_PARTS = 5
+_N_PARTS = 3
 _SEED_OF_PARTS = 20261126
 _EVALUATIONS_OF_CUTS = 500
 # most rows of a fold that are predicted
@@ -73,6 +76,7 @@ class Budget:
 
     def __init__(self, seconds: float | None, n_searches: int, n_last: int) -> None:
         self._end = None if seconds is None else perf_counter() + seconds
+        self._least_of_last = _LEAST_OF_LAST * (seconds or 0.0)
         self._last_shares, self._n_last = _SHARES_OF_LAST * n_last, n_last
         self.n_shares = n_searches + self._last_shares
         # seconds of a search besides the search itself, and when the last search began and what it took
@@ -91,7 +95,9 @@ class Budget:
         seconds = self.seconds
         if seconds is not None:
             share = seconds * n_shares / max(self.n_shares, n_shares)
-            seconds = max(share - n_shares * self._overhead, _LEAST_SHARE * share)
+            seconds = max(
+                share - n_shares * self._overhead, _LEAST_SHARE * share, self._least_of_last * is_last
+            )
         began = perf_counter()
         learner = learner_of_options(BayesNetLearner, {**options, "max_seconds": seconds}).fit(table)
         self._former = began, learner.fit_seconds_
@@ -221,9 +227,13 @@ def chosen_structure(
         outer = np.flatnonzero(folds == fold)
         held_out.append(outer[:: -(-len(outer) // _MOST_HELD_OUT)])
         rows = table.take(held_out[-1])
-        for structure in possible:
-            density = _inner_density(structured(options, inner, target, structure), inner, target, budget)
-            answers[structure].append(answer(density, rows, names))
+        with warnings.catch_warnings():
+            # the last search warns of the table, and ranges of folds are nothing to warn of
+            warnings.simplefilter("ignore", GomeaBnWarning)
+            for structure in possible:
+                inner_options = structured(options, inner, target, structure)
+                density = _inner_density(inner_options, inner, target, budget)
+                answers[structure].append(answer(density, rows, names))
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "

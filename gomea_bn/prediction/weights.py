@@ -32,7 +32,7 @@ Loss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.flo
 # the logarithm of the power has a normal prior around 0 with this deviation
 _POWER_DEVIATION = 0.5
 _LEAST_POWER, _MOST_POWER = 0.05, 2.0
-DEVIATIONS = (0.0, 0.1, 0.3, 1.0)
+DEVIATIONS = (0.0, 0.1, 0.5)
 """Standard deviations of the weights around the power that are tried."""
 # log densities of a family that are further below the largest one of the row count as much below it
 _FARTHEST = 50.0

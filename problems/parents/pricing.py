@@ -463,7 +463,7 @@ class ParentLibraries:
             Raised by another thread to end the search early.
         """
         work = self._new_work(order, stop)
-        gained = explored = False
+        gained = explored = is_over = False
         while True:
             table = self.table()
             if not choose_sets(table, work):
@@ -471,9 +471,13 @@ class ParentLibraries:
             size = float(np.abs(table.scores[work.chosen]).sum())
             gained |= reinsert_all(table, work, rounding(size), generator) > 0
             sets = self._chosen(table, work)
+            if is_over:
+                break
             grew = self._expand_all(sets, stop)
             if self._is_stopped(stop):
-                break
+                # a last pass makes use of what has been scored
+                is_over, work = True, work._replace(stop=np.zeros(1, np.uint8))
+                continue
             if grew:
                 continue
             if gained or explored:
