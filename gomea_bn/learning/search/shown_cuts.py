@@ -71,8 +71,9 @@ Cuts = dict[int, NDArray[np.float64]]
 # rounds of table parents given cuts and cuts given table parents: of every start, and of the best one after that
 _ROUNDS_OF_START = 2
 _MOST_ROUNDS = 3
-# columns beyond which there is one start, since the choice follows the search and its clock
+# columns and rows beyond which there is one start, since the choice follows the search and its clock
 _MOST_COLUMNS_OF_STARTS = 40
+_MOST_ROWS_OF_STARTS = 20_000
 # passes over the columns in a round of the best start
 _MOST_PASSES = 3
 # most bins of a column in a family with curves, so that people can read its table
@@ -271,7 +272,8 @@ class _ShownCuts:
             of_turn = {v: cuts[-1 - turn % len(cuts)] for v, cuts in first.items()}
             finer = {v: cuts for v, cuts in of_turn.items() if len(cuts) > len(present[v])}
             starts.append({**present, **finer})
-        return starts if len(present) <= _MOST_COLUMNS_OF_STARTS else starts[:1]
+        is_large = len(present) > _MOST_COLUMNS_OF_STARTS or self.tables.scorer.n_rows > _MOST_ROWS_OF_STARTS
+        return starts[:1] if is_large else starts
 
     def _choose_parents(self) -> bool:
         """Choose table parents, given the cuts; return whether any of them change."""
