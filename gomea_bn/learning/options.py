@@ -161,9 +161,10 @@ _VALUES_PER_SECOND = 100_000
 # the same where cells are missing, which searches on completed rows draw again and again
 _INCOMPLETE_VALUES_PER_SECOND = 10_000
 _FEWEST_ROWS = 1_000
-# share of the seconds of its preparation that a search has at least, up to a share of the limit, and least share of that
+# a search has this share of the seconds of its preparation at least, up to a share of the limit
 _SHARE_AFTER_PREPARATION = 0.5
 _MOST_AFTER_PREPARATION = 0.25
+# share of the limit that it has in any case
 _LEAST_SHARE = 0.01
 # share of the seconds after which the search must begin
 _SHARE_OF_PREPARATION = 0.5
