@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,19 @@ def test_tables_with_missing_values_are_learned() -> None:
     gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
     model = BayesNetClassifier(learner(), structure="root", random_state=1).fit(gaps, y)
     assert model.score(gaps, y) > 0.8
+
+
+def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels() -> None:
+    x, y = classes()
+    gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = BayesNetClassifier(learner(density="averaged"), random_state=1).fit(gaps, y)
+    assert set(model.losses_) == {"naive", "tree", "free"}
+    assert model.score(gaps, y) > 0.75
+    # folds warn of nothing, and the last search once
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, GomeaBnWarning)]
+    assert len(messages) == len(set(messages)) <= 1
 
 
 def test_unknown_levels_count_as_missing(classifier: BayesNetClassifier) -> None:

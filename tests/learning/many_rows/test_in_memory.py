@@ -198,6 +198,17 @@ def test_few_seconds_give_a_wide_table_a_small_sample(learner):
     assert sampled_table(replace(learner, max_seconds=60.0), table, 1).n_rows >= 4_000
 
 
+def test_few_seconds_give_a_table_with_gaps_a_smaller_sample(learner):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(5_000, 20)))
+    gaps = frame.mask(rng.random(frame.shape) < 0.1)
+    learner = replace(learner, sample_rows=4_000, max_seconds=2.0)
+    assert sampled_table(learner, read_table(frame), 1).n_rows >= 4_000
+    with pytest.warns(GomeaBnWarning, match=r"a sample of 1,000 of 5,000 rows"):
+        sample = sampled_table(learner, read_table(gaps, missing="keep"), 1)
+    assert 1_000 <= sample.n_rows <= 1_040
+
+
 def test_the_networks_of_a_front_count_all_rows(frame):
     learner = ParetoBayesNetLearner(
         sample_rows=1_000, max_seconds=None, max_evaluations=600, random_state=1, pseudo_count=1.0

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from pieces_examples import median_cuts, score_in_memory
 
+from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
@@ -84,6 +85,13 @@ def test_tables_of_incomplete_rows_are_expectations_as_in_memory(chain, pseudo_c
     assert fit(missing="drop").metadata["n_rows"] == len(complete)
     with pytest.raises(GomeaBnError, match=r"The table has missing values in 'a' \([\d,]+\)"):
         fit(missing="error", table_of=partial(read_table, missing="keep"))
+
+
+def test_the_clock_ends_the_passes_that_complete_rows_with_a_warning(chain) -> None:
+    learner = BayesNetLearner(max_seconds=0.01, sample_rows=1_000, random_state=1)
+    with pytest.warns(GomeaBnWarning, match="counted from the rows that have values in all columns"):
+        learner.fit(chain)
+    assert learner.network_.metadata["all_rows"]["stopped_by"] == "max_seconds"
 
 
 def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:

@@ -285,3 +285,13 @@ def test_first_cuts_keep_to_small_tables(max_table_cells: int) -> None:
     learner = BayesNetLearner(max_evaluations=2_000, max_seconds=None, random_state=1, knowledge=knowledge)
     network = learner.fit(frame).network_
     assert max(table.size for table in network.tables.values()) <= max_table_cells
+
+
+def test_a_first_local_search_that_a_limit_ends_keeps_what_it_has_scored() -> None:
+    frame = random_network(8, random_state=5).sample(1_000, 5)
+    scores = []
+    for n in (20, 40, 80):
+        learner = BayesNetLearner(max_evaluations=n, density="bins", random_state=1).fit(frame)
+        assert learner.network_.edges, n
+        scores.append(learner.score_)
+    assert scores == sorted(scores)
