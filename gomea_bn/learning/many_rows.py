@@ -674,7 +674,9 @@ class Improvement:
         options = plain_options(self.learner)
         if options["density"] == "bins":
             return network
-        if self.stop.reason == "max_seconds" and self._seconds >= (self.learner.max_seconds or 0.0):
+        is_late = self.stop.reason == "max_seconds" and self._seconds >= (self.learner.max_seconds or 0.0)
+        # tables do not show what columns that follow curves depend on
+        if is_late and not network.metadata.get("curves"):
             warnings.warn(
                 GomeaBnWarning(
                     "The time limit is short: densities are those of the tables, without lines.",

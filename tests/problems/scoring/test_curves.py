@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -191,10 +192,12 @@ def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> Non
             v if v.n_levels else continuous(v.name, np.asarray(transform(v.values), np.float64))
             for v in variables
         ]
-        for v in changed:
-            if v.shape is not None:
-                object.__setattr__(v.shape, "may_be_uniform", False)
-        return curve_data(changed)
+        return curve_data(
+            [
+                v if v.shape is None else replace(v, shape=replace(v.shape, may_be_uniform=False))
+                for v in changed
+            ]
+        )
 
     plain, exponential = data(np.positive), data(np.exp)
     for part in ("products", "with_targets", "squares", "unexplained", "alone"):
