@@ -698,11 +698,13 @@ class Improvement:
         """Return whether the clock or Ctrl-C ends the passes that complete all rows, with a warning."""
         if not self.stop.is_over:
             return False
+        is_late = self.stop.reason == "max_seconds"
+        cause = "The time limit is short" if is_late else "Ctrl-C ended the passes that complete rows"
         warnings.warn(
             GomeaBnWarning(
-                "The time limit is short: tables are counted from the rows that have values in all columns of a "
+                f"{cause}: tables are counted from the rows that have values in all columns of a "
                 "family, and would be completed by further passes.",
-                [Setting("max_seconds")],
+                [Setting("max_seconds")] if is_late else [],
             ),
             stacklevel=7,
         )
