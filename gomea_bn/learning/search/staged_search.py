@@ -386,7 +386,7 @@ class StagedSearch:
         the latest graph, the others have the finer ones of `_stage_cuts`. Each goes on from the latest network, whether
         that is the best one or not. After one without a gain, the next one tries all pairs of parents. A local search
         that a limit ends counts only if it is the first one, so that a number of evaluations gives the same network
-        again. Progress is reported after every local search.
+        again. Progress is reported after every local search. A given network is one evaluation.
 
         Parameters
         ----------
@@ -398,6 +398,9 @@ class StagedSearch:
         plain = _Network(required, problem.cuts(problem.genotype(required, [0] * problem.n_nodes)))
         self.best = network = starts[0] if starts else plain
         self.objective = self._objective(self.best)
+        if starts:
+            self.rounds.n_climbing = 1
+            self.rounds.note_start(self.objective)
         turn = n_idle = 0
         is_late = False
         while n_idle < _IDLE_CLIMBS and not is_late:

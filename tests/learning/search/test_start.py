@@ -66,3 +66,11 @@ def test_a_checkpoint_goes_on_from_the_same_start_only(start, tmp_path):
 def test_another_kind_of_start_is_refused():
     with pytest.raises(GomeaBnError, match="start must be a DiscretizedBayesNet or None, got list"):
         BayesNetLearner(**OPTIONS).fit(rows(), start=[("a", "b")])  # type: ignore[arg-type]
+
+
+def test_the_score_of_the_start_is_one_evaluation():
+    options = {**OPTIONS, "max_evaluations": 2000, "curves": "none"}
+    former = BayesNetLearner(**options).fit(rows())
+    again = BayesNetLearner(**options).fit(rows(), start=former.network_)
+    assert again.history_[0].n_eval == 1
+    assert again.history_[0].objective == pytest.approx(-former.score_)
