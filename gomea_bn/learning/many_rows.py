@@ -72,7 +72,7 @@ from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.limits import Limits
-from gomea_bn.runtime.threads import StopFlag, one_blas_thread, thread_count
+from gomea_bn.runtime.threads import StopFlag, thread_count
 from gomea_bn.texts import counted, listed
 
 # bytes of cells that stay in memory
@@ -691,8 +691,7 @@ class Improvement:
         if rows.n_rows > most:
             rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:most]))
         rows = completed_table(network, rows, generator)
-        with one_blas_thread():
-            return with_lines(network, tables, rows, line=options["line"])
+        return with_lines(network, tables, rows, line=options["line"])
 
     def _has_no_pass_left(self) -> bool:
         """Return whether the clock or Ctrl-C ends the passes that complete all rows, with a warning."""

@@ -44,6 +44,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
+from gomea_bn.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,7 +293,9 @@ class Averaging:
         **of_cuts
             Probabilities and intervals of the shown cuts.
         """
-        lines, scales, units = self.lines(left_out) if line == "auto" else ({}, {}, {})
+        # lines are regressions of few coefficients, whose products of matrices do not pay for threads
+        with one_blas_thread():
+            lines, scales, units = self.lines(left_out) if line == "auto" else ({}, {}, {})
         losses = {
             name: (len(logs), -float(logs.mean()), float(logs.std()))
             for name, logs in left_out.items()

@@ -191,6 +191,8 @@ _SHARE = 0.6
 _N_TABLES = 3
 _N_BEFORE_CURVES = 1
 _N_WITH_CURVES = 4
+# seconds that learning the conditionals of incomplete rows takes for a value
+_SECONDS_OF_CONDITIONALS = 4e-5
 # fewest complete rows that are searched alone, and per column
 _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
@@ -342,7 +344,11 @@ def _with_curves(
     by the likelihood of the observed values, minus 1 for every free probability and coefficient, weighted as in the
     mixture.
     """
-    if Budget(settings.limits).after(result).is_spent:
+    seconds = settings.limits.max_seconds
+    # the network of the tables and one of curves have conditionals, which are learned whatever the clock says
+    needed = 2 * _SECONDS_OF_CONDITIONALS * table.n_rows * len(table.columns)
+    budget = Budget(settings.limits).after(result)
+    if budget.is_spent or (seconds is not None and seconds - budget.seconds < needed):
         return Completed(problem, result)
     began = perf_counter()
     frame, shapes = table.to_frame(), table_shapes(table)
