@@ -67,17 +67,7 @@ def bin_ratios(
 
 
 def scaled_by_bin(curve: Curve, cuts: NDArray[np.float64], ratios: NDArray[np.float64]) -> Curve:
-    """Return a curve multiplied by one number per bin.
-
-    Parameters
-    ----------
-    curve : Curve
-        A curve that spans the bins.
-    cuts : ndarray of shape (n_bins - 1,), float64
-        Inner cut points.
-    ratios : ndarray of shape (n_bins,), float64
-        Factor of every bin.
-    """
+    """Return a curve that spans bins, multiplied by one number per bin; `cuts` are inner cut points."""
     ends = [curve.values[0], *cuts, curve.values[-1]]
     values, densities = [], []
     for low, high, ratio in zip(ends, ends[1:], ratios, strict=False):
@@ -106,12 +96,7 @@ def _between(curve: Curve, position: int, value: float) -> float:
 def piece_ends(curve: Curve, breaks: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the density at the left and at the right end of every piece between breaks, each float64 (n_pieces,).
 
-    Parameters
-    ----------
-    curve : Curve
-        A curve from the first to the last break.
-    breaks : ndarray of shape (n_pieces + 1,), float64
-        Strictly increasing values, among them all values of the curve.
+    The breaks increase strictly from the first to the last value of the curve, and all its values are among them.
     """
     lows, highs = breaks[:-1], breaks[1:]
     # the curve is one line from a break to the next
@@ -123,20 +108,7 @@ def piece_ends(curve: Curve, breaks: NDArray[np.float64]) -> tuple[NDArray[np.fl
 
 
 class BinDistributions:
-    """The distributions of a continuous variable given each of its bins.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    name : str
-        Name of a continuous variable.
-
-    Attributes
-    ----------
-    edges : ndarray of shape (n_bins + 1,), float64
-        Ends of the bins.
-    """
+    """The distributions of a continuous variable given each of its bins, whose ends are `edges` (n_bins + 1,)."""
 
     def __init__(self, network: NetworkLike, name: str) -> None:
         self._cuts = network.cut_points[name]
@@ -180,14 +152,9 @@ class BinDistributions:
         return np.asarray(np.clip(low + shares * (high - low), lowest, high), np.float64)
 
     def quantiles(self, probabilities: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-        """Return the quantile of every row of probabilities of the bins, float64 (n,).
+        """Return the quantile of every row of probabilities of the bins (n, n_bins), float64 (n,).
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_bins), float64
-            Probabilities of the bins.
-        level : float
-            Probability of values up to the quantile.
+        `level` is the probability of values up to the quantile.
         """
         cumulated = np.cumsum(probabilities, axis=1)
         wanted = level * cumulated[:, -1]
@@ -210,12 +177,8 @@ class BinDistributions:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where an interval begins in every bin and P(interval | bin), each float64 (n_bins,).
 
-        Parameters
-        ----------
-        low, high : float
-            Ends of the interval, low < high; they may be infinite.
-        closed : {"both", "left", "right", "neither"}
-            Ends that belong to the interval, which matters only for point masses.
+        The ends may be infinite. `closed`, "both", "left", "right" or "neither", says which belong to the interval,
+        which matters only for point masses.
         """
         lows = np.clip(low, self.edges[:-1], self.edges[1:])
         highs = np.clip(high, self.edges[:-1], self.edges[1:])

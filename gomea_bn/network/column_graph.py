@@ -19,15 +19,7 @@ Network = DiscretizedBayesNet | Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ColumnGraph(ParentSets):
-    """A directed acyclic graph over the columns of a table.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns in order.
-    parents : tuple of tuple of int
-        Ascending positions of every column's parents.
-    """
+    """A directed acyclic graph over the columns of a table; `parents` are ascending positions by column."""
 
     names: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
@@ -36,10 +28,7 @@ class ColumnGraph(ParentSets):
     def of(cls, network: Network | None, names: tuple[str, ...]) -> ColumnGraph:
         """Return the graph of a network or of (parent, child) pairs over columns; None has no edges.
 
-        Raises
-        ------
-        GomeaBnError
-            For an unknown column, a duplicate edge or a cycle.
+        Unknown columns, duplicate edges and cycles are refused.
         """
         if network is None:
             return cls(names, ((),) * len(names))

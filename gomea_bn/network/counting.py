@@ -53,17 +53,7 @@ class CompletesRows(Protocol):
 
 
 class CompletedRows:
-    """Steps over rows in memory.
-
-    Parameters
-    ----------
-    codes : sequence of ndarray of shape (n_rows,), int32
-        Bins or levels by variable; -1 where missing.
-    parents : sequence of tuple of int
-        Positions of every variable's parents.
-    cards : sequence of int
-        Number of bins or levels by variable.
-    """
+    """Steps over rows in memory: bins or levels by variable (n_rows,), -1 where missing."""
 
     def __init__(
         self, codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
@@ -162,18 +152,10 @@ def network_of_counts(
 ) -> Net:
     """Return the network of class `kind` whose tables are counted.
 
-    Parameters
-    ----------
-    names, edges
-        As of `DiscretizedBayesNet`.
-    counts : sequence of ndarray, float64 (card(parent_1), ..., card(child))
-        Number of rows of every cell by variable, of the rows in which all members of the family have values.
-    parts : mapping of str to object
-        Further keywords of `DiscretizedBayesNet`; `pseudo_count` smoothes the tables. The smoothing "auto" is fitted to
-        `counts`, since it leaves out whole rows.
-    completed : callable, optional
-        Step of expectation from the tables of these counts on; None if no value is missing.
-    n_threads : int
+    `counts` has the number of rows of every cell by variable, float64 (card(parent_1), ..., card(child)), of the rows
+    in which all members of the family have values. `parts` are further keywords of `DiscretizedBayesNet`;
+    `pseudo_count` smoothes the tables. The smoothing "auto" is fitted to `counts`, since it leaves out whole rows.
+    `completed` is the step of expectation from the tables of these counts on; None if no value is missing.
     """
     smoothing = parts["pseudo_count"]
 

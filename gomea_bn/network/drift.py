@@ -84,10 +84,8 @@ def drift(
 class _Expected:
     """What a network expects of a column given its parents.
 
-    Attributes
-    ----------
-    mean : float
-        Mean of -ln p(column | parents) in nats, of rows that were left out of the fit if it is known, or of drawn rows.
+    `mean` is that of -ln p(column | parents) in nats, of rows that were left out of the fit if it is known, or of drawn
+    rows.
     """
 
     def __init__(self, network: DiscretizedBayesNet, name: str, drawn: Values) -> None:

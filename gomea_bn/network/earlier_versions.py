@@ -39,17 +39,7 @@ def with_axes(
 ) -> dict[str, NDArray[np.float64]]:
     """Return tables with one axis per parent, repeated along the parents of edges that they left out.
 
-    Parameters
-    ----------
-    names, edges, cut_points, levels, tables
-        As of `DiscretizedBayesNet`.
-    curve_edges : collection of (parent, child)
-        Edges whose parents have no axis yet.
-
-    Raises
-    ------
-    GomeaBnError
-        For curve edges that the graph lacks, and for a table that would become too large.
+    The parameters are those of `DiscretizedBayesNet`; the parents of `curve_edges` have no axis yet.
     """
     parents = check_edges(edges, tuple(names))
     left_out = check_edges(curve_edges, tuple(names))

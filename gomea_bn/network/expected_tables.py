@@ -36,16 +36,9 @@ class PieceSums(Protocol):
 class CompletedCounts:
     """Counts of the families of a network over one piece, whose incomplete rows are completed by draws.
 
-    Attributes
-    ----------
-    network : NetworkLike
-        Every incomplete row is drawn from it given its observed values. Rows that are impossible do not count.
-    views : sequence of View
-        Bin or level of every cell, by column in the order of the network.
-    n_draws : int
-        Number of completions of every incomplete row; a complete row counts as often.
-    step : int
-        Number of the step, so that draws of all steps and pieces are independent.
+    Every incomplete row is drawn from the network given its observed values, `n_draws` times; a complete row counts as
+    often, and impossible rows do not count. `views` give the bin or level of every cell, by column in the order of the
+    network. Draws of all steps and pieces are independent.
     """
 
     network: NetworkLike
@@ -103,17 +96,7 @@ def completes_pieces(
 ) -> CompletesRows | None:
     """Return the step that completes the rows of all pieces in a pass over them; None if no value is missing.
 
-    Parameters
-    ----------
-    views : sequence of View
-        See `CompletedCounts`.
-    n_rows : int
-        Number of all rows.
-    rows : PieceSums
-    announce : callable
-        Receives a line on every pass.
-    is_over : callable
-        Whether there is no time for another pass.
+    `announce` receives a line on every pass, and `is_over` says whether there is no time for another one.
     """
     if not any(view.has_missing for view in views):
         return None

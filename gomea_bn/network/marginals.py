@@ -65,17 +65,7 @@ def conditional_probabilities(
 
 
 def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
-    """Return the density of a continuous variable given its parents, as the mean over rows.
-
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-        The network.
-    name : str
-        Name of a continuous variable.
-    rows : DataFrame
-        At least one row with the columns of the parents.
-    """
+    """Return the density of a continuous variable given its parents, as the mean over at least one row of these."""
     network.cardinality(name)  # raises for an unknown name
     if name not in network.cut_points:
         raise GomeaBnError(f"A density needs a continuous variable, but '{name}' is discrete.")
@@ -111,10 +101,7 @@ def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
 
 
 def mean_probabilities(network: NetworkLike, name: str, rows: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the probabilities of a discrete variable's levels given its parents, as the mean over rows.
-
-    Parameters are those of `mean_density`; the result is float64 (n_levels,).
-    """
+    """Return the probabilities of a discrete variable's levels given its parents, as the mean over rows of these."""
     network.cardinality(name)  # raises for an unknown name
     if name in network.cut_points:
         raise GomeaBnError(f"Probabilities of levels need a discrete variable, but '{name}' is continuous.")
@@ -181,27 +168,10 @@ class MarginalDensity:
 
 
 def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> Marginal:
-    """Return the distribution of one variable, summed over all others.
+    """Return the distribution of one variable, summed over all others, as `query` computes it.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    name : str
-        Name of a variable.
-    max_cells : int
-        Largest work space of the exact computation on tables, in numbers. If it needs a larger one, the distribution of
-        the variable's parents is estimated from 100,000 rows drawn with a fixed seed; the variable's own table stays
-        exact.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown name.
-
-    Notes
-    -----
-    The exact computation is that of `query`.
+    If tables need a work space of more than `max_cells` numbers, the distribution of the parents is estimated from
+    100,000 rows drawn with a fixed seed; the variable's own table stays exact.
     """
     network.cardinality(name)  # raises for an unknown name
     exact = exact_marginal(network, name, max_cells=max_cells)

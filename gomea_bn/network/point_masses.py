@@ -59,21 +59,8 @@ def log_widths_of_points(
 ) -> NDArray[np.float64] | float:
     """Return what a log density with a resolution is less than that in which point masses count with probabilities.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    frame : DataFrame
-        Rows with the columns of the network, whose cells may be missing.
-    resolution : {"points", "steps"}
-        See `RESOLUTIONS`.
-    of : iterable of str, optional
-        Variables whose density is wanted; by default all.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64, or 0.0
-        Sum over the cells with point masses of ln `width_of_points`; 0.0 for "points".
+    That is, by row, the sum over the cells with point masses of ln `width_of_points`, or 0.0 for "points". `of` names
+    the variables whose density is wanted, by default all; cells of the frame may be missing.
     """
     check_choice("resolution", resolution, RESOLUTIONS)
     if resolution == "points":

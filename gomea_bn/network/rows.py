@@ -41,22 +41,10 @@ def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:
 def table_for(
     network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str], *, allow_missing: bool = False
 ) -> Table:
-    """Return the rows of `data` as a table with the network's variables, order and levels.
+    """Return the rows of `data` as a table with the network's variables, order and levels; further columns are ignored.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    data : Table, path, DataFrame or another source of `gomea_bn.data.frames.frame_of`
-        Rows with a column for every variable; further columns are ignored.
-    allow_missing : bool
-        Whether values may be missing. The table keeps them.
-
-    Raises
-    ------
-    GomeaBnError
-        For missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
-        points outside the data, and fewer than 2 rows.
+    Raises for missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
+    points outside the data, and fewer than 2 rows.
     """
     if isinstance(data, Table):
         if not allow_missing:
@@ -87,12 +75,7 @@ def rows_for(
 ) -> Table:
     """Return rows with the network's variables, order and levels, whatever their number and their range.
 
-    Parameters are those of `table_for`.
-
-    Raises
-    ------
-    GomeaBnError
-        For missing columns, missing values unless they are allowed, unknown levels, and a table without rows.
+    Raises for missing columns, missing values unless they are allowed, unknown levels, and a table without rows.
     """
     frame = data.to_frame() if isinstance(data, Table) else source_frame(data)
     if not len(frame):
@@ -125,26 +108,10 @@ def column_values(
     *,
     is_mean: bool = False,
 ) -> Any:
-    """Return numbers of a continuous variable as values of its column's own kind.
+    """Return numbers of a continuous variable, without NaN, as values of its column's own kind.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    name : str
-        Name of a continuous variable.
-    numbers : ndarray of shape (n,), float64
-        Values in the units of the network, without NaN.
-    values : {"own", "grid", "numbers"}
-        "own": integers of an integer column, and dates, durations and times of day. "grid": also the nearest multiples
-        of the step that the column was measured with. "numbers": the numbers themselves.
-    is_mean : bool
-        Whether the numbers are means, which are not rounded.
-
-    Returns
-    -------
-    ndarray, DatetimeIndex or TimedeltaIndex of shape (n,)
-        A rounded value stays in the bin of its number if that bin has a value of the grid.
+    `values` is that of `DiscretizedBayesNet.sample`. Means are not rounded. A rounded value stays in the bin of its
+    number if that bin has a value of the grid.
     """
     if values == "numbers":
         return numbers

@@ -41,15 +41,9 @@ def drawn_values(
 ) -> dict[str, NDArray[Any]]:
     """Return draws of all variables: numbers, or codes of levels, each of shape (n,), by name.
 
-    Parameters
-    ----------
-    network : NetworkLike
-    n : int
-    generator : Generator
-    given : mapping of str to ndarray of shape (n,), optional
-        Numbers or codes of variables that are not drawn; NaN, or a code below 0, for a value that is. Values are
-        drawn given their parents alone, so that a draw has a weight: the density of the given values given their
-        parents.
+    `given` has numbers or codes (n,) of variables that are not drawn; NaN, or a code below 0, for a value that is.
+    Values are drawn given their parents alone, so that a draw has a weight: the density of the given values given their
+    parents.
     """
     drawn: dict[str, NDArray[Any]] = {}
     columns = Columns(drawn)

@@ -41,20 +41,8 @@ def shown_table(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return P(variable | shown parents), and the number of rows behind each of its table rows.
 
-    Rows of the whole table that agree in the shown parents are averaged, weighted by their rows of data.
-
-    Parameters
-    ----------
-    network : NetworkLike
-    name : str
-    counts : ndarray of shape (n_table_rows,), int64
-        Rows of data, or drawn ones, behind every row of the whole table in C order.
-
-    Returns
-    -------
-    table : ndarray of shape (card(parent_1), ..., card(name)), float64
-        Axes in the order of `shown_parents`.
-    counts : ndarray of shape (card(parent_1), ...), int64
+    Rows of the whole table that agree in the shown parents are averaged, weighted by their rows of data, or drawn ones:
+    `counts`, int64, in C order. Axes are in the order of `shown_parents`, with that of the variable last.
     """
     table, parents, shown = network.tables[name], network.parents(name), shown_parents(network, name)
     of_rows = counts.reshape(table.shape[:-1])

@@ -34,12 +34,8 @@ class Leaning:
 class Smoothing:
     """The smoothing of a table: P = sum of weight * (n_cell + amount * base) / (n_row + amount).
 
-    Attributes
-    ----------
-    parents : tuple of int
-        Axes of the full array of counts that are the parents of this table; a base has fewer parents.
-    leanings : tuple of Leaning
-        Terms of the sum; the weights of all of them together sum to 1.
+    `parents` are the axes of the full array of counts that are the parents of this table; a base has fewer. The weights
+    of all leanings together sum to 1.
     """
 
     parents: tuple[int, ...]
@@ -79,13 +75,6 @@ class _Seen:
 def fitted_smoothing(counts: NDArray[np.float64]) -> Smoothing:
     """Return the smoothing of a table that fits its rows best when each row is left out of the counts.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (card(parent_1), ..., card(child)), float64
-        Number of rows per cell.
-
-    Notes
-    -----
     The table without parents has one base, the uniform distribution. Any other table has three: uniform, the table
     without parents, and the table with one parent fewer. The parent to drop is chosen by the smaller table: smoothed
     towards the table without parents by the best amount, it has the greatest leave-one-out likelihood. Bases are

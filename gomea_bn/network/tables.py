@@ -55,12 +55,8 @@ def smoothed_table(
     Rows in which the child or a parent is missing, with the code -1, do not count.
 
     P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count). A table row is uniform if it has neither rows of
-    data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`.
-
-    Raises
-    ------
-    GomeaBnError
-        For a table of more than 2**27 cells or 62 parents.
+    data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`. Tables of more than 2**27 cells or
+    62 parents are refused.
     """
     return table_of_counts(family_counts(codes, parents, child, cards, name), pseudo_count)
 

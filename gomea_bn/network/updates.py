@@ -66,17 +66,7 @@ def updated_network(
 
 
 class _Update:
-    """A network, and rows with their weights.
-
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    rows : Table
-        Complete rows with the variables of the network.
-    old : float
-        Factor of the former sums.
-    weights : ndarray of shape (n_rows,), float64
-    """
+    """A network, and complete rows of its variables with weights (n_rows,); the former sums count `old` times."""
 
     def __init__(
         self, network: DiscretizedBayesNet, rows: Table, old: float, weights: NDArray[np.float64]
@@ -192,16 +182,8 @@ def shape_with_rows(
     """Return a shape whose groups of pieces and points have the probabilities of former and new rows together.
 
     The groups are about equally probable, and as many as the cube root of the number of rows: a single piece has too
-    few rows to say what is new. The density keeps its form inside each of them.
-
-    Parameters
-    ----------
-    shape : Shape
-        Distribution of the former rows.
-    values, weights : ndarray of shape (n_rows,), float64
-        New rows, and how often they count. Values beyond the range belong to the groups at its ends.
-    former : float
-        Number of former rows.
+    few rows to say what is new. The density keeps its form inside each of them. New values beyond the range belong to
+    the groups at its ends; `former` is the number of former rows.
     """
     masses = np.diff(shape.edges) * (shape.left + shape.right) / (2 * (shape.high - shape.low))
     n_groups = round(np.cbrt(former + weights.sum()))

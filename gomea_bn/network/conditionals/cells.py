@@ -31,15 +31,7 @@ _POINT_WIDTH = 1e-9
 
 
 class CellNetwork:
-    """A network whose bins are the cells of a level; all else is that of the network.
-
-    Attributes
-    ----------
-    shown : WithDensities
-        The network.
-    cut_points : dict of str to ndarray of shape (n_cells - 1,), float64
-        Inner cuts of the cells of continuous columns; all shown cuts are among them.
-    """
+    """A network whose bins are the cells of a level, which divide the shown bins; all else is that of the network."""
 
     def __init__(self, shown: WithDensities, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
         self.shown = shown
@@ -62,22 +54,10 @@ def shown_network(network: Net) -> Net:
 class CellLevel:
     """The cells of one level.
 
-    Attributes
-    ----------
-    cuts : dict of str to ndarray of shape (n_cells - 1,), float64
-        Inner cuts by continuous column.
-    values : list of ndarray of shape (card,)
-        One value that stands for each cell, or the codes of levels, by position of the column.
-    ends : dict of str to (ndarray, ndarray) of shape (n_cells,), float64
-        Lower and upper ends of the cells by continuous column; a cell of a point mass has that value as both.
-    first : dict of int to ndarray of shape (n_cells,), int64
-        First cell of the finest level in each cell, by position of a continuous column.
-    first_of_bins : dict of int to ndarray of shape (n_bins,), int64
-        First cell in each shown bin, by position of a continuous column.
-    cards : ndarray of shape (V,), int64
-        Numbers of cells or levels.
-    tables : dict of int to ndarray
-        Tables over the cells that have been computed, by position of the column.
+    By continuous column: their inner `cuts`, and their lower and upper `ends` (n_cells,), both the value for a point
+    mass. By position: one of the `values` that stand for each cell, or the codes of levels; the `first` cell of the
+    finest level in each cell, and the first cell in each shown bin; and `tables` over the cells that have been
+    computed. `cards` (V,) are numbers of cells or levels.
     """
 
     cuts: dict[str, NDArray[np.float64]]
@@ -90,13 +70,7 @@ class CellLevel:
 
 
 class CellGrids:
-    """The levels of cells of a network; the first one, the finest, has the cuts of all others.
-
-    Parameters
-    ----------
-    network : WithDensities
-        A network with conditional densities.
-    """
+    """The levels of cells of a network with conditionals; the first one, the finest, has the cuts of all others."""
 
     def __init__(self, network: WithDensities) -> None:
         self._network = network

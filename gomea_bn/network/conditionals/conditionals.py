@@ -210,14 +210,7 @@ class Conditionals(Immutable):
         return Conditionals(**{**own, **parts})
 
     def checked(self, network: WithTables) -> Conditionals:
-        """Return the conditionals with all parts in their stored form, checked against a network.
-
-        Raises
-        ------
-        GomeaBnError
-            For tables and lines that do not fit the graph, for scales of unknown or discrete columns, and for
-            probabilities and intervals that are not one per cut.
-        """
+        """Return the conditionals with all parts in their stored form, checked against a network."""
         cuts, support, levels = network.cut_points, network.support, network.levels
         continuous = list(cuts)
         check_keys(self._scales, [n for n in continuous if n in self._scales], network.names, "scales")
@@ -368,13 +361,7 @@ def families_of(network: WithDensities) -> dict[str, Family]:
 
 
 def row_values(network: WithTables, frame: pd.DataFrame, of: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name.
-
-    Raises
-    ------
-    GomeaBnError
-        For absent columns, missing cells, unknown levels and values of a wrong type.
-    """
+    """Return some columns of a frame: numbers, float64 (n_rows,), or codes of levels, int32 (n_rows,), by name."""
     chosen = [name for name in network.names if name in of]
     positions = column_positions(frame, chosen)
     levels = network.levels

@@ -72,12 +72,8 @@ def counts_content(counts: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
 class Columns:
     """Values of columns, whose bins and positions on scales are computed once.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray
-        Numbers of continuous columns and codes of discrete ones, by name. Their shapes must broadcast.
-    ends : mapping of str to (ndarray, ndarray), optional
-        Lower and upper ends of the cells that numbers stand for, of their shape.
+    Numbers of continuous columns, and codes of discrete ones, have shapes that broadcast. Numbers that stand for cells
+    have the `ends` (lower, upper) of these, of their shape.
     """
 
     def __init__(
@@ -185,14 +181,8 @@ class Family:
     ) -> NDArray[np.float64]:
         """Return ln p(name | parents), float64 of the broadcast shape, in nats and the units of the column.
 
-        A point mass, and a level, have the logarithm of their probability.
-
-        Parameters
-        ----------
-        values : Columns
-            Values of the column and its parents.
-        of_tables : ndarray, optional
-            What `log_tables_along` returned for the bins that the values lie in.
+        A point mass, and a level, have the logarithm of their probability. `of_tables` is what `log_tables_along`
+        returned for the bins that the values lie in.
         """
         if self._set_to is not None:
             return np.where(np.asarray(values[self.name]) == self._set_to, 0.0, -np.inf)
@@ -230,14 +220,9 @@ class Family:
         return mixed
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
-        """Return the probabilities of cells of the column given its parents, float64 (..., n_cells).
+        """Return the probabilities of cells (a, b] of the column given its parents, float64 (..., n_cells).
 
-        Parameters
-        ----------
-        cuts : ndarray of shape (n_cells - 1,), float64, or None
-            Inner cuts of the cells (a, b]; None for the levels of a discrete column.
-        values : Columns
-            Values of the parents.
+        `cuts` (n_cells - 1,) are those between the cells; None for the levels of a discrete column.
         """
         if self._set_to is not None:
             code = int(self._set_to) if cuts is None else int(np.searchsorted(cuts, self._set_to))
@@ -318,16 +303,8 @@ class Family:
     ) -> NDArray[np.float64]:
         """Return numbers at which the density of the line may bend, for drawing, float64 (n,).
 
-        Parameters
-        ----------
-        values : Columns
-            Values of the parents in rows.
-        n_points : int
-            Number of points over the range, and about the number around centres of the line.
-        n_centres : int
-            Most centres.
-        farthest : float
-            Distance of the outer points around a centre, in scales of the line.
+        They are `n_points` over the range, and about as many around at most `n_centres` centres of the line, the outer
+        ones `farthest` scales of the line away.
         """
         if self.line is None:
             return np.empty(0)
@@ -354,14 +331,8 @@ class Family:
     ) -> NDArray[np.float64]:
         """Return the log density under the average of the tables, without the shape, float64 (n_rows, n_numbers).
 
-        Parameters
-        ----------
-        known : Columns
-            Values of shape (n_rows,) of the other members of the family.
-        name : str
-            The column, or a continuous parent.
-        numbers : ndarray of shape (n_numbers,), float64
-            Its values in every row.
+        The column `name`, this one or a continuous parent, has all `numbers` in every row, and `known` has the values
+        (n_rows,) of the other members.
         """
         n_rows = len(known[self.name])
         if self._set_to is not None:

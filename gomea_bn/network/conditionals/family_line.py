@@ -38,23 +38,10 @@ def log_line_density(
 ) -> NDArray[np.float64]:
     """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
 
-    A value that is a point mass has the log of the probability between the ends of its positions.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n,), float64
-        Places on the scale of the column.
-    means, scales : ndarray of shape (n,), float64
-        Centres and scales of the distribution. A centre beyond the range is moved to its end, so that the range never
-        loses its probability to rounding.
-    freedom : ndarray of shape (n,), float64, or float
-        Degrees of freedom.
-    scale : LineScale
-        Scale of the column.
-    ends : PointEnds, optional
-        Positions of the values that are point masses.
-    spread : ndarray, optional
-        Width of the interval around each centre over which the density is averaged.
+    `z` are places on the scale of the column. A centre (`means`) beyond the range is moved to its end, so that the
+    range never loses its probability to rounding. A value that is a point mass has the log of the probability between
+    the ends of its positions. `spread` is the width of an interval around each centre over which the density is
+    averaged.
     """
     means = np.clip(means, scale.low, scale.high)
     below = below_student(freedom, (scale.low - means) / scales)
@@ -110,15 +97,8 @@ class LineTerms:
     They are the positions of the parents themselves; then for every knot of a parent max(position - knot, 0), so that
     the parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares;
     then all further products of a factor of one parent and a factor of another. The factors of a parent are its
-    position and max(position - knot, 0) for each of its knots of products.
-
-    Attributes
-    ----------
-    knots : tuple of ndarray of shape (n_knots,), float64
-        By parent; empty for a line.
-    has_products : bool
-    product_knots : tuple of ndarray of shape (n_knots,), float64
-        By parent; without any the factors are positions.
+    position and max(position - knot, 0) for each of its knots of products. Both sorts of knots are by parent, and empty
+    for lines and for products of positions.
     """
 
     knots: tuple[NDArray[np.float64], ...]

@@ -15,15 +15,7 @@ _HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
 
 class PointEnds(NamedTuple):
-    """Where the point masses among some values begin and end on a scale.
-
-    Attributes
-    ----------
-    is_point : ndarray of shape (n,), bool
-        Which values are point masses.
-    lows, highs : ndarray of shape (n,), float64
-        Positions at which the probabilities of these values begin and end.
-    """
+    """Which of some values are point masses, and where on a scale their probabilities begin and end, each (n,)."""
 
     is_point: NDArray[np.bool_]
     lows: NDArray[np.float64]
@@ -37,24 +29,10 @@ class PointEnds(NamedTuple):
 class ProbabilityScale:
     """The scale z = Phi^-1(F(x)) of a column, on which the shape F of the column is standard normal.
 
-    Probabilities are moved towards 1/2 by half a row, so that the smallest and the largest value are finite. A point
-    mass stands at the middle of its probabilities.
-
-    Parameters
-    ----------
-    shape : Shape
-        Distribution of the column.
-    n_rows : int
-        Number of rows that the shape was fitted to.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the range of the column on the scale.
-    least, greatest : float
-        Ends of the range of the column in its units.
-    bends : ndarray of shape (n_bends,), float64
-        Values at which the slope of the scale jumps.
+    Probabilities are moved towards 1/2 by half a row of the `n_rows` that the shape was fitted to, so that the smallest
+    and the largest value are finite. A point mass stands at the middle of its probabilities. `low` and `high` are the
+    ends of the range on the scale, `least` and `greatest` in the units of the column, and `bends` the values at which
+    the slope of the scale jumps.
     """
 
     def __init__(self, shape: Shape, n_rows: int) -> None:
@@ -102,19 +80,9 @@ class ProbabilityScale:
 
 
 class UnitScale:
-    """The units of a column, moved and scaled: z = (x - centre) / spread.
+    """The units of a column, moved and scaled: z = (x - centre) / spread, with a spread above 0.
 
-    Parameters
-    ----------
-    centre, spread : float
-        In the units of the column; the spread is above 0.
-    support : (float, float)
-        Ends of the range of the column.
-
-    Attributes
-    ----------
-    low, high, least, greatest, bends
-        As of `ProbabilityScale`; there are no bends.
+    The attributes are those of `ProbabilityScale`; there are no bends.
     """
 
     def __init__(self, centre: float, spread: float, support: tuple[float, float]) -> None:

@@ -26,18 +26,7 @@ def scale_of(squares: NDArray[np.float64] | float, n_rows: float) -> NDArray[np.
 
 
 def design_of(terms: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
-    """Return the design of a regression with equal slopes: 1, the terms, and indicators of several groups.
-
-    Parameters
-    ----------
-    terms : ndarray of shape (n_rows, n_terms), float64
-    groups : ndarray of shape (n_rows,), int64
-    n_groups : int
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 1 + n_terms + n_indicators), float64
-    """
+    """Return the design of a regression with equal slopes: 1, the terms, and indicators of several groups."""
     indicators = np.eye(n_groups)[groups] if n_groups > 1 else np.empty((len(terms), 0))
     return np.column_stack([np.ones(len(terms)), terms, indicators])
 
@@ -48,21 +37,12 @@ class LineSums:
 
     There is one regression with equal slopes in all groups, or one per group.
 
-    Attributes
-    ----------
-    products : ndarray of shape (n_regressions, n_columns + 1, n_columns + 1), float64
-        Sums of the products of the columns of `design_of` and, last, of the column itself, on their scales. Rows of one
-        regression for all groups are divided by the ratio of their group.
-    n_rows : ndarray of shape (n_regressions,), float64
-        Number of rows.
-    ratios : ndarray of shape (n_groups,), float64
-        Scale of the residuals of every group relative to that of all; ones if every group has a regression.
-    tails : ndarray of shape (n_regressions,), float64
-        Degrees of freedom of heavy tails; 0 where they are those of the estimated variance.
-    widths : ndarray of shape (n_regressions,), float64
-        Factor of the scale that fits best with these tails; 1 without heavy tails.
-    least_scale : float
-        Least scale of the residuals.
+    `products` (n_regressions, n_columns + 1, n_columns + 1) are those of the columns of `design_of` and, last, of the
+    column itself, on their scales, with rows of one regression for all groups divided by the ratio of their group.
+    `ratios` (n_groups,) are the scales of the residuals relative to that of all groups; ones if every group has a
+    regression. By regression: `n_rows`; `tails`, degrees of freedom of heavy tails, 0 where they are those of the
+    estimated variance; and `widths`, factors of the scale that fit best with these tails, 1 without heavy tails.
+    `least_scale` is that of the residuals.
     """
 
     products: NDArray[np.float64]
@@ -84,20 +64,10 @@ class LineSums:
         least_scale: float,
         weights: NDArray[np.float64] | None = None,
     ) -> LineSums:
-        """Return the sums over rows.
+        """Return the sums over rows, which count `weights` times.
 
-        Parameters
-        ----------
-        z : ndarray of shape (n,), float64
-            The column on its scale.
-        terms : ndarray of shape (n, n_terms), float64
-            Functions of the parents.
-        groups : ndarray of shape (n,), int64
-            Configuration of the discrete parents.
-        ratios, tails, widths, least_scale
-            As of the class.
-        weights : ndarray of shape (n,), float64, optional
-            Numbers of times that the rows count.
+        `z` is the column on its scale, `terms` (n, n_terms) are functions of the parents, and `groups` configurations
+        of the discrete parents, by row. All else is as in the class.
         """
         n_regressions, n_groups = len(tails), len(ratios)
         counts = np.ones(len(z)) if weights is None else weights
@@ -125,11 +95,7 @@ class LineSums:
     def coefficients(self, k: int) -> tuple[NDArray[np.float64], float, float]:
         """Return coefficients of the design of one regression, and the scale and degrees of freedom of its residuals.
 
-        Returns
-        -------
-        coefficients : ndarray of shape (n_columns,), float64
-        scale, freedom : float
-            Of Student's t distribution of a new row of a group whose ratio is 1.
+        These two are of Student's t distribution of a new row of a group whose ratio is 1.
         """
         products, n_rows = self.products[k], float(self.n_rows[k])
         inner, with_z = products[:-1, :-1], products[:-1, -1]

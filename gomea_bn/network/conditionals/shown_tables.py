@@ -23,17 +23,7 @@ _WEIGHT_OF_MIDDLES = 1.0
 def cell_middles(
     cuts: NDArray[np.float64], support: tuple[float, float], shape: Shape | None
 ) -> NDArray[np.float64]:
-    """Return one value that stands for each cell of a column, its median there, float64 (n_cells,).
-
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_cells - 1,), float64
-        Inner cuts of the cells.
-    support : (float, float)
-        Range of the column.
-    shape : Shape or None
-        Distribution of the column inside the cells; uniform without one.
-    """
+    """Return the median of each cell between some cuts, under the shape or uniform, float64 (n_cells,)."""
     if shape is not None:
         n_cells = len(cuts) + 1
         return shape.inside(np.arange(n_cells), cuts, np.full(n_cells, 0.5))
@@ -50,19 +40,8 @@ def table_over_grid(
 ) -> NDArray[np.float64]:
     """Return P(cell or level of a column | cells or levels of its parents), each parent at the middle of its cell.
 
-    Parameters
-    ----------
-    network : WithDensities
-    name : str
-        Name of the column.
-    cells : mapping of str to ndarray of shape (n_cells - 1,), float64
-        Inner cuts of the cells of continuous columns.
-    ends : mapping of str to (ndarray, ndarray) of shape (n_cells,), float64, optional
-        Ends of the cells, over which the line of the column is averaged.
-
-    Returns
-    -------
-    ndarray of shape (card(parent_1), ..., card(name)), float64
+    `cells` are the inner cuts of the cells of continuous columns. With the `ends` of these, each (n_cells,), the line
+    of the column is averaged over them. The table has the shape (card(parent_1), ..., card(name)).
     """
     parents, levels = network.parents(name), network.levels
     values: dict[str, NDArray[Any]] = {}
@@ -93,14 +72,7 @@ def table_over_rows(
     """Return the table of `table_over_grid` with parents distributed inside their cells as in rows of data.
 
     A cell of the parents has the mean over its rows of the probabilities given their values, and over one more row at
-    the middles, which alone decides for cells without rows.
-
-    Parameters
-    ----------
-    network, name, cells
-        As of `table_over_grid`.
-    rows : mapping of str to ndarray of shape (n_rows,)
-        Numbers, or codes of levels, of all columns.
+    the middles, which alone decides for cells without rows. `rows` has numbers, or codes of levels, of all columns.
     """
     table = table_over_grid(network, name, cells)
     parents = network.parents(name)

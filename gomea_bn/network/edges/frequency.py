@@ -16,23 +16,10 @@ if TYPE_CHECKING:
 
 
 def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
-    """Return the frequency of every arc that occurs in at least one network.
+    """Return the frequency of every arc that occurs in at least one of several networks over the same variables.
 
-    Parameters
-    ----------
-    networks : sequence of NetworkLike
-        Networks over the same variables, at least one.
-
-    Returns
-    -------
-    DataFrame
-        One row per (parent, child), the most frequent pairs first. Column `arc` is the share of networks with this arc,
-        `adjacent` the share with this arc or its reverse.
-
-    Raises
-    ------
-    GomeaBnError
-        For networks with different variables.
+    There is one row per (parent, child), the most frequent pairs first. Column `arc` is the share of networks with this
+    arc, `adjacent` the share with this arc or its reverse.
     """
     import pandas as pd
 

@@ -75,13 +75,8 @@ def read_dot_graph(path: str | os.PathLike[str]) -> tuple[list[str], list[tuple[
     """Return the names and the edges (parent, child) of a directed graph in DOT.
 
     Nodes are named by their identifiers, in the order in which they occur; in files that gomea-bn wrote by their
-    labels. Attributes of other programs are ignored. Edges without an arrowhead (dir=none) keep their direction.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, is not one directed graph, or has sub-graphs or ports; the message names the
-        line.
+    labels. Attributes of other programs are ignored. Edges without an arrowhead (dir=none) keep their direction. Files
+    that are not one directed graph, or have sub-graphs or ports, are refused with the line.
     """
     text = file_text(path, "a DOT file")
     with prefixed_errors(named_source(path)):

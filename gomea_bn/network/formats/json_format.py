@@ -99,20 +99,10 @@ def variable_contents(network: NetworkLike) -> list[dict[str, Any]]:
 
 
 def from_json(source: str | os.PathLike[str], kind: Callable[..., Net]) -> Net:
-    """Return the network of a JSON file, or of JSON text, which begins with a brace.
+    """Return the network of a JSON file, or of JSON text, which begins with a brace; `kind` makes it of its parts.
 
-    Parameters
-    ----------
-    source : str or path
-        The file or text.
-    kind : type
-        Class of the network, called as `DiscretizedBayesNet` is.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, is not such JSON or has another format version, and for a description that is
-        not a valid network.
+    Files that cannot be read, are not such JSON or have another format version are refused, as are descriptions that
+    are not a valid network.
     """
     content, where = read_json(source, "a network", (FORMAT, AVERAGED_FORMAT), FORMAT_VERSION)
     with prefixed_errors(where):

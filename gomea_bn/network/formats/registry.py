@@ -20,17 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A format of files of networks.
+    """A format of files of networks: the endings without the dot, the usual one first, and how it is read.
 
-    Attributes
-    ----------
-    endings : tuple of str
-        Endings of its files without the dot, the usual one first.
-    reader : str
-        Module of the function `{name}_variables`, which returns the variables of a file; "" for JSON, which has a
-        reader of its own, and for formats that are only written.
-    is_xml : bool
-        Whether the reader takes bytes, whose encoding the file declares, instead of text.
+    `reader` is the module of the function `{name}_variables`, which returns the variables of a file; "" for JSON, which
+    has a reader of its own, and for formats that are only written. The reader of an XML format takes bytes, whose
+    encoding the file declares, instead of text.
     """
 
     endings: tuple[str, ...]

@@ -41,20 +41,8 @@ def to_text(
 ) -> str:
     """Return a text with counts, then one paragraph per variable, then the edges and which of them are reversible.
 
-    A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, what its cuts gain,
-    and the parents.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
-        Nats that every cut gains, by continuous variable.
-
-    Raises
-    ------
-    GomeaBnError
-        If the gains of a variable are not one per cut.
+    A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, the nats that each of
+    its cuts gains if they are given, and the parents.
     """
     edges = network.edges
     lines = [counts_text(network), ""]

@@ -318,18 +318,8 @@ def reduced_of_target(
 ) -> NDArray[Any]:
     """Return what a function makes of P(target | all other cells), one item per row.
 
-    Parameters
-    ----------
-    reader : EvidenceReader
-        Of the network of the engine.
-    frame : DataFrame
-    target : str
-    engine : Engine
-    reduce : callable
-        Takes the probabilities of some rows over the bins or cells of the network of the engine, float64
-        (n_rows, cardinality).
-    of_cells : callable, optional
-        Takes the distributions of rows with one unknown number, of which it makes the same.
+    `reduce` takes the probabilities of some rows over the bins or cells of the network of the engine, float64 (n_rows,
+    cardinality). `of_cells` makes the same of the distributions of rows with one unknown number.
     """
     return reduced(engine, _other_cells(reader, frame, target), reader.names.index(target), reduce, of_cells)
 

@@ -62,14 +62,8 @@ if TYPE_CHECKING:
 class CostLimit(NamedTuple):
     """What an answer may cost, which decides how fine its cells are.
 
-    Attributes
-    ----------
-    own : int
-        Densities that are computed for a row alone.
-    shared : int
-        Densities of the tables that all rows share.
-    multiplications : int
-        Multiplications per row.
+    `own` counts densities that are computed for a row alone, `shared` those of the tables that all rows share, and
+    `multiplications` is per row.
     """
 
     own: int
@@ -98,19 +92,8 @@ _BLOCK = 2**16
 class _Part:
     """Rows that are answered at one level, in the arrays of the kernels.
 
-    Attributes
-    ----------
-    index : int
-        Position of the level in `SIZES`.
-    level : CellLevel
-    rows : ndarray of shape (n,), int64
-        Their numbers.
-    model, arrays, batch, plan, spans
-        As of the kernels.
-    log_scales : ndarray of shape (n,), float64
-        Logarithms of the numbers that the tables of the rows are divided by.
-    summed : ndarray of shape (V,), bool
-        Continuous columns that are unknown and relevant in some row.
+    `index` is the position of the level in `SIZES`. The tables of the rows (n,) are divided by the exponentials of
+    `log_scales` (n,), and `summed` (V,) marks continuous columns that are unknown and relevant in some row.
     """
 
     index: int
@@ -132,16 +115,8 @@ class CellEngine:
     their cells as parents, and the probabilities of their cells as children. Each pattern of unknown columns has the
     finest cells that the budget allows.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        A network with conditional densities.
-    budget : CostLimit
-        What the answer to a row may cost.
-    cells : int, optional
-        Most cells of a column, in place of the budget; more only if the shown bins are more.
-    level : int, optional
-        Position in `SIZES` of the cells, in place of the budget.
+    In place of the budget, `cells` limits the cells of a column (to no fewer than the shown bins), and `level` names
+    their position in `SIZES`.
     """
 
     def __init__(
@@ -635,17 +610,8 @@ class CellEngine:
 class _Combined(Columns):
     """Some rows of columns, and cells of others along further axes: every combination of both.
 
-    Parameters
-    ----------
-    known : Columns
-        Values of shape (n_rows,).
-    rows : ndarray of shape (n,), int64
-    cells : Columns
-        Values that stand for the cells, of shape (card,).
-    shapes : mapping of str to list of int
-        Shape of the columns that are taken from the cells.
-    n_axes : int
-        Number of axes after that of the rows.
+    `known` has values of shape (n_rows,), of which `rows` (n,) are taken, and `cells` those of shape (card,) that stand
+    for cells. `shapes` are the shapes of the columns that are taken from the cells; `n_axes` follow that of the rows.
     """
 
     def __init__(
@@ -694,32 +660,12 @@ def engine_for(
     is_single: bool = False,
     most_numbers: int | None = None,
 ) -> Engine:
-    """Return the engine of a method.
+    """Return the engine of a method; the answers of a network with conditional densities come from these.
 
-    The answers of a network with conditional densities come from these.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    method : {"exact", "sampling"}
-        Way to compute answers.
-    n_draws : int
-        Number of draws per row of "sampling".
-    random_state : int, SeedSequence, Generator or None
-        Seed of "sampling".
-    cells : int, "bins" or None
-        Most cells of a continuous variable of a network with conditional densities; None for as many as the time of an
-        answer allows. "bins" takes the tables over the shown bins in place of the densities.
-    is_single : bool
-        Whether a single question is asked, which may take longer than a row of many.
-    most_numbers : int, optional
-        Largest work space of exact inference in tables over the shown bins, in float64 numbers.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown method, for a number of draws below 2, and for wrong cells.
+    `n_draws` and `random_state` are for "sampling". `cells` is the largest number of cells of a continuous variable of
+    such a network, None for as many as the time of an answer allows, and "bins" for the tables over the shown bins. A
+    single question may take longer than a row of many. `most_numbers` limits the work space of exact inference in
+    tables, in float64 numbers.
     """
     check_choice("method", method, METHODS)
     check_integer("n_draws", n_draws, 2)

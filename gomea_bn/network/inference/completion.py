@@ -101,15 +101,7 @@ def completed_table(network: NetworkLike, table: Table, generator: np.random.Gen
     """Return a table with draws in its missing cells, or the table itself if it has none.
 
     The cells of a row are drawn jointly, given its observed values. Draws are exact where exact inference has room,
-    otherwise by weighted sampling.
-
-    Parameters
-    ----------
-    network : NetworkLike
-    table : Table
-        With the variables of the network in any order.
-    generator : Generator
-        Source of the draws.
+    otherwise by weighted sampling. The columns of the table may be in any order.
     """
     if not table.n_missing:
         return table

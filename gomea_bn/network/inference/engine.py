@@ -63,18 +63,9 @@ class Pieces:
     An interval outside the support is the whole of the end bin on its side. A value that several intervals hold has the
     largest of their weights.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_pieces, n_bins), float64
-        Share of the probability of a bin that lies below the part.
-    shares : ndarray of shape (n_pieces, n_bins), float64
-        P(part | bin).
-    weights : ndarray of shape (n_pieces, n_bins), float64
-        Weight of the part; the weights of parts that overlap add up.
-    inside : list of (interval, weight)
-        Intervals that reach into the support.
-    of_whole_bins : ndarray of shape (n_bins,), float64
-        Weights of whole bins by intervals outside the support.
+    By part and bin, (n_pieces, n_bins): `starts`, the share of the probability of the bin below the part; `shares`,
+    P(part | bin); and `weights`, which add up where parts overlap. `inside` has the intervals that reach into the
+    support with their weights, and `of_whole_bins` (n_bins,) the weights of whole bins by intervals outside it.
     """
 
     starts: NDArray[np.float64]
@@ -102,17 +93,11 @@ class Pieces:
 class Evidence:
     """What is known of rows.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_rows, n_variables), int32
-        Observed bins or levels; -1 for an unknown value.
-    weights : mapping of int to ndarray of shape (n_rows, cardinality), float64
-        By position of a variable: the likelihood of what was observed, for each of its bins or levels, up to a factor
-        per row. It counts in rows in which the variable is unknown; such a row has ones if nothing was observed.
-    values : ndarray of shape (n_rows, n_variables), float64, optional
-        Observed numbers of continuous variables, which count for networks with conditional densities; otherwise NaN.
-    pieces : mapping of int to sequence of Pieces or None
-        By position of a continuous variable: the intervals that `weights` stand for, by row.
+    `codes` (n_rows, n_variables) are observed bins or levels, -1 where unknown, and `values`, of the same shape, the
+    observed numbers of continuous variables, NaN for all others; they count for networks with conditional densities.
+    `weights` (n_rows, cardinality), by position of a variable, are likelihoods of what was observed up to a factor per
+    row. They count in rows in which the variable is unknown; such a row has ones if nothing was observed. `pieces` has
+    the intervals by row that weights stand for.
     """
 
     codes: NDArray[np.int32]
@@ -146,16 +131,9 @@ class Evidence:
 class Resolution:
     """The cells of continuous variables that an answer was summed over.
 
-    Attributes
-    ----------
-    n_cells : int
-        Largest number of cells of a variable; 0 if there was none to sum over.
-    level : int
-        Coarsest level of the cells.
-    summed : ndarray of shape (n_variables,), bool
-        Which variables were summed over in some row.
-    error : float
-        Largest error of the probabilities of rows in which a single variable is unknown.
+    `n_cells` is their largest number for one variable, 0 if there was none to sum over, `level` the coarsest level, and
+    `summed` (n_variables,) says which variables were summed over in some row. `error` is the largest error of the
+    probabilities of rows in which a single variable is unknown.
     """
 
     n_cells: int
@@ -168,16 +146,9 @@ class Resolution:
 class Joint:
     """Joint distributions of some variables given evidence.
 
-    Attributes
-    ----------
-    log_evidence : ndarray of shape (n_rows,), float64
-        Log probability of the evidence, in nats up to the factors of weights; -inf for impossible evidence.
-    tables : ndarray of shape (n_rows, n_cells), float64
-        P(variables | evidence), flattened in C order; zeros for impossible evidence.
-    log_evidence_errors, errors : ndarray or None
-        Standard errors of `log_evidence` and `tables`; None if both are exact.
-    resolution : Resolution or None
-        The cells that were summed over; None if these are the bins of the network, or draws.
+    `log_evidence` (n_rows,) is in nats up to the factors of weights, -inf for impossible evidence. `tables` (n_rows,
+    n_cells) are flattened in C order, zeros for impossible evidence. Both have standard errors unless they are exact.
+    `resolution` is None if bins of the network, or draws, were summed over.
     """
 
     log_evidence: NDArray[np.float64]
@@ -190,14 +161,9 @@ class Joint:
 class RowPlan(NamedTuple):
     """A single row in the arrays of the kernels, with a plan in which every variable with weights is kept apart.
 
-    Attributes
-    ----------
-    model, rows, batch, plan
-        As of the kernels.
-    first_of_bins : dict of int to ndarray of shape (n_bins,), int64
-        First cell in each shown bin, by position of a variable whose cells are finer than its bins.
-    n_cells : int or None
-        Largest number of cells of an unknown continuous variable; None if these are the bins of the network.
+    `first_of_bins` (n_bins,), by position of a variable whose cells are finer than its bins, is the first cell in each
+    shown bin. `n_cells` is the largest number of cells of an unknown continuous variable, None for the bins of the
+    network.
     """
 
     model: Model
@@ -211,11 +177,8 @@ class RowPlan(NamedTuple):
 class Engine(Protocol):
     """Inference in one network, exact or by sampling.
 
-    Attributes
-    ----------
-    network : NetworkLike
-        The network whose bins evidence and answers are about: the network itself, or its cells if it has conditional
-        densities.
+    Evidence and answers are about the bins of `network`: the network itself, or its cells if it has conditional
+    densities.
     """
 
     network: NetworkLike
@@ -284,13 +247,7 @@ class ExactEngine:
         return RowPlan(self._model, _rows(self._model, evidence), batch, plan, {}, None)
 
     def _planned(self, batch: Batch, keeps_tables: bool) -> tuple[Plan, list[tuple[int, int]]]:
-        """Return the arrays of plans, with work space for the largest one, and ranges of `batch.order` for the calls.
-
-        Raises
-        ------
-        GomeaBnError
-            If a plan is too large.
-        """
+        """Return the arrays of plans, with work space for the largest one, and ranges of `batch.order` for calls."""
         plan = empty_plan(len(self._model.cards))
         costs = np.zeros((len(batch.patterns), 3))
         plan_costs(self._model, batch, keeps_tables, plan, costs)

@@ -33,14 +33,9 @@ Outside: TypeAlias = float | Interval
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameEvidence:
-    """Evidence of the rows of a frame.
+    """Evidence of the rows of a frame, and the values of the continuous variables that were read.
 
-    Attributes
-    ----------
-    evidence : Evidence
-        Codes of all variables; variables that were not read are unknown.
-    values : dict of str to ndarray of shape (n_rows,), float64
-        Values of the continuous variables that were read, NaN where missing.
+    Values (n_rows,) are NaN where missing. Variables that were not read are unknown.
     """
 
     evidence: Evidence
@@ -51,18 +46,8 @@ class FrameEvidence:
 class Statement:
     """What is known of one variable in one row.
 
-    Attributes
-    ----------
-    code : int
-        Bin or level, -1 if it is not known for certain.
-    weights : ndarray of shape (cardinality,), float64, or None
-        Likelihood of what was observed by bin or level, up to a factor.
-    value : float or None
-        Number that was given.
-    pieces : Pieces or None
-        Intervals that were given.
-    outside : tuple
-        Values and intervals outside the support.
+    It is a bin or level, `code`, or the likelihood `weights` (cardinality,) of what was observed, up to a factor.
+    `value`, `pieces` and `outside` are the number and the intervals that were given, and those outside the support.
     """
 
     code: int = -1
@@ -74,15 +59,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedEvidence:
-    """Evidence of rows that may hold intervals, sets and weights.
-
-    Attributes
-    ----------
-    evidence : Evidence
-        Codes and weights of the rows.
-    statements : dict of str to list of Statement
-        One statement per row, by variable.
-    """
+    """Evidence of rows that may hold intervals, sets and weights, with one statement per row by variable."""
 
     evidence: Evidence
     statements: dict[str, list[Statement]]
@@ -108,13 +85,7 @@ class StatedEvidence:
 
 
 class EvidenceReader:
-    """Reads values of a network's variables as evidence.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    """
+    """Reads values of a network's variables as evidence."""
 
     def __init__(self, network: NetworkLike) -> None:
         self.names = network.names
@@ -156,13 +127,7 @@ class EvidenceReader:
         return self.names.index(self.variable(name, option))
 
     def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
-        """Return the values of some columns of a frame; missing cells are unknown.
-
-        Raises
-        ------
-        GomeaBnError
-            For absent columns, infinite values, unknown levels and values of a wrong type.
-        """
+        """Return the values of some columns of a frame; missing cells are unknown."""
         import pandas as pd
 
         if not isinstance(frame, pd.DataFrame):

@@ -30,15 +30,10 @@ _LEAST_COST = 2.0**14
 
 
 class Explanations(NamedTuple):
-    """The best combinations of shown bins and levels, best first.
+    """The best combinations of shown bins and levels, best first: their codes (n, n_targets) and probabilities (n,).
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n, n_targets), int64
-    probabilities : ndarray of shape (n,), float64
-        P(combination | evidence).
-    n_cells : int or None
-        Largest number of cells of an unknown continuous variable; None if these are the bins of the network.
+    Probabilities are given the evidence. `n_cells` is the largest number of cells of an unknown continuous variable,
+    None if these are the bins of the network.
     """
 
     codes: NDArray[np.int64]
@@ -93,20 +88,7 @@ def best_explanations(
     the probability of its best extension (Lawler, "A procedure for computing the K best solutions to discrete
     optimization problems", 1972). The bound is a maximum in the junction tree; it is that of the best extension if no
     other variable has to be summed over (Park & Darwiche, "Solving MAP exactly using systematic search", 2003).
-
-    Parameters
-    ----------
-    engine : CellEngine or ExactEngine
-    evidence : Evidence
-        Of one row.
-    targets : sequence of int
-        Positions of variables without evidence.
-    n : int
-
-    Raises
-    ------
-    GomeaBnError
-        If the tables of the junction tree are too large, or the search takes too long.
+    `targets` are positions of variables without evidence.
     """
     bounds = _Bounds(engine, evidence, targets)
     heap: list[tuple[float, int, tuple[int, ...]]] = [(-np.inf, 0, ())]
@@ -167,16 +149,9 @@ def with_best_states(
 class _Bounds:
     """Upper bounds of the probability of extensions of partial combinations, for one row of evidence.
 
-    Attributes
-    ----------
-    groups : list of ndarray of int64
-        Cell after the last one of each group, by position: the bins or levels of targets, all cells of other variables.
-    log_evidence : float
-        Log probability of the evidence, up to the same constant as the bounds.
-    cost : float
-        Multiplications of a bound.
-    n_cells : int or None
-        As of `Explanations`.
+    `groups` has the cell after the last one of each group, by position: the bins or levels of targets, all cells of
+    other variables. `log_evidence` is up to the same constant as the bounds, and `cost` counts the multiplications of a
+    bound.
     """
 
     def __init__(self, engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int]) -> None:

@@ -39,19 +39,10 @@ class _OfCodes:
 class Sampler:
     """Inference by likelihood weighting, with standard errors; see `Engine`.
 
-    Columns are drawn given their parents. Those whose value is known are not drawn, and a draw counts with their
-    density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic simulation in Bayesian
-    networks", 1990). Intervals, sets and weights count as the weights of drawn values.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        A network.
-    n_draws : int
-        Draws per row.
-    generator : Generator
-    in_tables : bool
-        Whether bins are drawn from tables, and not numbers from densities.
+    Columns are drawn given their parents, `n_draws` times a row. Those whose value is known are not drawn, and a draw
+    counts with their density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic
+    simulation in Bayesian networks", 1990). Intervals, sets and weights count as the weights of drawn values. With
+    `in_tables` bins are drawn from tables, and not numbers from densities.
     """
 
     def __init__(

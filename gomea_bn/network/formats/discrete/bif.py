@@ -95,14 +95,8 @@ def _bin_labels(cuts: list[float]) -> list[str]:
 def safe_names(names: Iterable[str], *, fold_case: bool, digits: bool = False) -> list[str]:
     """Return one BIF identifier per name, without duplicates; a name that is safe already stays as it is.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Any texts, with or without duplicates.
-    fold_case : bool
-        Whether identifiers must differ by more than case (pgmpy's reader ignores the case of variables).
-    digits : bool
-        Whether whole numbers are safe: they are as labels, but not as names.
+    With `fold_case` identifiers differ by more than case (pgmpy's reader ignores the case of variables). With `digits`
+    whole numbers are safe: they are as labels, but not as names.
     """
     return distinct_names(names, partial(_cleaned, digits=digits), fold_case=fold_case)
 
@@ -135,13 +129,7 @@ _MOST_DEFAULT_CELLS = 2**24
 
 
 def bif_variables(text: str) -> list[FileVariable]:
-    """Return the variables of BIF text in its order, plain names and labels as text.
-
-    Raises
-    ------
-    GomeaBnError
-        For text that is not BIF, and for tables that lack rows or do not sum to 1; the message names the line.
-    """
+    """Return the variables of BIF text in its order, plain names and labels as text; errors name the line."""
     reader = _Reader(text)
     reader.read()
     if not reader.levels:

@@ -37,21 +37,10 @@ _ROUNDED_SUM_ERROR = 1e-2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileVariable:
-    """One variable of a discrete network in a file.
+    """One variable of a discrete network in a file: identifier, states in code order, and identifiers of the parents.
 
-    Attributes
-    ----------
-    name : str
-        Identifier in the file.
-    states : tuple of str
-        Names of the states in code order.
-    parents : tuple of str
-        Identifiers of the parents.
-    table : ndarray of shape (n_states(parent_1), ..., n_states), float64
-        P(variable | parents) in the order of `parents`.
-    properties : mapping of str to str
-        What gomea-bn adds to restore the variable: "name", and "edges" or "levels", or nothing. "types" are the types
-        of levels that are not all text.
+    `table` is P(variable | parents) in the order of `parents`. `properties` are what gomea-bn adds to restore the
+    variable: "name", and "edges" or "levels", or nothing. "types" are the types of levels that are not all text.
     """
 
     name: str
@@ -67,20 +56,10 @@ def file_variables(
     bins: Callable[[list[float]], list[str]],
     clean: Callable[[str], str],
 ) -> list[FileVariable]:
-    """Return the variables of a network in column order, as a file holds them.
+    """Return the variables of a network in column order, as a file holds them under distinct names.
 
-    A variable with one bin or level gets a second state of probability 0, since other programs need two.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    names : sequence of str
-        Identifiers of the variables, without duplicates.
-    bins : callable
-        Function that names the bins of increasing cuts.
-    clean : callable
-        Function that turns a level into a legal state name.
+    A variable with one bin or level gets a second state of probability 0, since other programs need two. `bins` names
+    the bins of increasing cuts, and `clean` turns a level into a legal state name.
     """
     identifier = dict(zip(network.names, names, strict=True))
     states: dict[str, tuple[str, ...]] = {}
@@ -142,14 +121,8 @@ def padded_table(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np
 def bin_names(cuts: Sequence[float], below: str, between: str, above: str, alone: str) -> list[str]:
     """Return names of bins with the fewest digits (at least 4) that keep the cuts apart.
 
-    Parameters
-    ----------
-    cuts : sequence of float
-        Inner cuts, increasing.
-    below, between, above : str
-        Forms of the first, the inner and the last bins, for example "up to {}", "{} to {}" and "above {}".
-    alone : str
-        Name of a single bin.
+    `below`, `between` and `above` are the forms of the first, the inner and the last bins, for example "up to {}", "{}
+    to {}" and "above {}", and `alone` is the name of a single bin.
     """
     if not cuts:
         return [alone]
@@ -170,14 +143,8 @@ def distinct_names(
 ) -> list[str]:
     """Return one legal identifier per name, without duplicates; a name that is legal already stays as it is.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Any texts, with or without duplicates.
-    clean : callable
-        Function that turns a text into a legal one, and leaves a legal one as it is.
-    fold_case : bool
-        Whether identifiers must differ by more than case.
+    `clean` turns a text into a legal one, and leaves a legal one as it is. With `fold_case` identifiers differ by more
+    than case.
     """
     original = list(names)
     cleaned = [clean(name) for name in original]
@@ -219,11 +186,6 @@ def table_of_numbers(words: Sequence[str], shape: Sequence[int], name: str) -> N
     """Return the table that numbers of a file fill, the last axis fastest; rows are checked by `checked_table`.
 
     Nothing is allocated for a table that the numbers do not fill.
-
-    Raises
-    ------
-    GomeaBnError
-        For words that are not numbers, for another number of them than the table has cells, and for wrong rows.
     """
     if len(shape) > _MOST_AXES:
         raise GomeaBnError(
@@ -242,13 +204,7 @@ def table_of_numbers(words: Sequence[str], shape: Sequence[int], name: str) -> N
 
 
 def checked_table(table: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    """Return a table with rows that sum to 1; rows that sum to 1 within 0.01, as in rounded files, are scaled.
-
-    Raises
-    ------
-    GomeaBnError
-        For rows with numbers that are negative or not finite, and for rows that do not sum to 1.
-    """
+    """Return a table with rows that sum to 1; rows that sum to 1 within 0.01, as in rounded files, are scaled."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = table.sum(axis=-1, keepdims=True)
         is_wrong = ~(np.abs(sums - 1) <= _ROUNDED_SUM_ERROR) | (table < 0).any(axis=-1, keepdims=True)
@@ -264,22 +220,10 @@ def checked_table(table: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 
 
 def network_of(variables: Sequence[FileVariable], kind: Callable[..., Net], *, restore: bool = True) -> Net:
-    """Return the network of the variables of a file, in their order.
+    """Return the network of the variables of a file, in their order; parents may come after their children.
 
-    Parameters
-    ----------
-    variables : sequence of FileVariable
-        The variables; parents may come after their children.
-    kind : type
-        Class of the network, called as `DiscretizedBayesNet` is.
-    restore : bool
-        Whether variables with the properties of gomea-bn get their original names, levels and bins. All others are
-        discrete with the names of their states as levels.
-
-    Raises
-    ------
-    GomeaBnError
-        If there is no variable, and for properties that do not fit the states of their variable.
+    With `restore` variables with the properties of gomea-bn get their original names, levels and bins, which must fit
+    their states. All others are discrete with the names of their states as levels.
     """
     if not variables:
         raise GomeaBnError("the file has no variable.")
@@ -365,14 +309,7 @@ def _level(text: str, kind: str, name: str) -> str | int | float | bool:
 
 
 class TokenReader:
-    """The tokens of a text, and the position of the next one.
-
-    Parameters
-    ----------
-    text : str
-    token : Pattern
-        Matches one token anywhere in the text. Matches of its group "skip" are no tokens.
-    """
+    """The tokens of a text, and the position of the next one; matches of the group "skip" of a token are no tokens."""
 
     def __init__(self, text: str, token: re.Pattern[str]) -> None:
         self.text = text

@@ -63,21 +63,12 @@ def to_net(
     *,
     boxes: Mapping[str, Box] | None = None,
 ) -> str:
-    """Return a network as NET text of HUGIN, and write it to `path` if given.
+    """Return a network as NET text of HUGIN, and write it to `path` if given; `boxes` are positions of nodes in pixels.
 
-    Identifiers of nodes keep ASCII letters, digits and "_"; labels show the original names. States are called
-    "up to 2.5", "2.5 to 4", "above 4", or by their levels in ASCII, with ' for quotes. Continuous variables are
-    interval nodes, of which HUGIN knows the ends of the bins: it counts a value that equals a cut to the upper bin.
-    The attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    path : path, optional
-        File to write.
-    boxes : mapping of str to (left, top, right, bottom), optional
-        Position of every variable in pixels.
+    Identifiers of nodes keep ASCII letters, digits and "_"; labels show the original names. States are called "up to
+    2.5", "2.5 to 4", "above 4", or by their levels in ASCII, with ' for quotes. Continuous variables are interval
+    nodes, of which HUGIN knows the ends of the bins: it counts a value that equals a cut to the upper bin. The
+    attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
     """
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _bin_texts, _state)
@@ -134,14 +125,7 @@ def _bin_texts(cuts: Sequence[float]) -> list[str]:
 
 
 def net_variables(text: str) -> list[FileVariable]:
-    """Return the variables of NET text, in the order of the nodes.
-
-    Raises
-    ------
-    GomeaBnError
-        For text that is not NET, for nodes that are not discrete chance nodes, and for tables that do not fit; the
-        message names line and node.
-    """
+    """Return the variables of NET text, in the order of the nodes; errors name line and node."""
     reader = _Reader(text)
     reader.read()
     variables = []

@@ -48,12 +48,7 @@ def uai_variables(text: str) -> list[FileVariable]:
     """Return the variables of UAI text: x0, x1, ... with the levels 0, 1, ...
 
     Words from # to the end of a line are ignored, as pyAgrum writes them. The last variable of a function is its child.
-
-    Raises
-    ------
-    GomeaBnError
-        For text that is not UAI, networks that are not BAYES, and tables that do not fit; the message names the
-        function, counted from 0, or the variable.
+    Errors name the function, counted from 0, or the variable.
     """
     words = iter([word for line in text.splitlines() for word in line.partition("#")[0].split()])
     sort = next(words, "")

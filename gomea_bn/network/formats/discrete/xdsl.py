@@ -41,22 +41,14 @@ def to_xdsl(
     *,
     boxes: Mapping[str, Box] | None = None,
 ) -> str:
-    """Return a network as XDSL text, and write it to `path` if given.
+    """Return a network as XDSL text, and write it to `path` if given; `boxes` are positions of nodes in pixels.
 
-    Identifiers of nodes and states keep ASCII letters, digits and "_"; every other character becomes "_". An identifier
-    that would not begin with a letter gets the prefix "x_", and duplicates end in _2, _3, and so on. GeNIe shows the
-    original names. Bins are called up_to_2_5, from_2_5_to_4, above_4. User properties gomea_bn_name, gomea_bn_edges and
-    gomea_bn_levels restore names, bins and levels. Tables are in the order of GeNIe, the last parent faster than the
-    first; pyAgrum 3.3 reverses the parents when it reads XDSL, and needs BIFXML instead.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    path : path, optional
-        File to write.
-    boxes : mapping of str to (left, top, right, bottom), optional
-        Position of every variable in pixels; without it all nodes lie in one column.
+    Without them all nodes lie in one column. Identifiers of nodes and states keep ASCII letters, digits and "_"; every
+    other character becomes "_". An identifier that would not begin with a letter gets the prefix "x_", and duplicates
+    end in _2, _3, and so on. GeNIe shows the original names. Bins are called up_to_2_5, from_2_5_to_4, above_4. User
+    properties gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels. Tables are in the order
+    of GeNIe, the last parent faster than the first; pyAgrum 3.3 reverses the parents when it reads XDSL, and needs
+    BIFXML instead.
     """
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _bin_identifiers, _identifier)
@@ -126,14 +118,9 @@ def _bin_identifiers(cuts: Sequence[float]) -> list[str]:
 
 
 def xdsl_variables(content: bytes) -> list[FileVariable]:
-    """Return the variables of an XDSL file: nodes with tables, and deterministic nodes.
+    """Return the variables of an XDSL file: nodes with tables, and deterministic nodes; errors name line and node.
 
     The order is that of the drawing if gomea-bn wrote the file, otherwise that of the nodes.
-
-    Raises
-    ------
-    GomeaBnError
-        For content that is not XDSL, nodes of other types, and tables that do not fit; the message names line and node.
     """
     root = xml_tree(content, "smile")
     nodes = root.find("nodes")

@@ -13,34 +13,16 @@ _LONGEST_DEFAULT = 200
 
 
 class Element(ElementTree.Element):
-    """An element of XML.
-
-    Attributes
-    ----------
-    line : int
-        Line of its start, counted from 1.
-    """
+    """An element of XML that knows the line of its start, counted from 1."""
 
     line: int = 0
 
 
 def xml_tree(content: bytes, root: str) -> Element:
-    """Return the root element of XML.
+    """Return the root element of XML in the encoding that it declares.
 
-    Document types are read, since files of other programs have them, but entities are refused: a few of them can make
-    a small file expand to gigabytes.
-
-    Parameters
-    ----------
-    content : bytes
-        XML in the encoding that it declares.
-    root : str
-        Required name of the root element.
-
-    Raises
-    ------
-    GomeaBnError
-        For content that is not XML, has another root, declares entities, or nests elements too deeply.
+    Document types are read, since files of other programs have them, but entities are refused: a few of them can make a
+    small file expand to gigabytes. So are another root, and elements that are nested too deeply.
     """
     builder = ElementTree.TreeBuilder(element_factory=Element)
     parser = expat.ParserCreate()
@@ -92,10 +74,7 @@ def xml_tree(content: bytes, root: str) -> Element:
 def child_text(element: ElementTree.Element, tag: str, owner: str) -> str:
     """Return the text of the child with a tag, without outer blanks; "" if there is none.
 
-    Raises
-    ------
-    GomeaBnError
-        If there are several; the message begins with the owner, for example "node 'rain'".
+    Several are an error, whose message begins with the owner, for example "node 'rain'".
     """
     children = element.findall(tag)
     if len(children) > 1:
