@@ -5,16 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.checks import check_edges
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.protocol import NetworkLike
 
 # cells of a table that axes are added to
 _MOST_CELLS = 2**22

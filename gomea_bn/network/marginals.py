@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
-# points of the scale at which a line is drawn: over its range, and for some of its centres up to six scales away
-_N_POINTS = 129
-_N_CENTRES = 41
-_FARTHEST = 6.0
-
 
 def conditional_density(network: NetworkLike, name: str, given: Mapping[str, object]) -> Curve:
     """Return the density of a continuous variable given values of all of its parents.
@@ -81,7 +76,7 @@ def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
     breaks = np.unique(np.concatenate([curve.values for curve in curves]))
     weight = 0.0 if family.line is None else family.line.weight
     if weight:
-        bends = family.points_of_line(columns, _N_POINTS, _N_CENTRES, _FARTHEST)
+        bends = family.points_of_line(columns)
         bends = bends[(bends > breaks[0]) & (bends < breaks[-1])]
         breaks = np.unique(np.concatenate([breaks, bends]))
     pieces = [piece_ends(curve, breaks) for curve in curves]
@@ -222,8 +217,7 @@ def exact_marginal(
     network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS
 ) -> NDArray[np.float64] | None:
     """Return the distribution of a variable over its bins or levels, or None if its tables would be too large."""
-    from gomea_bn.network.inference.cell_engine import engine_for
-    from gomea_bn.network.inference.engine import Evidence
+    from gomea_bn.network.inference.engine import Evidence, engine_for
 
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
     engine = engine_for(network, is_single=True, most_numbers=max_cells)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.recorded import ordered_parents
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
 
 MOST_SHOWN_CELLS = 200
 """Most cells of the shown table of a family with a continuous column."""

@@ -87,9 +87,7 @@ def fitted_smoothing(counts: NDArray[np.float64]) -> Smoothing:
     return _fitted_from_root(counts)[0]
 
 
-def smoothed_and_left_out(
-    counts: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def smoothed_and_left_out(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return P(child | parents) under the fitted smoothing, and P of every cell with one of its rows left out.
 
     The smoothing is that of all rows; only the counts leave the row out. Both arrays have the shape of `counts`. Cells
@@ -160,9 +158,7 @@ def _best_without_one(
 
 
 def _averaged(
-    seen: _Seen,
-    parents: tuple[int, ...],
-    bases: Sequence[tuple[Smoothing | None, NDArray[np.float64]]],
+    seen: _Seen, parents: tuple[int, ...], bases: Sequence[tuple[Smoothing | None, NDArray[np.float64]]]
 ) -> tuple[Smoothing, NDArray[np.float64]]:
     """Return the average over bases and amounts, and P of every seen cell with one of its rows left out, (n_seen,)."""
     logs = np.array([_likelihoods(seen, values) for _, values in bases])

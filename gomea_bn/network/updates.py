@@ -12,15 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.row_weights import checked_weights
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.network.conditionals.cells import table_over_rows
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Columns, TableSet
-from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups
-from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.conditionals.line_sums import LineSums
-from gomea_bn.network.conditionals.shown_tables import table_over_rows
+from gomea_bn.network.conditionals.family_line import (
+    FamilyLine,
+    LineScale,
+    LineSums,
+    ProbabilityScale,
+    UnitScale,
+    joint_groups,
+)
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.rows import rows_for
-from gomea_bn.network.sampling import drawn_values
+from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape

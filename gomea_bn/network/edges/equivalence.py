@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.texts import shown_name
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
 
 
 @dataclass(frozen=True, slots=True)

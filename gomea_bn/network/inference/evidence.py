@@ -181,7 +181,10 @@ class EvidenceReader:
         if is_unknown(value):
             return Statement()
         if name in self.levels and _is_several(value):
-            return Statement(weights=self._level_weights(name, value, label))
+            weights = np.zeros(len(self.levels[name]))
+            for level, weight in _weighted(value, label):
+                weights[self._level_code(name, level, label)] += weight
+            return Statement(weights=weights)
         if name in self.levels or not (_is_several(value) or _is_interval(value)):
             return self.value(name, value, label)
         pieces, outside = self._pieces(name, value, label)
@@ -212,17 +215,11 @@ class EvidenceReader:
             raise GomeaBnError(f"{label} must be one of the levels {shown}, got {value!r:.80}.")
         return code
 
-    def _level_weights(self, name: str, value: Any, label: str) -> NDArray[np.float64]:
-        """Return the weights of the levels for a set of levels, or for a mapping of levels to weights."""
-        weights = np.zeros(len(self.levels[name]))
-        for level, weight in _weighted(value, label):
-            weights[self._level_code(name, level, label)] += weight
-        return weights
-
     def _pieces(self, name: str, value: Any, label: str) -> tuple[Pieces, tuple[Outside, ...]]:
         """Return an interval, a set of intervals or intervals with weights as parts of bins, and those outside."""
         # the order of a set or of a mapping has no effect
-        parts = sorted(_intervals(name, value, label))
+        given = _weighted(value, label) if _is_several(value) else [(value, 1.0)]
+        parts = sorted((_interval(name, part, label), weight) for part, weight in given)
         for ((_, end, _), _), ((start, _, _), _) in pairwise(parts):
             if start < end:
                 raise GomeaBnError(f"{label} must be intervals that do not overlap, got {value!r:.120}.")
@@ -361,12 +358,6 @@ def _weighted(value: Any, label: str) -> list[tuple[Any, float]]:
     if not any(weight > 0 for _, weight in items):
         raise GomeaBnError(f"{label} must have a weight above 0, got {value!r:.80}.")
     return [(member, float(weight)) for member, weight in items]
-
-
-def _intervals(name: str, value: Any, label: str) -> list[tuple[Interval, float]]:
-    """Return the intervals of a statement about a variable, and their weights."""
-    parts = _weighted(value, label) if _is_several(value) else [(value, 1.0)]
-    return [(_interval(name, part, label), weight) for part, weight in parts]
 
 
 def _interval(name: str, value: Any, label: str) -> Interval:

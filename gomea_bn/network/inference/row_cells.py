@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.family import Columns, Family
-from gomea_bn.network.conditionals.line_scales import LineScale
+from gomea_bn.network.conditionals.family_line import LineScale
 from gomea_bn.network.conditionals.student import LEAST_SPREAD
 
 BLOCK_OF_ROWS = 512

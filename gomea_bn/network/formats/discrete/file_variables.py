@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.protocol import NetworkLike
 
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
-
-    Net = TypeVar("Net", bound=NetworkLike)
+Net = TypeVar("Net", bound=NetworkLike)
 
 PADDING = "never"
 """Name of the second state of a variable with one bin or level; it has probability 0."""
@@ -75,26 +73,15 @@ def file_variables(
     for name in network.names:
         parents = network.parents(name)
         shape = [len(states[member]) for member in (*parents, name)]
-        variables.append(
-            FileVariable(
-                identifier[name],
-                states[name],
-                tuple(identifier[parent] for parent in parents),
-                padded_table(network.tables[name], shape),
-                _properties(network, name),
-            )
-        )
+        key, words = state_property(network, name)
+        properties = {"name": quote(name, safe=""), key: words}
+        types = [type(level).__name__ for level in network.levels.get(name, ())]
+        if set(types) - {"str"}:
+            properties["types"] = " ".join(types)
+        of_parents = tuple(identifier[parent] for parent in parents)
+        table = padded_table(network.tables[name], shape)
+        variables.append(FileVariable(identifier[name], states[name], of_parents, table, properties))
     return variables
-
-
-def _properties(network: NetworkLike, name: str) -> dict[str, str]:
-    """Return what restores a variable."""
-    key, words = state_property(network, name)
-    properties = {"name": quote(name, safe=""), key: words}
-    types = [type(level).__name__ for level in network.levels.get(name, ())]
-    if set(types) - {"str"}:
-        properties["types"] = " ".join(types)
-    return properties
 
 
 def state_property(network: NetworkLike, name: str) -> tuple[str, str]:
@@ -271,7 +258,13 @@ class _Restored:
                 f"{self.card}."
             )
         if key == "edges":
-            self.edges = [_number(word, variable.name) for word in words]
+            for word in words:
+                try:
+                    self.edges.append(float(word))
+                except ValueError as error:
+                    raise GomeaBnError(
+                        f"variable '{variable.name}': its property edges must hold numbers, got {word!r:.60}."
+                    ) from error
             return
         texts = [unquote(word) if word != "%" else "" for word in words]
         types = properties.get("types", "").split()
@@ -281,15 +274,6 @@ class _Restored:
             # the levels 1 and "1" have the same text, but different labels
             has_duplicates = len(set(texts)) < len(texts)
             self.levels = list(variable.states)[: self.card] if has_duplicates else texts
-
-
-def _number(word: str, name: str) -> float:
-    try:
-        return float(word)
-    except ValueError as error:
-        raise GomeaBnError(
-            f"variable '{name}': its property edges must hold numbers, got {word!r:.60}."
-        ) from error
 
 
 def _level(text: str, kind: str, name: str) -> str | int | float | bool:
