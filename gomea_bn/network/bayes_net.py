@@ -16,16 +16,21 @@ from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.lazy import offered
 from gomea_bn.network import checks
+from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.cells import CellGrids
 from gomea_bn.network.conditionals.conditionals import Conditionals, around_cuts, families_of, row_values
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
+from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
+from gomea_bn.network.formats import dot, json_format, other_libraries, registry, summary
+from gomea_bn.network.formats.discrete import bif, net, uai, xdsl
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable
 from gomea_bn.network.inference import answers, completion
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.inference.most_probable import most_probable
+from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.network.parts import Immutable
-from gomea_bn.network.point_masses import log_widths_of_points
 from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import bin_texts
@@ -43,8 +48,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.network.bin_distributions import Curve
-    from gomea_bn.network.edges.equivalence import EquivalenceClass
-    from gomea_bn.network.edges.reasons import EdgeReasons
     from gomea_bn.network.explanations import Explanation
     from gomea_bn.network.parts import WithEdges
     from gomea_bn.problems.cuts.shape import Shape
@@ -453,8 +456,6 @@ class DiscretizedBayesNet(Immutable):
 
         See `gomea_bn.network.marginals.conditional_density`.
         """
-        from gomea_bn.network.marginals import conditional_density
-
         return conditional_density(self, variable, given)
 
     def conditional_probabilities(self, variable: str, given: Mapping[str, object]) -> NDArray[np.float64]:
@@ -462,8 +463,6 @@ class DiscretizedBayesNet(Immutable):
 
         See `gomea_bn.network.marginals.conditional_probabilities`.
         """
-        from gomea_bn.network.marginals import conditional_probabilities
-
         return conditional_probabilities(self, variable, given)
 
     def cut_probabilities(self, variable: str) -> pd.DataFrame:
@@ -679,9 +678,7 @@ class DiscretizedBayesNet(Immutable):
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
         """Return the network of a JSON file, or of JSON text, which begins with a brace."""
-        from gomea_bn.network.formats.json_format import from_json
-
-        return from_json(source, cls)
+        return json_format.from_json(source, cls)
 
     @classmethod
     def from_file(
@@ -709,9 +706,7 @@ class DiscretizedBayesNet(Immutable):
             For a file that cannot be read, is not of the format, or does not describe a network of discrete variables;
             the message names the file, and the line or the variable.
         """
-        from gomea_bn.network.formats.registry import network_from_file
-
-        return network_from_file(path, cls, format, restore=restore)
+        return registry.network_from_file(path, cls, format, restore=restore)
 
     def query(
         self,
@@ -826,8 +821,6 @@ class DiscretizedBayesNet(Immutable):
         >>> print(network.most_probable({"X2": "v1"}, ["X1", "X3"], n=2)["probability"].is_monotonic_decreasing)
         True
         """
-        from gomea_bn.network.inference.most_probable import most_probable
-
         return most_probable(self, evidence, targets, n, cells=cells)
 
     def explain(
@@ -1164,8 +1157,6 @@ class DiscretizedBayesNet(Immutable):
         Graphs with the same adjacencies and the same v-structures imply the same independences. An edge is compelled if
         all of them have its direction, and reversible otherwise: no number of rows tells its direction.
         """
-        from gomea_bn.network.edges.equivalence import equivalence_class
-
         return equivalence_class(self)
 
     def why(
@@ -1183,7 +1174,7 @@ class DiscretizedBayesNet(Immutable):
         Returns
         -------
         EdgeReasons
-            Printed as a text; see `gomea_bn.network.edges.reasons.EdgeReasons` for its numbers.
+            Printed as a text; see `gomea_bn.network.edges.EdgeReasons` for its numbers.
 
         Raises
         ------
@@ -1191,8 +1182,6 @@ class DiscretizedBayesNet(Immutable):
             For an edge that the network does not have, data that it does not fit, and if the distribution of the
             parents cannot be computed exactly.
         """
-        from gomea_bn.network.edges.reasons import why
-
         return why(self, edge, data)
 
     def plot(
@@ -1217,45 +1206,31 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             If the gains of a variable are not one per cut.
         """
-        from gomea_bn.network.formats.summary import to_text
-
-        return to_text(self, cut_gains)
+        return summary.to_text(self, cut_gains)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
-        from gomea_bn.network.formats.json_format import to_json
-
-        return _written(to_json(self), path)
+        return _written(json_format.to_json(self), path)
 
     def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return BIF text (see `formats.discrete.bif`); write it to `path` if given."""
-        from gomea_bn.network.formats.discrete.bif import to_bif
-
-        return _written(to_bif(self), path)
+        return _written(bif.to_bif(self), path)
 
     def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return XDSL text of GeNIe, drawn in layers (see `formats.discrete.xdsl`); write it to `path` if given."""
-        from gomea_bn.network.formats.discrete.xdsl import to_xdsl
-
-        return _written(to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
+        return _written(xdsl.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return NET text of HUGIN, drawn in layers (see `formats.discrete.net`); write it to `path` if given."""
-        from gomea_bn.network.formats.discrete.net import to_net
-
-        return _written(to_net(self, offered("node_boxes")(self.names, self.edges)), path)
+        return _written(net.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
-        from gomea_bn.network.formats.registry import no_xmlbif
-
-        raise no_xmlbif()
+        raise registry.no_xmlbif()
 
     def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return UAI text, without names (see `formats.discrete.uai`); write it to `path` if given."""
-        from gomea_bn.network.formats.discrete.uai import to_uai
-
-        return _written(to_uai(self), path)
+        return _written(uai.to_uai(self), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
@@ -1272,36 +1247,26 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For an unknown format or ending, and if the file cannot be written.
         """
-        from gomea_bn.network.formats.registry import export
-
-        export(self, path, format)
+        registry.export(self, path, format)
 
     def to_dot(self, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
         """Return the graph as Graphviz DOT text; write it to `path` if given.
 
         With `cpdag` edges whose direction no rows can tell have no arrowhead; see `DiscretizedBayesNet.cpdag`.
         """
-        from gomea_bn.network.formats.dot import to_dot
-
-        return _written(to_dot(self, cpdag=cpdag), path)
+        return _written(dot.to_dot(self, cpdag=cpdag), path)
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
-        from gomea_bn.network.formats.other_libraries import to_networkx
-
-        return to_networkx(self)
+        return other_libraries.to_networkx(self)
 
     def to_pyagrum(self) -> pyagrum.BayesNet:
         """Return the network as a pyAgrum BayesNet; see `gomea_bn.network.formats.other_libraries.to_pyagrum`."""
-        from gomea_bn.network.formats.other_libraries import to_pyagrum
-
-        return to_pyagrum(self)
+        return other_libraries.to_pyagrum(self)
 
     def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return the network as a pgmpy DiscreteBayesianNetwork, with bins and levels as state names."""
-        from gomea_bn.network.formats.other_libraries import to_pgmpy
-
-        return to_pgmpy(self)
+        return other_libraries.to_pgmpy(self)
 
     def _known_of_cuts(self, variable: str, what: str) -> NDArray[np.float64]:
         """Return what is known of the shown cuts of a continuous variable."""

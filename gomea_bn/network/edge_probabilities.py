@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import EDGE_PROBABILITIES
 from gomea_bn.runtime.files.atomic_files import write_text

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 
-from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.formats.discrete.file_variables import TokenReader, one_line
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.recorded import recorded_edge_probabilities

@@ -9,9 +9,9 @@ import numpy as np
 
 from gomea_bn.data.dates import DAYS, from_numbers
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
-from gomea_bn.network.edges.equivalence import equivalence_class
-from gomea_bn.network.point_masses import points_text
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import known_text, ordered_parents
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
+from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.cells import shown_network
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
@@ -24,7 +25,6 @@ from gomea_bn.network.inference.engine import (
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
-from gomea_bn.network.point_masses import log_widths_of_points
 from gomea_bn.network.rows import column_name, column_values, level_column
 
 if TYPE_CHECKING:

@@ -369,11 +369,9 @@ class CellEngine:
             self._levels = [level]
         names = network.names
         self._continuous = np.array([name in network.cut_points for name in names])
-        position = {name: v for v, name in enumerate(names)}
-        self._families = [[*(position[p] for p in network.parents(name)), position[name]] for name in names]
+        self._families, self._order = _families_and_order(network)
         set_values = network.conditionals.set_values if network.conditionals is not None else {}
-        self._set_values = {position[name]: value for name, value in set_values.items()}
-        self._order = np.array(topological_order([f[:-1] for f in self._families], names), np.int64)
+        self._set_values = {names.index(name): value for name, value in set_values.items()}
 
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return the joint distribution of variables without evidence; see `Engine`."""
@@ -655,11 +653,12 @@ class CellEngine:
         """Return rows of one level with all arrays."""
         level = self._grids.level(index)
         present = np.unique(batch.pattern_of)
-        needed = np.zeros(len(self._families), np.bool_)
+        tables = {}
         for v, family in enumerate(self._families):
             is_shared = ~(batch.patterns[present][:, family] == EXACT).any(axis=1)
-            needed[v] = bool((is_shared & relevant[present, v]).any())
-        model = self._model(index, needed)
+            if (is_shared & relevant[present, v]).any():
+                tables[v] = self._grids.table(index, v)
+        model = self._model(level, tables)
         own, log_scales = self._own_tables(level, evidence, batch, relevant)
         codes = evidence.codes.copy()
         codes[:, ~self._continuous & (level.cards == 1)] = 0
@@ -711,7 +710,7 @@ class CellEngine:
             fits = np.flatnonzero(is_last | (~is_fine & (shared <= self._budget.shared)))
             of_fits = np.zeros((len(fits), 3))
             tried = batch._replace(patterns=self._with_single(patterns[fits], level))
-            model, plan = self._empty_model(level.cards), _empty_plan(len(self._families))
+            model, plan = self._model(level, {}), _empty_plan(len(self._families))
             kernels.plan_costs(model, tried, keeps_tables, plan, of_fits)
             is_cheap = _plans_fit(of_fits) & (of_fits[:, 2] <= self._budget.multiplications) | is_last
             fits, of_fits = fits[is_cheap], of_fits[is_cheap]
@@ -736,26 +735,9 @@ class CellEngine:
         most = float(2**62)
         return np.minimum(own, most).astype(np.int64), np.minimum(shared, most).astype(np.int64)
 
-    def _empty_model(self, cards: NDArray[np.int64]) -> Model:
-        """Return the network over cells without tables."""
-        strides = [np.cumprod([1, *cards[family[:0:-1]].tolist()])[::-1] for family in self._families]
-        return Model(
-            cards=cards,
-            order=self._order,
-            members_at=np.cumsum([0, *map(len, self._families)], dtype=np.int64),
-            members=np.concatenate(self._families).astype(np.int64),
-            strides=np.concatenate(strides).astype(np.int64),
-            table_at=np.full(len(cards), -1, np.int64),
-            cells=np.empty(0),
-        )
-
-    def _model(self, index: int, needed: NDArray[np.bool_]) -> Model:
-        """Return the network over the cells of a level with the tables of some families."""
-        model = self._empty_model(self._grids.level(index).cards)
-        tables = {v: self._grids.table(index, v) for v in np.flatnonzero(needed).tolist()}
-        starts = np.cumsum([0, *(table.size for table in tables.values())])
-        model.table_at[list(tables)] = starts[:-1]
-        return model._replace(cells=np.concatenate([np.empty(0), *(t.ravel() for t in tables.values())]))
+    def _model(self, level: CellLevel, tables: Mapping[int, NDArray[np.float64]]) -> Model:
+        """Return the network over the cells of a level with some tables."""
+        return _model_of_families(level.cards, self._families, self._order, tables)
 
     def _of_level(self, level: CellLevel) -> Columns:
         """Return the values that stand for the cells of a level."""
@@ -1029,21 +1011,38 @@ def engine_for(
 
 def model_of(network: NetworkLike) -> Model:
     """Return a network as the arrays of the kernels."""
+    cards = np.array([network.cardinality(name) for name in network.names], np.int64)
+    tables = [np.asarray(network.tables[name], np.float64) for name in network.names]
+    return _model_of_families(cards, *_families_and_order(network), dict(enumerate(tables)))
+
+
+def _families_and_order(network: NetworkLike) -> tuple[list[list[int]], NDArray[np.int64]]:
+    """Return the positions of the parents of every variable and of itself, and variables after their parents, (V,)."""
     position = {name: v for v, name in enumerate(network.names)}
-    tables = [network.tables[name] for name in network.names]
-    families = [[*(position[p] for p in network.parents(name)), position[name]] for name in network.names]
-    sizes = np.array([table.size for table in tables], np.int64)
-    item = np.dtype(np.float64).itemsize
-    contiguous = [np.ascontiguousarray(table, np.float64) for table in tables]
-    parents = [family[:-1] for family in families]
+    families = [[*map(position.__getitem__, network.parents(name)), v] for name, v in position.items()]
+    order = topological_order([family[:-1] for family in families], network.names)
+    return families, np.array(order, np.int64)
+
+
+def _model_of_families(
+    cards: NDArray[np.int64],
+    families: Sequence[Sequence[int]],
+    order: NDArray[np.int64],
+    tables: Mapping[int, NDArray[np.float64]],
+) -> Model:
+    """Return the arrays of a network with the tables of some variables, by position."""
+    table_at = np.full(len(cards), -1, np.int64)
+    starts = np.cumsum([0, *(table.size for table in tables.values())])
+    table_at[list(tables)] = starts[:-1]
+    strides = [np.cumprod([1, *cards[family[:0:-1]].tolist()])[::-1] for family in families]
     return Model(
-        cards=np.array([network.cardinality(name) for name in network.names], np.int64),
-        order=np.array(topological_order(parents, network.names), np.int64),
+        cards=cards,
+        order=order,
         members_at=np.cumsum([0, *map(len, families)], dtype=np.int64),
         members=np.concatenate(families).astype(np.int64),
-        strides=np.concatenate([np.array(table.strides) // item for table in contiguous]).astype(np.int64),
-        table_at=np.cumsum(sizes) - sizes,
-        cells=np.concatenate([table.ravel() for table in contiguous]),
+        strides=np.concatenate(strides).astype(np.int64),
+        table_at=table_at,
+        cells=np.concatenate([np.empty(0), *(table.ravel() for table in tables.values())]),
     )
 
 
