@@ -16,7 +16,7 @@ def report(learner: BayesNetLearner) -> str:
     """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
     from gomea_bn.learning.cuts.cut_gains import cut_gains
     from gomea_bn.learning.options import why_unrepeatable
-    from gomea_bn.network.point_masses import points_measure
+    from gomea_bn.network.bin_distributions import points_measure
 
     timed = learner.stopped_by_ in ("max_seconds", "interrupt")
     unrepeatable = why_unrepeatable(learner)

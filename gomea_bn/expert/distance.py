@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.network.graph import layers
-from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.recorded import columns_of_expert_fit
 from gomea_bn.network.tables import family_index

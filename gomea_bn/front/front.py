@@ -32,7 +32,7 @@ from gomea_bn.front.recommendation import simplest_good_fit
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
-from gomea_bn.network.edges.frequency import edge_frequency
+from gomea_bn.network.edge_probabilities import edge_frequency
 
 if TYPE_CHECKING:
     import pandas as pd

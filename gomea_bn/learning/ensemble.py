@@ -31,7 +31,7 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edges.frequency import edge_frequency
+from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.parameters import Parameters, check_declared
 from gomea_bn.problems.cuts.shape_fit import share_point_masses, table_shapes
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section

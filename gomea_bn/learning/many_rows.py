@@ -42,8 +42,7 @@ from gomea_bn.learning.parameters import NetworkParameters, plain_options
 from gomea_bn.learning.search.shown_cuts import learned_edges
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import TableSet
-from gomea_bn.network.counting import network_of_counts
-from gomea_bn.network.expected_tables import completes_pieces
+from gomea_bn.network.counting import completes_pieces, network_of_counts
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for

@@ -12,7 +12,7 @@ import numpy as np
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import STABILITY_WORDS
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.runtime.files.atomic_files import write_text

@@ -10,7 +10,7 @@ from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics.distances import shd
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import EdgeProbability, recorded_edge_probabilities
 from gomea_bn.texts import counted, listed, shown_name
 

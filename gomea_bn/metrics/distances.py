@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edges.equivalence import cpdag
+from gomea_bn.network.bin_distributions import unshared_points
+from gomea_bn.network.edges import cpdag
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
     from gomea_bn.network.parts import WithEdges
     from gomea_bn.network.protocol import NetworkLike
 
-__all__ = [
-    "DiscretizedBayesNet",
-    "NetworkLike",
-    "WithEdges",
-]
+__all__ = ["DiscretizedBayesNet", "NetworkLike", "WithEdges"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

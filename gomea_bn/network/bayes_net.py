@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.columns import MANY_ROWS, Level
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.lazy import offered
 from gomea_bn.network import checks
-from gomea_bn.network.conditionals.checks import around_cuts
-from gomea_bn.network.conditionals.conditionals import Conditionals, families_of, row_values
+from gomea_bn.network.bin_distributions import log_widths_of_points
+from gomea_bn.network.conditionals.cells import CellGrids
+from gomea_bn.network.conditionals.conditionals import Conditionals, around_cuts, families_of, row_values
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
+from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
+from gomea_bn.network.formats import dot, json_format, other_libraries, registry, summary
+from gomea_bn.network.formats.discrete import bif, net, uai, xdsl
+from gomea_bn.network.graph import are_separated, markov_blanket, reachable
+from gomea_bn.network.inference import answers, completion
+from gomea_bn.network.inference.engine import Seed, engine_for
+from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.network.inference.most_probable import most_probable
+from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.network.parts import Immutable
+from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import bin_texts
-from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.network.value_kinds import VALUES, ValueKind
+from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import listed
 
@@ -34,38 +48,12 @@ if TYPE_CHECKING:
 
     from gomea_bn.data.table import Table
     from gomea_bn.network.bin_distributions import Curve
-    from gomea_bn.network.conditionals.cells import CellGrids
-    from gomea_bn.network.edges.equivalence import EquivalenceClass
-    from gomea_bn.network.edges.reasons import EdgeReasons
     from gomea_bn.network.explanations import Explanation
     from gomea_bn.network.parts import WithEdges
     from gomea_bn.problems.cuts.shape import Shape
 
-    Seed = int | np.random.SeedSequence | np.random.Generator | None
-
 # rows whose densities are computed together in a tall table
 _ROWS_OF_PART = 1 << 16
-
-
-def mean_log_density(
-    log_density: Callable[[pd.DataFrame], NDArray[np.float64]], frame: pd.DataFrame
-) -> float:
-    """Return the mean of a log density over rows, in nats; parts of a tall table are computed in threads."""
-    n_rows = len(frame)
-    if n_rows == 0:
-        raise GomeaBnError("frame must have at least one row, got none.")
-    if n_rows <= MANY_ROWS:
-        return float(log_density(frame).mean())
-    parts = range(0, n_rows, _ROWS_OF_PART)
-    try:
-        sums = in_threads(lambda k: log_density(frame.iloc[k : k + _ROWS_OF_PART]).sum(), parts)
-    except GomeaBnError:
-        # the message names rows of the whole frame
-        return float(log_density(frame).mean())
-    return float(np.sum(sums) / n_rows)
-
-
-Net = TypeVar("Net", bound="DiscretizedBayesNet")
 
 
 class DiscretizedBayesNet(Immutable):
@@ -145,25 +133,6 @@ class DiscretizedBayesNet(Immutable):
     GomeaBnError
         For any part that is missing, unknown, of the wrong shape or not a probability; the message names the variable.
     """
-
-    __slots__ = (
-        "_cards",
-        "_conditionals",
-        "_counts",
-        "_cuts",
-        "_families",
-        "_grids",
-        "_levels",
-        "_metadata",
-        "_names",
-        "_order",
-        "_parents",
-        "_pseudo_count",
-        "_shapes",
-        "_support",
-        "_tables",
-        "_value_kinds",
-    )
 
     _cards: tuple[int, ...]
     _conditionals: Conditionals | None
@@ -344,8 +313,6 @@ class DiscretizedBayesNet(Immutable):
     @property
     def cell_grids(self) -> CellGrids:
         """Cells of the columns of a network with conditionals, and its tables over them, which are kept."""
-        from gomea_bn.network.conditionals.cells import CellGrids
-
         if self._grids is None:
             self._set_parts({"_grids": CellGrids(self)})
         assert self._grids is not None
@@ -402,7 +369,7 @@ class DiscretizedBayesNet(Immutable):
         content = self._content()
         if "tables" in parts:
             content["counts"] = None
-        return _rebuild(type(self), self._names, self.edges, {**content, **parts})
+        return type(self)(self._names, self.edges, **{**content, **parts})
 
     def in_order(self, names: Sequence[str]) -> Self:
         """Return the network with its variables in another order; the axes of every table follow its parents.
@@ -431,7 +398,7 @@ class DiscretizedBayesNet(Immutable):
             content["conditionals"] = self._conditionals.in_order(names)
         for part in ("support", "levels", "shapes", "value_kinds"):
             content[part] = {name: content[part][name] for name in names if name in content[part]}
-        return _rebuild(type(self), tuple(names), self.edges, content)
+        return type(self)(tuple(names), self.edges, **content)
 
     def with_metadata(self, **entries: Any) -> Self:
         """Return the network with further entries in its metadata, which replace those of the same name.
@@ -489,8 +456,6 @@ class DiscretizedBayesNet(Immutable):
 
         See `gomea_bn.network.marginals.conditional_density`.
         """
-        from gomea_bn.network.marginals import conditional_density
-
         return conditional_density(self, variable, given)
 
     def conditional_probabilities(self, variable: str, given: Mapping[str, object]) -> NDArray[np.float64]:
@@ -498,8 +463,6 @@ class DiscretizedBayesNet(Immutable):
 
         See `gomea_bn.network.marginals.conditional_probabilities`.
         """
-        from gomea_bn.network.marginals import conditional_probabilities
-
         return conditional_probabilities(self, variable, given)
 
     def cut_probabilities(self, variable: str) -> pd.DataFrame:
@@ -558,12 +521,25 @@ class DiscretizedBayesNet(Immutable):
 
     def score(self, frame: pd.DataFrame, *, resolution: str = "points") -> float:
         """Return the mean of `log_density` over the rows, in nats per row; higher is better."""
-        return mean_log_density(lambda rows: self.log_density(rows, resolution=resolution), frame)
+
+        def log_density(rows: pd.DataFrame) -> NDArray[np.float64]:
+            return self.log_density(rows, resolution=resolution)
+
+        n_rows = len(frame)
+        if n_rows == 0:
+            raise GomeaBnError("frame must have at least one row, got none.")
+        if n_rows > MANY_ROWS:
+            parts = range(0, n_rows, _ROWS_OF_PART)
+            # the message of an error names rows of the whole frame
+            with suppress(GomeaBnError):
+                sums = in_threads(lambda k: log_density(frame.iloc[k : k + _ROWS_OF_PART]).sum(), parts)
+                return float(np.sum(sums) / n_rows)
+        return float(log_density(frame).mean())
 
     def sample(
         self,
         n: int,
-        random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+        random_state: Seed = None,
         *,
         evidence: Mapping[str, object] | None = None,
         values: str = "own",
@@ -593,12 +569,10 @@ class DiscretizedBayesNet(Immutable):
             if those of the column are.
         """
         if evidence:
-            from gomea_bn.network.inference.completion import sample_given
-
-            return sample_given(self, n, evidence, random_state=random_state, values=values)
-        from gomea_bn.network.sampling import sampled_rows
-
-        return sampled_rows(self, n, random_state, values)
+            return completion.sample_given(self, n, evidence, random_state=random_state, values=values)
+        check_integer("n", n, 0)
+        check_choice("values", values, VALUES)
+        return frame_of_draws(self, drawn_values(self, n, checks.random_generator(random_state)), values)
 
     def update(
         self,
@@ -653,7 +627,7 @@ class DiscretizedBayesNet(Immutable):
         data: pd.DataFrame | Table | str | os.PathLike[str],
         *,
         level: float = 0.05,
-        random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
+        random_state: Seed = 0,
     ) -> pd.DataFrame:
         """Return whether further rows still follow the network, one row per column.
 
@@ -704,9 +678,7 @@ class DiscretizedBayesNet(Immutable):
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
         """Return the network of a JSON file, or of JSON text, which begins with a brace."""
-        from gomea_bn.network.formats.json_format import from_json
-
-        return from_json(source, cls)
+        return json_format.from_json(source, cls)
 
     @classmethod
     def from_file(
@@ -734,9 +706,7 @@ class DiscretizedBayesNet(Immutable):
             For a file that cannot be read, is not of the format, or does not describe a network of discrete variables;
             the message names the file, and the line or the variable.
         """
-        from gomea_bn.network.formats.registry import network_from_file
-
-        return network_from_file(path, cls, format, restore=restore)
+        return registry.network_from_file(path, cls, format, restore=restore)
 
     def query(
         self,
@@ -800,11 +770,11 @@ class DiscretizedBayesNet(Immutable):
         >>> print(network.query("X1", {"X2": {"v1", "v2"}, "X3": (0.2, None), "X4": None}).sum().round(6))
         1.0
         """
-        from gomea_bn.network.inference.answers import query
+        import pandas as pd
 
-        return query(
-            self, targets, evidence, method=method, n_draws=n_draws, random_state=random_state, cells=cells
-        )
+        is_single = not isinstance(evidence, pd.DataFrame)
+        engine = engine_for(self, method, n_draws, random_state, cells, is_single=is_single)
+        return answers.query(engine, targets, evidence)
 
     def most_probable(
         self,
@@ -851,8 +821,6 @@ class DiscretizedBayesNet(Immutable):
         >>> print(network.most_probable({"X2": "v1"}, ["X1", "X3"], n=2)["probability"].is_monotonic_decreasing)
         True
         """
-        from gomea_bn.network.inference.most_probable import most_probable
-
         return most_probable(self, evidence, targets, n, cells=cells)
 
     def explain(
@@ -932,11 +900,8 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
         """
-        from gomea_bn.network.inference.answers import predict_proba
-
-        return predict_proba(
-            self, frame, target, method=method, n_draws=n_draws, random_state=random_state, cells=cells
-        )
+        engine = engine_for(self, method, n_draws, random_state, cells)
+        return answers.predict_proba(engine, frame, target)
 
     def predict(
         self,
@@ -964,9 +929,7 @@ class DiscretizedBayesNet(Immutable):
             Values of the column's own kind: integers and dates, apart from means, which are not rounded, and a
             categorical with the levels, ordered if those of the column are.
         """
-        from gomea_bn.network.inference.answers import predict
-
-        return predict(self, frame, target, how, method=method, n_draws=n_draws, random_state=random_state)
+        return answers.predict(engine_for(self, method, n_draws, random_state), frame, target, how)
 
     def predict_interval(
         self,
@@ -994,11 +957,8 @@ class DiscretizedBayesNet(Immutable):
         DataFrame of float64
             Columns "mean", "median", and "5%" and so on for the quantiles, in original units.
         """
-        from gomea_bn.network.inference.answers import predict_interval
-
-        return predict_interval(
-            self, frame, target, quantiles, method=method, n_draws=n_draws, random_state=random_state
-        )
+        engine = engine_for(self, method, n_draws, random_state)
+        return answers.predict_interval(engine, frame, target, quantiles)
 
     def log_density(
         self,
@@ -1039,28 +999,13 @@ class DiscretizedBayesNet(Immutable):
             For missing columns, infinite values, unknown levels, and rows whose `given` cells have probability 0; the
             message names column and rows. Also for missing cells whose exact density needs tables that are too large.
         """
-        import numpy as np
-
-        from gomea_bn.data.columns import has_gaps
-        from gomea_bn.network.point_masses import log_widths_of_points
-
         if of is None and not given and not has_gaps(frame, self.names):
             total = np.zeros(len(frame), dtype=np.float64)
             for term in self.log_density_terms(frame).values():
                 total += term
             return total - log_widths_of_points(self, frame, resolution)
-        from gomea_bn.network.inference.answers import log_density
-
-        return log_density(
-            self,
-            frame,
-            of,
-            given,
-            method=method,
-            n_draws=n_draws,
-            random_state=random_state,
-            resolution=resolution,
-        )
+        engine = engine_for(self, method, n_draws, random_state)
+        return answers.log_density(engine, frame, of, given, resolution)
 
     def impute(
         self,
@@ -1099,9 +1044,8 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
         """
-        from gomea_bn.network.inference.completion import impute
-
-        return impute(self, frame, how, random_state=random_state, method=method, n_draws=n_draws)
+        generator = checks.random_generator(random_state)
+        return completion.impute(engine_for(self, method, n_draws, generator), frame, how, generator)
 
     def do(self, values: Mapping[str, object]) -> DiscretizedBayesNet:
         """Return the network after an intervention that sets variables to values.
@@ -1127,9 +1071,30 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For unknown variables, levels, and values that are not numbers.
         """
-        from gomea_bn.network.inference.intervention import do
-
-        return do(self, values, type(self))
+        reader = EvidenceReader(self)
+        stated = {
+            name: reader.value(name, value, f"values['{given}']")
+            for name, (given, value) in zip(reader.variables(values, "values"), values.items(), strict=True)
+        }
+        reader.warn_of_outside({name: of_name.outside for name, of_name in stated.items()}, stacklevel=3)
+        if not stated:
+            raise GomeaBnError("values must name at least one variable, got none.")
+        recorded = self.metadata.get("do")
+        labels = dict(recorded) if isinstance(recorded, dict) else {}
+        content, known = self._content(), self._conditionals
+        content["tables"], content["counts"] = dict(self._tables), None
+        for name, of_name in stated.items():
+            content["tables"][name] = np.eye(self.cardinality(name))[of_name.code]
+            labels[name] = self.bin_labels(name)[of_name.code]
+        if known is not None:
+            numbers = {
+                name: float(of_name.code) if of_name.value is None else reader.inside(name, of_name.value)
+                for name, of_name in stated.items()
+            }
+            content["conditionals"] = known.after_intervention(numbers)
+        content["metadata"]["do"] = labels
+        edges = [(parent, child) for parent, child in self.edges if child not in stated]
+        return type(self)(self._names, edges, **content)
 
     def children(self, name: str) -> tuple[str, ...]:
         """Return the children of a variable in column order."""
@@ -1138,15 +1103,11 @@ class DiscretizedBayesNet(Immutable):
 
     def ancestors(self, name: str) -> tuple[str, ...]:
         """Return all variables from which a directed path leads to a variable, in column order."""
-        from gomea_bn.network.graph import reachable
-
         ancestors = reachable({other: self.parents(other) for other in self.names}, self.parents(name))
         return tuple(other for other in self.names if other in ancestors)
 
     def descendants(self, name: str) -> tuple[str, ...]:
         """Return all variables to which a directed path leads from a variable, in column order."""
-        from gomea_bn.network.graph import reachable
-
         self.parents(name)  # raises for an unknown name
         children: dict[str, list[str]] = {other: [] for other in self.names}
         for parent, child in self.edges:
@@ -1159,17 +1120,12 @@ class DiscretizedBayesNet(Immutable):
 
         Given these, the variable is independent of all other variables.
         """
-        from gomea_bn.network.graph import markov_blanket
-
         self.parents(name)  # raises for an unknown name
         blanket = markov_blanket({other: self.parents(other) for other in self.names}, name)
         return tuple(other for other in self.names if other in blanket)
 
     def d_separated(
-        self,
-        first: str | Sequence[str],
-        second: str | Sequence[str],
-        given: str | Sequence[str] = (),
+        self, first: str | Sequence[str], second: str | Sequence[str], given: str | Sequence[str] = ()
     ) -> bool:
         """Return whether the graph implies that variables are independent given other ones.
 
@@ -1183,9 +1139,6 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For unknown variables, empty sets `first` or `second`, and a variable in two sets.
         """
-        from gomea_bn.errors import GomeaBnError
-        from gomea_bn.network.graph import are_separated
-
         sets = [{names} if isinstance(names, str) else set(names) for names in (first, second, given)]
         for name in set().union(*sets):
             self.parents(name)  # raises for an unknown name
@@ -1204,14 +1157,10 @@ class DiscretizedBayesNet(Immutable):
         Graphs with the same adjacencies and the same v-structures imply the same independences. An edge is compelled if
         all of them have its direction, and reversible otherwise: no number of rows tells its direction.
         """
-        from gomea_bn.network.edges.equivalence import equivalence_class
-
         return equivalence_class(self)
 
     def why(
-        self,
-        edge: Sequence[str],
-        data: pd.DataFrame | Table | str | os.PathLike[str] | None = None,
+        self, edge: Sequence[str], data: pd.DataFrame | Table | str | os.PathLike[str] | None = None
     ) -> EdgeReasons:
         """Return what an edge is worth: information in nats, the cost of removing it, and its gain on rows.
 
@@ -1225,7 +1174,7 @@ class DiscretizedBayesNet(Immutable):
         Returns
         -------
         EdgeReasons
-            Printed as a text; see `gomea_bn.network.edges.reasons.EdgeReasons` for its numbers.
+            Printed as a text; see `gomea_bn.network.edges.EdgeReasons` for its numbers.
 
         Raises
         ------
@@ -1233,15 +1182,10 @@ class DiscretizedBayesNet(Immutable):
             For an edge that the network does not have, data that it does not fit, and if the distribution of the
             parents cannot be computed exactly.
         """
-        from gomea_bn.network.edges.reasons import why
-
         return why(self, edge, data)
 
     def plot(
-        self,
-        *,
-        reference: WithEdges | Iterable[tuple[str, str]] | None = None,
-        ax: Axes | None = None,
+        self, *, reference: WithEdges | Iterable[tuple[str, str]] | None = None, ax: Axes | None = None
     ) -> Axes:
         """Draw the network in layers and return the axes; see `gomea_bn.plots.plot_network`."""
         axes: Axes = offered("plot_network")(self, reference=reference, ax=ax)
@@ -1262,57 +1206,31 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             If the gains of a variable are not one per cut.
         """
-        from gomea_bn.network.formats.summary import to_text
-
-        return to_text(self, cut_gains)
+        return summary.to_text(self, cut_gains)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the network as JSON text, exact to the last bit; write it to `path` if given."""
-        from gomea_bn.network.formats.json_format import to_json
-
-        return to_json(self, path)
+        return _written(json_format.to_json(self), path)
 
     def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as BIF text; write it to `path` if given.
-
-        See `gomea_bn.network.formats.discrete.bif.to_bif`.
-        """
-        from gomea_bn.network.formats.discrete.bif import to_bif
-
-        return to_bif(self, path)
+        """Return BIF text (see `formats.discrete.bif`); write it to `path` if given."""
+        return _written(bif.to_bif(self), path)
 
     def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as XDSL text of GeNIe, drawn in layers; write it to `path` if given.
-
-        See `gomea_bn.network.formats.discrete.xdsl.to_xdsl`.
-        """
-        from gomea_bn.network.formats.discrete.xdsl import to_xdsl
-
-        return to_xdsl(self, path, boxes=offered("node_boxes")(self.names, self.edges))
+        """Return XDSL text of GeNIe, drawn in layers (see `formats.discrete.xdsl`); write it to `path` if given."""
+        return _written(xdsl.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as NET text of HUGIN, drawn in layers; write it to `path` if given.
-
-        See `gomea_bn.network.formats.discrete.net.to_net`.
-        """
-        from gomea_bn.network.formats.discrete.net import to_net
-
-        return to_net(self, path, boxes=offered("node_boxes")(self.names, self.edges))
+        """Return NET text of HUGIN, drawn in layers (see `formats.discrete.net`); write it to `path` if given."""
+        return _written(net.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
-        from gomea_bn.network.formats.registry import no_xmlbif
-
-        raise no_xmlbif()
+        raise registry.no_xmlbif()
 
     def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the network as UAI text, without names; write it to `path` if given.
-
-        See `gomea_bn.network.formats.discrete.uai.to_uai`.
-        """
-        from gomea_bn.network.formats.discrete.uai import to_uai
-
-        return to_uai(self, path)
+        """Return UAI text, without names (see `formats.discrete.uai`); write it to `path` if given."""
+        return _written(uai.to_uai(self), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
@@ -1329,36 +1247,26 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For an unknown format or ending, and if the file cannot be written.
         """
-        from gomea_bn.network.formats.registry import export
-
-        export(self, path, format)
+        registry.export(self, path, format)
 
     def to_dot(self, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
         """Return the graph as Graphviz DOT text; write it to `path` if given.
 
         With `cpdag` edges whose direction no rows can tell have no arrowhead; see `DiscretizedBayesNet.cpdag`.
         """
-        from gomea_bn.network.formats.dot import to_dot
-
-        return to_dot(self, path, cpdag=cpdag)
+        return _written(dot.to_dot(self, cpdag=cpdag), path)
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return the graph as a networkx DiGraph; see `gomea_bn.network.formats.other_libraries.to_networkx`."""
-        from gomea_bn.network.formats.other_libraries import to_networkx
-
-        return to_networkx(self)
+        return other_libraries.to_networkx(self)
 
     def to_pyagrum(self) -> pyagrum.BayesNet:
         """Return the network as a pyAgrum BayesNet; see `gomea_bn.network.formats.other_libraries.to_pyagrum`."""
-        from gomea_bn.network.formats.other_libraries import to_pyagrum
-
-        return to_pyagrum(self)
+        return other_libraries.to_pyagrum(self)
 
     def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return the network as a pgmpy DiscreteBayesianNetwork, with bins and levels as state names."""
-        from gomea_bn.network.formats.other_libraries import to_pgmpy
-
-        return to_pgmpy(self)
+        return other_libraries.to_pgmpy(self)
 
     def _known_of_cuts(self, variable: str, what: str) -> NDArray[np.float64]:
         """Return what is known of the shown cuts of a continuous variable."""
@@ -1406,7 +1314,7 @@ class DiscretizedBayesNet(Immutable):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._names, self.edges, self._content())
+        return partial(type(self), self._names, self.edges, **self._content()), ()
 
     def _content(self) -> dict[str, Any]:
         """Return the parts of the network apart from its names and edges, as keywords."""
@@ -1432,11 +1340,8 @@ class DiscretizedBayesNet(Immutable):
         )
 
 
-def _rebuild(
-    kind: type[Net],
-    names: tuple[str, ...],
-    edges: list[tuple[str, str]],
-    content: dict[str, Any],
-) -> Net:
-    """Return a network from its pickled parts, which are checked again."""
-    return kind(names, edges, **content)
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    """Return a text that is written to a path if one is given."""
+    if path is not None:
+        write_text(path, text)
+    return text

@@ -1,21 +1,29 @@
 """How continuous variables are distributed: densities that are linear between values, and what bins do to them.
 
-A density may jump: inside bins, scaled by bins, and at the ends of pieces.
+A density may jump: inside bins, scaled by bins, and at the ends of pieces. Point masses have a probability, or count as
+a bin of one measuring step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.columns import column_positions, numeric_values
+from gomea_bn.errors import check_choice
 from gomea_bn.network.tables import bin_widths
+from gomea_bn.network.value_kinds import ValueKind
+from gomea_bn.problems.cuts.shape import MOST_POINTS, Shape
+from gomea_bn.texts import listed, percent, shown_name
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.network.protocol import NetworkLike
-    from gomea_bn.problems.cuts.shape import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +75,7 @@ def bin_ratios(
 
 
 def scaled_by_bin(curve: Curve, cuts: NDArray[np.float64], ratios: NDArray[np.float64]) -> Curve:
-    """Return a curve multiplied by one number per bin.
-
-    Parameters
-    ----------
-    curve : Curve
-        A curve that spans the bins.
-    cuts : ndarray of shape (n_bins - 1,), float64
-        Inner cut points.
-    ratios : ndarray of shape (n_bins,), float64
-        Factor of every bin.
-    """
+    """Return a curve that spans bins, multiplied by one number per bin; `cuts` are inner cut points."""
     ends = [curve.values[0], *cuts, curve.values[-1]]
     values, densities = [], []
     for low, high, ratio in zip(ends, ends[1:], ratios, strict=False):
@@ -106,12 +104,7 @@ def _between(curve: Curve, position: int, value: float) -> float:
 def piece_ends(curve: Curve, breaks: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the density at the left and at the right end of every piece between breaks, each float64 (n_pieces,).
 
-    Parameters
-    ----------
-    curve : Curve
-        A curve from the first to the last break.
-    breaks : ndarray of shape (n_pieces + 1,), float64
-        Strictly increasing values, among them all values of the curve.
+    The breaks increase strictly from the first to the last value of the curve, and all its values are among them.
     """
     lows, highs = breaks[:-1], breaks[1:]
     # the curve is one line from a break to the next
@@ -123,20 +116,7 @@ def piece_ends(curve: Curve, breaks: NDArray[np.float64]) -> tuple[NDArray[np.fl
 
 
 class BinDistributions:
-    """The distributions of a continuous variable given each of its bins.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    name : str
-        Name of a continuous variable.
-
-    Attributes
-    ----------
-    edges : ndarray of shape (n_bins + 1,), float64
-        Ends of the bins.
-    """
+    """The distributions of a continuous variable given each of its bins, whose ends are `edges` (n_bins + 1,)."""
 
     def __init__(self, network: NetworkLike, name: str) -> None:
         self._cuts = network.cut_points[name]
@@ -180,14 +160,9 @@ class BinDistributions:
         return np.asarray(np.clip(low + shares * (high - low), lowest, high), np.float64)
 
     def quantiles(self, probabilities: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-        """Return the quantile of every row of probabilities of the bins, float64 (n,).
+        """Return the quantile of every row of probabilities of the bins (n, n_bins), float64 (n,).
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_bins), float64
-            Probabilities of the bins.
-        level : float
-            Probability of values up to the quantile.
+        `level` is the probability of values up to the quantile.
         """
         cumulated = np.cumsum(probabilities, axis=1)
         wanted = level * cumulated[:, -1]
@@ -210,12 +185,8 @@ class BinDistributions:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where an interval begins in every bin and P(interval | bin), each float64 (n_bins,).
 
-        Parameters
-        ----------
-        low, high : float
-            Ends of the interval, low < high; they may be infinite.
-        closed : {"both", "left", "right", "neither"}
-            Ends that belong to the interval, which matters only for point masses.
+        The ends may be infinite. `closed`, "both", "left", "right" or "neither", says which belong to the interval,
+        which matters only for point masses.
         """
         lows = np.clip(low, self.edges[:-1], self.edges[1:])
         highs = np.clip(high, self.edges[:-1], self.edges[1:])
@@ -234,3 +205,78 @@ def _below(shape: Shape, value: float, includes: bool) -> float:
     """Return the probability under a shape of values below one value, or up to it."""
     below = float(shape.distribution(np.array(value)))
     return below if includes else below - shape.points.get(value, 0.0)
+
+
+RESOLUTIONS = ("points", "steps")
+"""Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""
+
+# width of the bins of a column without a measuring step, as a share of its range: the default least width of a bin
+_SHARE_OF_RANGE = 1e-3
+
+
+def unshared_points(shapes: Mapping[str, Shape], others: Mapping[str, Shape]) -> list[tuple[str, float]]:
+    """Return the point masses (variable, value) of some shapes that other shapes lack.
+
+    The divergence from a distribution with a point mass to one without it is infinite.
+    """
+    return [
+        (name, value)
+        for name, shape in shapes.items()
+        for value in shape.points
+        if name not in others or value not in others[name].points
+    ]
+
+
+def width_of_points(network: NetworkLike, name: str) -> float:
+    """Return the width of the bins that stand for the point masses of a variable, in its units.
+
+    It is the step that the column was measured with. Without such a step it is the smallest distance of two point
+    masses of a column of few values, and a thousandth of the range of any other column.
+    """
+    step = network.value_kinds.get(name, ValueKind()).step
+    if step is not None:
+        return step
+    shape, (low, high) = network.shapes[name], network.support[name]
+    if shape.has_few_values and len(shape.point_values) > 1:
+        return float(np.diff(shape.point_values).min())
+    return _SHARE_OF_RANGE * (high - low)
+
+
+def log_widths_of_points(
+    network: NetworkLike, frame: pd.DataFrame, resolution: str, of: Iterable[str] | None = None
+) -> NDArray[np.float64] | float:
+    """Return what a log density with a resolution is less than that in which point masses count with probabilities.
+
+    That is, by row, the sum over the cells with point masses of ln `width_of_points`, or 0.0 for "points". `of` names
+    the variables whose density is wanted, by default all; cells of the frame may be missing.
+    """
+    check_choice("resolution", resolution, RESOLUTIONS)
+    if resolution == "points":
+        return 0.0
+    chosen = network.names if of is None else tuple(of)
+    shapes = {
+        name: network.shapes[name]
+        for name in chosen
+        if name in network.shapes and network.shapes[name].points
+    }
+    positions = column_positions(frame, list(shapes))
+    total = np.zeros(len(frame))
+    for name, shape in shapes.items():
+        values = numeric_values(frame.iloc[:, positions[name]], name, allow_missing=True)
+        total += np.where(shape.find_points(values)[1], np.log(width_of_points(network, name)), 0.0)
+    return total
+
+
+def points_text(points: Mapping[float, float]) -> str:
+    """Return some point masses, by value, with their shares of the rows; of many the most frequent one."""
+    if len(points) > MOST_POINTS:
+        value, most = max(points.items(), key=lambda item: item[1])
+        total = percent(min(sum(points.values()), 1.0))
+        return f"{len(points)} values in {total} of rows, the most frequent one is {value:.6g} in {percent(most)}"
+    return listed(f"{value:.6g} in {percent(mass)} of rows" for value, mass in points.items())
+
+
+def points_measure(network: NetworkLike) -> str:
+    """Return that point masses of a network count with their probability, for a report; "" without any."""
+    names = [shown_name(name) for name, shape in network.shapes.items() if shape.points]
+    return f"point masses of {listed(names, 5)} count with their probability" if names else ""

@@ -51,13 +51,7 @@ def checked_parts(
     metadata: Mapping[str, Any] | None,
     value_kinds: Mapping[str, ValueKind] | None,
 ) -> dict[str, Any]:
-    """Return the parts of a network in their stored form, by the names of its slots without underscore.
-
-    Raises
-    ------
-    GomeaBnError
-        For the parameters of `DiscretizedBayesNet`, as it describes them.
-    """
+    """Return the parts of a network in their stored form, by the names of its slots without underscore."""
     names = check_names(names)
     continuous = [name for name in names if name in cut_points]
     check_keys(cut_points, continuous, names, "cut_points")
@@ -213,10 +207,7 @@ def check_levels(levels: Sequence[Level], name: str) -> tuple[Level, ...]:
 def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
     """Return the parents of every variable, as sorted positions in `names`.
 
-    Raises
-    ------
-    GomeaBnError
-        For an edge that is not a (parent, child) pair, has an unknown variable, is a duplicate, or closes a cycle.
+    An edge must be a (parent, child) pair of known variables, without duplicates and cycles.
     """
     index = {name: position for position, name in enumerate(names)}
     parents: list[set[int]] = [set() for _ in names]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -19,15 +18,7 @@ Network = DiscretizedBayesNet | Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ColumnGraph(ParentSets):
-    """A directed acyclic graph over the columns of a table.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns in order.
-    parents : tuple of tuple of int
-        Ascending positions of every column's parents.
-    """
+    """A directed acyclic graph over the columns of a table; `parents` are ascending positions by column."""
 
     names: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
@@ -36,10 +27,7 @@ class ColumnGraph(ParentSets):
     def of(cls, network: Network | None, names: tuple[str, ...]) -> ColumnGraph:
         """Return the graph of a network or of (parent, child) pairs over columns; None has no edges.
 
-        Raises
-        ------
-        GomeaBnError
-            For an unknown column, a duplicate edge or a cycle.
+        Unknown columns, duplicate edges and cycles are refused.
         """
         if network is None:
             return cls(names, ((),) * len(names))
@@ -62,7 +50,14 @@ class ColumnGraph(ParentSets):
                 "network must be a DiscretizedBayesNet or a list of (parent, child) names, got "
                 f"{type(network).__name__}; read a file with DiscretizedBayesNet.from_json(path)."
             )
-        return cls(names, check_edges([_as_text(edge) for edge in network], names))
+        return cls(
+            names,
+            check_edges(
+                # ends are text, like names of columns; anything but a pair stays for the error
+                [tuple(map(str, edge)) if isinstance(edge, (tuple, list)) else edge for edge in network],
+                names,
+            ),
+        )
 
     @property
     def edges(self) -> list[tuple[str, str]]:
@@ -72,8 +67,3 @@ class ColumnGraph(ParentSets):
     def reverse_topological_order(self) -> list[int]:
         """Return the positions with every child before its parents."""
         return list(topological_order(self.parents, self.names))[::-1]
-
-
-def _as_text(edge: Any) -> Any:
-    """Return an edge with its ends as text, like the names of columns; anything but a pair stays for the error."""
-    return tuple(map(str, edge)) if isinstance(edge, (tuple, list)) else edge

@@ -6,6 +6,7 @@ With missing values, steps of expectation and maximisation follow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -16,9 +17,11 @@ from gomea_bn.data.content_order import row_order
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network import checks
 from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import family_counts, table_of_counts, table_of_expectation
+from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
+from gomea_bn.problems.rows.cells import BLOCK_ROWS, CodedPiece
+from gomea_bn.problems.rows.counter import CountPlan, OfPiece, View
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
@@ -53,17 +56,7 @@ class CompletesRows(Protocol):
 
 
 class CompletedRows:
-    """Steps over rows in memory.
-
-    Parameters
-    ----------
-    codes : sequence of ndarray of shape (n_rows,), int32
-        Bins or levels by variable; -1 where missing.
-    parents : sequence of tuple of int
-        Positions of every variable's parents.
-    cards : sequence of int
-        Number of bins or levels by variable.
-    """
+    """Steps over rows in memory: bins or levels by variable (n_rows,), -1 where missing."""
 
     def __init__(
         self, codes: Sequence[NDArray[np.int32]], parents: Sequence[tuple[int, ...]], cards: Sequence[int]
@@ -100,8 +93,7 @@ def completed_codes(
     `codes` (n_rows, n_variables) are -1 where missing. Draws are -1 in rows that are impossible under the network. They
     are exact where exact inference has room, otherwise by weighted sampling.
     """
-    from gomea_bn.network.inference.cell_engine import engine_for
-    from gomea_bn.network.inference.engine import Evidence
+    from gomea_bn.network.inference.engine import Evidence, engine_for
 
     evidence = Evidence(codes, {})
     try:
@@ -125,12 +117,7 @@ def counted_network(
     names = table.names
     edges = list(edges)
     parents, parts = parts_without_tables(
-        table,
-        edges,
-        cut_points,
-        pseudo_count=pseudo_count,
-        shapes=shapes,
-        metadata=metadata,
+        table, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
     )
     columns = {column.name: column for column in table.columns}
     cuts, levels = parts["cut_points"], parts["levels"]
@@ -162,18 +149,10 @@ def network_of_counts(
 ) -> Net:
     """Return the network of class `kind` whose tables are counted.
 
-    Parameters
-    ----------
-    names, edges
-        As of `DiscretizedBayesNet`.
-    counts : sequence of ndarray, float64 (card(parent_1), ..., card(child))
-        Number of rows of every cell by variable, of the rows in which all members of the family have values.
-    parts : mapping of str to object
-        Further keywords of `DiscretizedBayesNet`; `pseudo_count` smoothes the tables. The smoothing "auto" is fitted to
-        `counts`, since it leaves out whole rows.
-    completed : callable, optional
-        Step of expectation from the tables of these counts on; None if no value is missing.
-    n_threads : int
+    `counts` has the number of rows of every cell by variable, float64 (card(parent_1), ..., card(child)), of the rows
+    in which all members of the family have values. `parts` are further keywords of `DiscretizedBayesNet`;
+    `pseudo_count` smoothes the tables. The smoothing "auto" is fitted to `counts`, since it leaves out whole rows.
+    `completed` is the step of expectation from the tables of these counts on; None if no value is missing.
     """
     smoothing = parts["pseudo_count"]
 
@@ -191,7 +170,7 @@ def network_of_counts(
         if all_expected is None:
             break
         tables = [
-            table_of_expectation(expected, available, smoothing)
+            table_of_counts(expected, smoothing, available)
             for expected, available in zip(all_expected, counts, strict=True)
         ]
         network = network_of(tables, all_expected)
@@ -231,3 +210,108 @@ def parts_without_tables(
         "metadata": metadata,
         "value_kinds": value_kinds_of(columns),
     }
+
+
+# draws of a step: a table with more incomplete rows has fewer draws of every row
+_MOST_DRAWS = 10_000_000
+# rows whose bins take four bytes a column at once; blocks of cells take one
+_ROWS_OF_CODES = 65_536
+# incomplete rows that are completed together
+_ROWS_OF_DRAWS = 8_192
+
+
+class PieceSums(Protocol):
+    """Adds arrays over the cells of all pieces."""
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over all pieces, in their order."""
+
+
+@dataclass(frozen=True)
+class CompletedCounts:
+    """Counts of the families of a network over one piece, whose incomplete rows are completed by draws.
+
+    Every incomplete row is drawn from the network given its observed values, `n_draws` times; a complete row counts as
+    often, and impossible rows do not count. `views` give the bin or level of every cell, by column in the order of the
+    network. Draws of all steps and pieces are independent.
+    """
+
+    network: NetworkLike
+    views: Sequence[View]
+    n_draws: int
+    step: int
+
+    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
+        """Return the counts of a piece, int64 (n_cells,) of all tables one after another, times `n_draws`."""
+        generator = np.random.default_rng([SEED, self.step, position])
+        plan = CountPlan(_family_views(self.network))
+        complete, completed = np.zeros(plan.n_cells, np.int64), np.zeros(plan.n_cells, np.int64)
+        parts = (
+            block[:, first : first + _ROWS_OF_CODES]
+            for block in piece.blocks()
+            for first in range(0, block.shape[1], _ROWS_OF_CODES)
+        )
+        for cells in parts:
+            codes = self._codes(cells)
+            is_complete = (codes >= 0).all(axis=0)
+            plan.count([_piece_of(codes[:, is_complete])], complete)
+            incomplete = np.ascontiguousarray(codes[:, ~is_complete].T)
+            for first in range(0, len(incomplete), _ROWS_OF_DRAWS):
+                rows = incomplete[first : first + _ROWS_OF_DRAWS]
+                drawn = completed_codes(self.network, rows, self.n_draws, generator)
+                drawn = drawn.reshape(-1, len(self.views))
+                plan.count([_piece_of(drawn[drawn[:, 0] >= 0].T)], completed)
+        return self.n_draws * complete + completed
+
+    def _codes(self, cells: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Return the bins or levels of cells, int32 (n_columns, n_rows), -1 where missing."""
+        codes = np.empty(cells.shape, np.int32)
+        for position, view in enumerate(self.views):
+            codes[position] = np.frombuffer(view.lookup, np.uint8)[cells[view.column]]
+            if view.has_missing:
+                codes[position][codes[position] == view.cardinality] = -1
+        return codes
+
+
+def _family_views(network: NetworkLike) -> list[list[View]]:
+    """Return the families of a network, in its order, for columns whose cells are their bins or levels."""
+    views = {
+        name: View.of_codes(v, np.arange(network.cardinality(name)), network.cardinality(name))
+        for v, name in enumerate(network.names)
+    }
+    return [[*(views[parent] for parent in network.parents(name)), views[name]] for name in network.names]
+
+
+def completes_pieces(
+    views: Sequence[View],
+    n_rows: int,
+    rows: PieceSums,
+    announce: Callable[[str], object],
+    is_over: Callable[[], bool] = bool,
+) -> CompletesRows | None:
+    """Return the step that completes the rows of all pieces in a pass over them; None if no value is missing.
+
+    `announce` receives a line on every pass, and `is_over` says whether there is no time for another one.
+    """
+    if not any(view.has_missing for view in views):
+        return None
+    n_draws = int(np.clip(_MOST_DRAWS // n_rows, 1, N_DRAWS))
+
+    def completed(network: NetworkLike, step: int) -> list[NDArray[np.float64]] | None:
+        if is_over():
+            return None
+        announce(f"Completing rows with missing values by draws: pass {step + 1} of {N_STEPS} over all rows.")
+        totals = rows.total(CompletedCounts(network, views, n_draws, step))
+        return [counts / n_draws for counts in CountPlan(_family_views(network)).tables(totals)]
+
+    return completed
+
+
+def _piece_of(codes: NDArray[np.int32]) -> CodedPiece:
+    """Return rows, int32 (n_columns, n_rows) without missing values, as a piece whose cells are the codes."""
+    cells = np.ascontiguousarray(codes, np.uint8)
+    blocks = [
+        np.ascontiguousarray(cells[:, first : first + BLOCK_ROWS])
+        for first in range(0, cells.shape[1], BLOCK_ROWS)
+    ]
+    return CodedPiece(cells.shape[1], len(cells), np.zeros(len(cells), np.int64), {}, blocks)

@@ -13,8 +13,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import check_number
 from gomea_bn.network.checks import random_generator
 from gomea_bn.network.conditionals.family import Columns
-from gomea_bn.network.rows import rows_for
-from gomea_bn.network.sampling import drawn_values
+from gomea_bn.network.rows import drawn_values, rows_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,10 +57,10 @@ def drift(
         rows = np.flatnonzero(~np.logical_or.reduce([is_missing[member] for member in (name, *parents)]))
         of_family = {member: values[member][rows] for member in (name, *parents)}
         record: dict[str, Any] = {"column": name, "rows": len(rows), "log_loss": np.nan, "outside": 0.0}
-        expected = _Expected(network, name, drawn)
+        expected = _Column(network, name, drawn)
         record["expected"], record["p_value"], broken = expected.mean, 1.0, []
         if len(rows) > 1:
-            losses = -_logs(network, name, of_family)
+            losses = -expected.logs(of_family)
             record["log_loss"] = float(losses.mean())
             p_values = expected.p_of_losses(losses), expected.p_of_cells(of_family)
             # the smaller one of two
@@ -69,11 +68,8 @@ def drift(
             if name in network.support:
                 low, high = network.support[name]
                 record["outside"] = float(np.mean((of_family[name] < low) | (of_family[name] > high)))
-            broken = [
-                parent
-                for parent in parents
-                if _is_broken(network, name, parent, of_family, drawn, generator, level / n_edges)
-            ]
+            sure = level / n_edges
+            broken = [p for p in parents if expected.is_broken(p, of_family, generator, sure)]
         record["broken"] = ", ".join(broken)
         records.append(record)
     frame = pd.DataFrame(records).set_index("column")
@@ -81,13 +77,11 @@ def drift(
     return frame[["rows", "log_loss", "expected", "p_value", "drifted", "outside", "broken"]]
 
 
-class _Expected:
+class _Column:
     """What a network expects of a column given its parents.
 
-    Attributes
-    ----------
-    mean : float
-        Mean of -ln p(column | parents) in nats, of rows that were left out of the fit if it is known, or of drawn rows.
+    `mean` is that of -ln p(column | parents) in nats, of rows that were left out of the fit if it is known, or of drawn
+    rows.
     """
 
     def __init__(self, network: DiscretizedBayesNet, name: str, drawn: Values) -> None:
@@ -101,7 +95,7 @@ class _Expected:
         if name in losses:
             self._n_rows, self.mean, self._deviation = losses[name]
         else:
-            of_draws = -_logs(network, name, drawn)
+            of_draws = -self.logs(drawn)
             self.mean, self._deviation = float(of_draws.mean()), float(of_draws.std())
             counts = network.counts
             n_rows = float(counts[name].sum()) if counts else network.metadata.get("n_rows", np.inf)
@@ -154,44 +148,30 @@ class _Expected:
         statistic /= 1 / n_rows + 1 / self._n_rows
         return float(scipy.special.chdtrc(joined.shape[1] - 1, statistic))
 
+    def logs(self, rows: Values) -> NDArray[np.float64]:
+        """Return ln p(column | parents), float64 (n_rows,)."""
+        return np.broadcast_to(
+            self._network.families[self._name].log_density(Columns(rows)), len(rows[self._name])
+        )
 
-def _logs(network: DiscretizedBayesNet, name: str, rows: Values) -> NDArray[np.float64]:
-    """Return ln p(column | parents), float64 (n_rows,)."""
-    return np.broadcast_to(network.families[name].log_density(Columns(rows)), len(rows[name]))
+    def is_broken(self, parent: str, rows: Values, generator: np.random.Generator, level: float) -> bool:
+        """Return whether knowing a parent gains less for the rows than for drawn ones: surely, and at most half."""
+        of_rows = self._gains(parent, rows, generator)
+        of_draws = self._gains(parent, self._drawn, generator)
+        difference = of_rows.mean() - of_draws.mean()
+        error = np.sqrt(of_rows.var() / len(of_rows) + of_draws.var() / len(of_draws))
+        is_sure = bool(difference < scipy.special.ndtri(level) * error)
+        return is_sure and bool(of_rows.mean() < _LOST_SHARE * of_draws.mean())
 
-
-def _is_broken(
-    network: DiscretizedBayesNet,
-    name: str,
-    parent: str,
-    rows: Values,
-    drawn: Values,
-    generator: np.random.Generator,
-    level: float,
-) -> bool:
-    """Return whether knowing a parent gains less for the rows than for drawn ones: surely, and at most half."""
-    of_rows = _gains(network, name, parent, rows, generator)
-    of_draws = _gains(network, name, parent, drawn, generator)
-    difference = of_rows.mean() - of_draws.mean()
-    error = np.sqrt(of_rows.var() / len(of_rows) + of_draws.var() / len(of_draws))
-    is_sure = bool(difference < scipy.special.ndtri(level) * error)
-    return is_sure and bool(of_rows.mean() < _LOST_SHARE * of_draws.mean())
-
-
-def _gains(
-    network: DiscretizedBayesNet, name: str, parent: str, rows: Values, generator: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return by how many nats each row is likelier given a parent than given values of the parent in other rows."""
-    known = _logs(network, name, rows)
-    members = (name, *network.parents(name))
-    others = np.empty((_N_OTHERS, len(known)))
-    for k in range(_N_OTHERS):
-        of_others = {member: rows[member] for member in members}
-        of_others[parent] = rows[parent][generator.permutation(len(known))]
-        others[k] = _logs(network, name, of_others)
-    gains = known - (scipy.special.logsumexp(others, axis=0) - np.log(_N_OTHERS))
-    # a row that is impossible either way
-    return np.asarray(np.nan_to_num(gains, nan=0.0, posinf=0.0, neginf=-100.0))
+    def _gains(self, parent: str, rows: Values, generator: np.random.Generator) -> NDArray[np.float64]:
+        """Return by how many nats each row is likelier given a parent than given values of the parent in other rows."""
+        known = self.logs(rows)
+        others = np.empty((_N_OTHERS, len(known)))
+        for k in range(_N_OTHERS):
+            others[k] = self.logs({**rows, parent: rows[parent][generator.permutation(len(known))]})
+        gains = known - (scipy.special.logsumexp(others, axis=0) - np.log(_N_OTHERS))
+        # a row that is impossible either way
+        return np.asarray(np.nan_to_num(gains, nan=0.0, posinf=0.0, neginf=-100.0))
 
 
 def _holm(p_values: NDArray[np.float64], level: float) -> NDArray[np.bool_]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.network.checks import check_edges
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.protocol import NetworkLike
 
 # cells of a table that axes are added to
 _MOST_CELLS = 2**22
@@ -39,17 +37,7 @@ def with_axes(
 ) -> dict[str, NDArray[np.float64]]:
     """Return tables with one axis per parent, repeated along the parents of edges that they left out.
 
-    Parameters
-    ----------
-    names, edges, cut_points, levels, tables
-        As of `DiscretizedBayesNet`.
-    curve_edges : collection of (parent, child)
-        Edges whose parents have no axis yet.
-
-    Raises
-    ------
-    GomeaBnError
-        For curve edges that the graph lacks, and for a table that would become too large.
+    The parameters are those of `DiscretizedBayesNet`; the parents of `curve_edges` have no axis yet.
     """
     parents = check_edges(edges, tuple(names))
     left_out = check_edges(curve_edges, tuple(names))

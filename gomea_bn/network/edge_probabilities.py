@@ -1,9 +1,10 @@
-"""`EdgeProbabilities`: posterior probabilities of edges as values, texts, files and a consensus network."""
+"""How sure edges are: posterior probabilities as values, texts, files and a network, and frequencies in networks."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import check_number
+from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import EDGE_PROBABILITIES
 from gomea_bn.runtime.files.atomic_files import write_text
@@ -21,6 +22,8 @@ from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from gomea_bn.network.protocol import NetworkLike
 
 LARGEST_DIFFERENCE = 0.1
 """Largest difference of the probability of a pair between two chains that have mixed."""
@@ -271,3 +274,32 @@ class EdgeProbabilities:
             shapes=dict(network.shapes),
             metadata=metadata | {"consensus_threshold": threshold},
         )
+
+
+def edge_frequency(networks: Sequence[NetworkLike]) -> pd.DataFrame:
+    """Return the frequency of every arc that occurs in at least one of several networks over the same variables.
+
+    There is one row per (parent, child), the most frequent pairs first. Column `arc` is the share of networks with this
+    arc, `adjacent` the share with this arc or its reverse.
+    """
+    import pandas as pd
+
+    names = networks[0].names
+    total = np.zeros((len(names), len(names)))
+    for index, network in enumerate(networks):
+        if network.names != names:
+            raise GomeaBnError(
+                f"Networks 0 and {index} have different variables ({', '.join(names)}; "
+                f"{', '.join(network.names)}), so their edges cannot be counted together."
+            )
+        total += network.adjacency_matrix
+    parents, children = np.nonzero(total)
+    frame = pd.DataFrame(
+        {
+            "parent": pd.Series([names[position] for position in parents], dtype=object),
+            "child": pd.Series([names[position] for position in children], dtype=object),
+            "arc": total[parents, children] / len(networks),
+            "adjacent": (total + total.T)[parents, children] / len(networks),
+        }
+    )
+    return frame.sort_values(["adjacent", "arc"], ascending=False, kind="stable", ignore_index=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import factorial
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.answers import reduced, refuse_both
-from gomea_bn.network.inference.cell_engine import engine_for
-from gomea_bn.network.inference.engine import Engine, Evidence, refuse_impossible
+from gomea_bn.network.inference.engine import Engine, Evidence, engine_for, refuse_impossible
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.texts import counted, shown_name
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
 
 # findings whose subsets are all asked about for Shapley values
 _MOST_FINDINGS = 12
@@ -72,8 +69,6 @@ class Explanation:
         The 20 probabilities of the shown tables that the answer hangs on most: "column", its "value", the values of the
         parents "given", "probability", "derivative" of the answer to it while the others of its row keep their
         proportions, and the answers "low" and "high" at the ends of its interval.
-    sentences : tuple of str
-        The parts in words.
     """
 
     target: str
@@ -86,7 +81,44 @@ class Explanation:
     measure_next: pd.DataFrame
     pushes: pd.DataFrame
     parameters: pd.DataFrame
-    sentences: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The parts in words."""
+        drivers, pushes, measure_next, answer = self.drivers, self.pushes, self.measure_next, self.answer
+        (low, high), what = self.interval, self.quantity
+        about = "" if np.isnan(low) else f" (95 % interval {low:.4g} to {high:.4g})"
+        before = f"; without findings {self.baseline:.4g}" if len(pushes) else ""
+        lines = [f"The {what} is {answer:.4g}{about}{before}."]
+        if len(drivers):
+            name, top = shown_name(str(drivers.index[0])), drivers.iloc[0]
+            lines.append(
+                f"{name} says most about {shown_name(self.target)} ({top['bits']:.3g} bits): over its values the "
+                f"{what} goes from {top['lowest']:.4g} at {top['lowest_at']} to {top['highest']:.4g} at "
+                f"{top['highest_at']}; it {top['direction']}."
+            )
+        if len(pushes):
+            name, top = shown_name(str(pushes.index[0])), pushes.iloc[0]
+            verb, without = "up" if answer >= top["without"] else "down", top["without"]
+            lines.append(
+                f"Of {counted(len(pushes), 'finding')}, {name} = {top['finding']} moves the answer most: without it "
+                f"{without:.4g}, so it pushes {verb} by {abs(answer - without):.3g} (Shapley value "
+                f"{top['shapley']:+.3g})."
+            )
+        if len(pushes) and len(measure_next):
+            name, top = shown_name(str(measure_next.index[0])), measure_next.iloc[0]
+            lines.append(
+                f"To measure next: {name}, which would tell {top['bits']:.3g} bits, with answers from "
+                f"{top['lowest']:.4g} to {top['highest']:.4g}."
+            )
+        if len(self.parameters):
+            top = self.parameters.iloc[0]
+            condition = f" | {top['given']}" if top["given"] else ""
+            lines.append(
+                f"The answer hangs most on P({top['column']} = {top['value']}{condition}) = "
+                f"{top['probability']:.3g}: .01 more changes it by {0.01 * top['derivative']:+.3g}."
+            )
+        return tuple(lines)
 
     def __str__(self) -> str:
         titles = {
@@ -123,26 +155,19 @@ def explain(
     question = _Question(network, engine, reader, target, state, stated.evidence, findings)
     if engine.joint(stated.evidence, ()).log_evidence[0] == -np.inf:
         refuse_stated(findings, None)
-    none, known = question.without_all(), question.evidence
+    none, known = question.subsets(np.zeros((1, len(findings)), np.bool_)), question.evidence
     answer, baseline = (float(question.answers(given)[0]) for given in (known, none))
-    drivers, measure_next = question.effects(none), question.effects(known)
-    low, high = question.around(answer, question.errors(known)[0])
-    pushes = question.pushes(answer)
-    parameters = question.parameters(answer)
     return Explanation(
         target=target,
         quantity=question.words,
         findings=findings,
         answer=answer,
         baseline=baseline,
-        interval=(low, high),
-        drivers=drivers,
-        measure_next=measure_next,
-        pushes=pushes,
-        parameters=parameters,
-        sentences=tuple(
-            _sentences(question, answer, baseline, (low, high), drivers, measure_next, pushes, parameters)
-        ),
+        interval=question.around(answer, question.errors(known)[0]),
+        drivers=question.effects(none),
+        measure_next=question.effects(known),
+        pushes=question.pushes(answer),
+        parameters=question.parameters(answer),
     )
 
 
@@ -210,10 +235,6 @@ class _Question:
         )
         self._n_rows = float(rows) if is_integer(rows) else np.nan
 
-    def without_all(self) -> Evidence:
-        """Return the evidence of one row in which nothing is known."""
-        return self.subsets(np.zeros((1, len(self._known)), np.bool_))
-
     def subsets(self, stays: NDArray[np.bool_]) -> Evidence:
         """Return evidence with some of the findings in each row; `stays` has the shape (n_rows, n_findings)."""
         n = len(stays)
@@ -262,7 +283,8 @@ class _Question:
         network, columns = self.network, []
         n_target = self._engine.network.cardinality(self.target)
         for v, name in enumerate(network.names):
-            if v == self.position or evidence.codes[0, v] >= 0 or v in self._stated(evidence):
+            says_nothing = v not in evidence.weights or bool(np.ptp(evidence.weights[v]) == 0)
+            if v == self.position or evidence.codes[0, v] >= 0 or not says_nothing:
                 continue
             joint = self._engine.joint(evidence, [self.position, v]).tables.reshape(n_target, -1)
             joint = self._in_bins(name, joint, 1)
@@ -283,11 +305,8 @@ class _Question:
         for (_, name, states, values, bits), of_ends in zip(columns, errors, strict=True):
             labels = network.bin_labels(name)
             record: dict[str, Any] = {"bits": bits}
-            ends = (
-                ("lowest", int(values.argmin()), of_ends[0]),
-                ("highest", int(values.argmax()), of_ends[1]),
-            )
-            for end, at, error in ends:
+            places = int(values.argmin()), int(values.argmax())
+            for end, at, error in zip(("lowest", "highest"), places, of_ends, strict=True):
                 low, high = self.around(values[at], error)
                 record |= {
                     end: values[at],
@@ -295,16 +314,10 @@ class _Question:
                     f"{end}_low": low,
                     f"{end}_high": high,
                 }
-            record["direction"] = _direction(
-                values, name in network.cut_points, labels[states[values.argmax()]]
-            )
+            record["direction"] = _direction(values, name in network.cut_points, labels[states[places[1]]])
             rows.append(pd.Series(record, name=name))
         frame = pd.DataFrame(rows).infer_objects()
         return frame.sort_values("bits", ascending=False, kind="stable") if len(frame) else frame
-
-    def _stated(self, evidence: Evidence) -> set[int]:
-        """Return the variables with weights that say something."""
-        return {v for v, weights in evidence.weights.items() if not (weights == weights[0, 0]).all()}
 
     def _with_states(self, evidence: Evidence, states: Sequence[tuple[int, int]]) -> Evidence:
         """Return one row of evidence for each (variable, shown bin or level) that is known on top, for shown bins."""
@@ -502,48 +515,3 @@ def _direction(values: NDArray[np.float64], is_ordered: bool, highest: str) -> s
     turns = [first for first, second in pairwise([*signs, 0]) if first != second]
     words = {1.0: "rises", -1.0: "falls"}
     return "varies" if len(turns) > 2 or not turns else ", then ".join(words[turn] for turn in turns)
-
-
-def _sentences(
-    question: _Question,
-    answer: float,
-    baseline: float,
-    interval: tuple[float, float],
-    drivers: pd.DataFrame,
-    measure_next: pd.DataFrame,
-    pushes: pd.DataFrame,
-    parameters: pd.DataFrame,
-) -> list[str]:
-    """Return the parts of an explanation in words."""
-    what = question.words
-    about = "" if np.isnan(interval[0]) else f" (95 % interval {interval[0]:.4g} to {interval[1]:.4g})"
-    before = f"; without findings {baseline:.4g}" if len(pushes) else ""
-    lines = [f"The {what} is {answer:.4g}{about}{before}."]
-    if len(drivers):
-        name, top = shown_name(str(drivers.index[0])), drivers.iloc[0]
-        lines.append(
-            f"{name} says most about {shown_name(question.target)} ({top['bits']:.3g} bits): over its values the "
-            f"{what} goes from {top['lowest']:.4g} at {top['lowest_at']} to {top['highest']:.4g} at "
-            f"{top['highest_at']}; it {top['direction']}."
-        )
-    if len(pushes):
-        name, top = shown_name(str(pushes.index[0])), pushes.iloc[0]
-        verb, without = "up" if answer >= top["without"] else "down", top["without"]
-        lines.append(
-            f"Of {counted(len(pushes), 'finding')}, {name} = {top['finding']} moves the answer most: without it "
-            f"{without:.4g}, so it pushes {verb} by {abs(answer - without):.3g} (Shapley value {top['shapley']:+.3g})."
-        )
-    if len(pushes) and len(measure_next):
-        name, top = shown_name(str(measure_next.index[0])), measure_next.iloc[0]
-        lines.append(
-            f"To measure next: {name}, which would tell {top['bits']:.3g} bits, with answers from {top['lowest']:.4g} "
-            f"to {top['highest']:.4g}."
-        )
-    if len(parameters):
-        top = parameters.iloc[0]
-        condition = f" | {top['given']}" if top["given"] else ""
-        lines.append(
-            f"The answer hangs most on P({top['column']} = {top['value']}{condition}) = {top['probability']:.3g}: "
-            f".01 more changes it by {0.01 * top['derivative']:+.3g}."
-        )
-    return lines

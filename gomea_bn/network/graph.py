@@ -13,31 +13,16 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def topological_order(parents: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[int, ...]:
-    """Return the nodes in an order in which every parent comes before its children.
+    """Return the nodes in an order in which every parent comes before its children; raises for a cycle.
 
     The order is that of Kahn's algorithm with a queue: nodes without parents by position, then each node when the last
     of its parents is taken. Sampling draws variables in this order, so seeds depend on it.
-
-    Parameters
-    ----------
-    parents : sequence of sequence of int
-        Positions of the parents of every node.
-    names : sequence of str
-        Names of the nodes, for messages.
-
-    Raises
-    ------
-    GomeaBnError
-        For a graph with a cycle; the message names its nodes.
     """
     return tuple(node for layer in _ready_layers(parents, names) for node in layer)
 
 
 def layers(parents: Sequence[Sequence[int]], names: Sequence[str]) -> list[list[int]]:
-    """Return the nodes by the length of the longest path that leads to them, each layer in increasing order.
-
-    Parameters and errors are those of `topological_order`.
-    """
+    """Return the nodes by the length of the longest path that leads to them, each layer in increasing order."""
     return [sorted(layer) for layer in _ready_layers(parents, names)]
 
 

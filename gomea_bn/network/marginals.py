@@ -1,13 +1,14 @@
 """The distribution of one variable of a network: given its parents, and the marginal one.
 
 The marginal is exact if tables stay small, otherwise sampled. A continuous variable also has a density, which is linear
-between values and may jump.
+between values and may jump. Tables that people read have few parents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,17 +18,12 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import ordered_parents
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from gomea_bn.network.protocol import NetworkLike
-
-# points of the scale at which a line is drawn: over its range, and for some of its centres up to six scales away
-_N_POINTS = 129
-_N_CENTRES = 41
-_FARTHEST = 6.0
 
 
 def conditional_density(network: NetworkLike, name: str, given: Mapping[str, object]) -> Curve:
@@ -65,17 +61,7 @@ def conditional_probabilities(
 
 
 def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
-    """Return the density of a continuous variable given its parents, as the mean over rows.
-
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-        The network.
-    name : str
-        Name of a continuous variable.
-    rows : DataFrame
-        At least one row with the columns of the parents.
-    """
+    """Return the density of a continuous variable given its parents, as the mean over at least one row of these."""
     network.cardinality(name)  # raises for an unknown name
     if name not in network.cut_points:
         raise GomeaBnError(f"A density needs a continuous variable, but '{name}' is discrete.")
@@ -91,7 +77,7 @@ def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
     breaks = np.unique(np.concatenate([curve.values for curve in curves]))
     weight = 0.0 if family.line is None else family.line.weight
     if weight:
-        bends = family.points_of_line(columns, _N_POINTS, _N_CENTRES, _FARTHEST)
+        bends = family.points_of_line(columns)
         bends = bends[(bends > breaks[0]) & (bends < breaks[-1])]
         breaks = np.unique(np.concatenate([breaks, bends]))
     pieces = [piece_ends(curve, breaks) for curve in curves]
@@ -111,10 +97,7 @@ def mean_density(network: NetworkLike, name: str, rows: pd.DataFrame) -> Curve:
 
 
 def mean_probabilities(network: NetworkLike, name: str, rows: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the probabilities of a discrete variable's levels given its parents, as the mean over rows.
-
-    Parameters are those of `mean_density`; the result is float64 (n_levels,).
-    """
+    """Return the probabilities of a discrete variable's levels given its parents, as the mean over rows of these."""
     network.cardinality(name)  # raises for an unknown name
     if name in network.cut_points:
         raise GomeaBnError(f"Probabilities of levels need a discrete variable, but '{name}' is continuous.")
@@ -181,27 +164,10 @@ class MarginalDensity:
 
 
 def marginal(network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS) -> Marginal:
-    """Return the distribution of one variable, summed over all others.
+    """Return the distribution of one variable, summed over all others, as `query` computes it.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    name : str
-        Name of a variable.
-    max_cells : int
-        Largest work space of the exact computation on tables, in numbers. If it needs a larger one, the distribution of
-        the variable's parents is estimated from 100,000 rows drawn with a fixed seed; the variable's own table stays
-        exact.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown name.
-
-    Notes
-    -----
-    The exact computation is that of `query`.
+    If tables need a work space of more than `max_cells` numbers, the distribution of the parents is estimated from
+    100,000 rows drawn with a fixed seed; the variable's own table stays exact.
     """
     network.cardinality(name)  # raises for an unknown name
     exact = exact_marginal(network, name, max_cells=max_cells)
@@ -252,8 +218,7 @@ def exact_marginal(
     network: NetworkLike, name: str, *, max_cells: int = MAX_CELLS
 ) -> NDArray[np.float64] | None:
     """Return the distribution of a variable over its bins or levels, or None if its tables would be too large."""
-    from gomea_bn.network.inference.cell_engine import engine_for
-    from gomea_bn.network.inference.engine import Evidence
+    from gomea_bn.network.inference.engine import Evidence, engine_for
 
     unknown = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
     engine = engine_for(network, is_single=True, most_numbers=max_cells)
@@ -267,3 +232,46 @@ def exact_marginal(
 def drawn_numbers(network: NetworkLike) -> pd.DataFrame:
     """Return 4,000 rows drawn with a fixed seed, with dates as numbers; they stand for the distribution of parents."""
     return network.sample(_N_DRAWN, 0, values="numbers")
+
+
+MOST_SHOWN_CELLS = 200
+"""Most cells of the shown table of a family with a continuous column."""
+
+# weight of a table row without rows of data
+_LEAST_WEIGHT = 1e-3
+
+
+def shown_parents(network: NetworkLike, name: str) -> tuple[str, ...]:
+    """Return the parents that the shown table of a variable has, the one that adds most first.
+
+    A parent has a place if the table of 200 cells has room for it. Families of discrete columns alone show all parents.
+    """
+    parents = ordered_parents(network, name)
+    if not any(member in network.cut_points for member in (name, *parents)):
+        return parents
+    chosen: list[str] = []
+    for parent in parents:
+        n_cells = prod(map(network.cardinality, (name, *chosen, parent)))
+        if n_cells <= MOST_SHOWN_CELLS:
+            chosen.append(parent)
+    return tuple(chosen)
+
+
+def shown_table(
+    network: NetworkLike, name: str, counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return P(variable | shown parents), and the number of rows behind each of its table rows.
+
+    Rows of the whole table that agree in the shown parents are averaged, weighted by their rows of data, or drawn ones:
+    `counts`, int64, in C order. Axes are in the order of `shown_parents`, with that of the variable last.
+    """
+    table, parents, shown = network.tables[name], network.parents(name), shown_parents(network, name)
+    of_rows = counts.reshape(table.shape[:-1])
+    weights = np.maximum(of_rows, _LEAST_WEIGHT)
+    # shown parents first, in their order
+    axes = [parents.index(parent) for parent in shown]
+    axes += [axis for axis in range(len(parents)) if axis not in axes]
+    hidden = tuple(range(len(shown), len(parents)))
+    moved = (table * weights[..., None]).transpose(*axes, len(parents)).sum(axis=hidden)
+    total = weights.transpose(axes).sum(axis=hidden)
+    return moved / total[..., None], of_rows.transpose(axes).sum(axis=hidden)

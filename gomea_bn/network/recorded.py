@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gomea_bn.errors import is_real
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.texts import counted, percent
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
 
 # share of what all parents add
 _MOST_OF_IT = 0.9

@@ -1,8 +1,9 @@
-"""Data as a network has them: tables in its column order and with its levels, and its values as columns."""
+"""Rows as a network has them: tables in its column order and with its levels, draws, and its values as columns."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,22 +14,14 @@ from gomea_bn.data.dates import from_numbers, source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.conditionals.family import Columns
+from gomea_bn.network.graph import topological_order
 from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.network.protocol import NetworkLike
-
-
-def _has_variables(table: Table, network: NetworkLike) -> bool:
-    """Return whether a table has the variables, order, levels and supports of a network."""
-    levels, support = network.levels, network.support
-    return table.names == network.names and all(
-        column.levels == levels.get(column.name)
-        and (column.levels is not None or _range(column.name, column.observed) == support[column.name])
-        for column in table.columns
-    )
 
 
 def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:
@@ -41,27 +34,20 @@ def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:
 def table_for(
     network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str], *, allow_missing: bool = False
 ) -> Table:
-    """Return the rows of `data` as a table with the network's variables, order and levels.
+    """Return the rows of `data` as a table with the network's variables, order and levels; further columns are ignored.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    data : Table, path, DataFrame or another source of `gomea_bn.data.frames.frame_of`
-        Rows with a column for every variable; further columns are ignored.
-    allow_missing : bool
-        Whether values may be missing. The table keeps them.
-
-    Raises
-    ------
-    GomeaBnError
-        For missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
-        points outside the data, and fewer than 2 rows.
+    Raises for missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
+    points outside the data, and fewer than 2 rows.
     """
     if isinstance(data, Table):
         if not allow_missing:
             data.require_complete("The network")
-        if _has_variables(data, network):
+        levels, support = network.levels, network.support
+        if data.names == network.names and all(
+            column.levels == levels.get(column.name)
+            and (column.levels is not None or _range(column.name, column.observed) == support[column.name])
+            for column in data.columns
+        ):
             return data
     table = rows_for(network, data, allow_missing=allow_missing)
     if table.n_rows < 2:
@@ -87,12 +73,7 @@ def rows_for(
 ) -> Table:
     """Return rows with the network's variables, order and levels, whatever their number and their range.
 
-    Parameters are those of `table_for`.
-
-    Raises
-    ------
-    GomeaBnError
-        For missing columns, missing values unless they are allowed, unknown levels, and a table without rows.
+    Raises for missing columns, missing values unless they are allowed, unknown levels, and a table without rows.
     """
     frame = data.to_frame() if isinstance(data, Table) else source_frame(data)
     if not len(frame):
@@ -125,26 +106,10 @@ def column_values(
     *,
     is_mean: bool = False,
 ) -> Any:
-    """Return numbers of a continuous variable as values of its column's own kind.
+    """Return numbers of a continuous variable, without NaN, as values of its column's own kind.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    name : str
-        Name of a continuous variable.
-    numbers : ndarray of shape (n,), float64
-        Values in the units of the network, without NaN.
-    values : {"own", "grid", "numbers"}
-        "own": integers of an integer column, and dates, durations and times of day. "grid": also the nearest multiples
-        of the step that the column was measured with. "numbers": the numbers themselves.
-    is_mean : bool
-        Whether the numbers are means, which are not rounded.
-
-    Returns
-    -------
-    ndarray, DatetimeIndex or TimedeltaIndex of shape (n,)
-        A rounded value stays in the bin of its number if that bin has a value of the grid.
+    `values` is that of `DiscretizedBayesNet.sample`. Means are not rounded. A rounded value stays in the bin of its
+    number if that bin has a value of the grid.
     """
     if values == "numbers":
         return numbers
@@ -169,10 +134,7 @@ def level_column(network: NetworkLike, name: str, codes: NDArray[Any]) -> pd.Cat
 
 
 def _on_grid(
-    numbers: NDArray[np.float64],
-    cuts: NDArray[np.float64],
-    support: tuple[float, float],
-    step: float,
+    numbers: NDArray[np.float64], cuts: NDArray[np.float64], support: tuple[float, float], step: float
 ) -> NDArray[np.float64]:
     """Return the nearest values of a grid that lie in the same bins (a, b] as the numbers, float64 (n,)."""
     low = support[0]
@@ -190,3 +152,49 @@ def _on_grid(
     places = np.where(has_value[codes], inside, nearest)
     # decimal fractions are rounded as they are written
     return np.asarray(np.round(low + places * step, MOST_DECIMALS))
+
+
+def drawn_values(
+    network: NetworkLike,
+    n: int,
+    generator: np.random.Generator,
+    given: Mapping[str, NDArray[Any]] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return draws of all variables: numbers, or codes of levels, each of shape (n,), by name.
+
+    `given` has numbers or codes (n,) of variables that are not drawn; NaN, or a code below 0, for a value that is.
+    Values are drawn given their parents alone, so that a draw has a weight: the density of the given values given their
+    parents.
+    """
+    drawn: dict[str, NDArray[Any]] = {}
+    columns = Columns(drawn)
+    position = {name: v for v, name in enumerate(network.names)}
+    parents = [[position[parent] for parent in network.parents(name)] for name in network.names]
+    for v in topological_order(parents, network.names):
+        name = network.names[v]
+        known = given[name] if given and name in given else None
+        is_unknown = (
+            None if known is None else np.isnan(known) | (known < 0 if name in network.levels else False)
+        )
+        if known is None or is_unknown is None:
+            drawn[name] = network.families[name].draw(columns, n, generator)
+        elif is_unknown.any():
+            drawn[name] = np.where(is_unknown, network.families[name].draw(columns, n, generator), known)
+        else:
+            drawn[name] = known
+    return drawn
+
+
+def frame_of_draws(network: NetworkLike, drawn: Mapping[str, NDArray[Any]], values: str) -> pd.DataFrame:
+    """Return drawn numbers and level codes as columns of the kinds of their variables, in column order."""
+    import pandas as pd
+
+    levels = network.levels
+    return pd.DataFrame(
+        {
+            column_name(network, name, values): level_column(network, name, drawn[name])
+            if name in levels
+            else column_values(network, name, drawn[name], values)
+            for name in network.names
+        }
+    )

@@ -34,12 +34,8 @@ class Leaning:
 class Smoothing:
     """The smoothing of a table: P = sum of weight * (n_cell + amount * base) / (n_row + amount).
 
-    Attributes
-    ----------
-    parents : tuple of int
-        Axes of the full array of counts that are the parents of this table; a base has fewer parents.
-    leanings : tuple of Leaning
-        Terms of the sum; the weights of all of them together sum to 1.
+    `parents` are the axes of the full array of counts that are the parents of this table; a base has fewer. The weights
+    of all leanings together sum to 1.
     """
 
     parents: tuple[int, ...]
@@ -79,13 +75,6 @@ class _Seen:
 def fitted_smoothing(counts: NDArray[np.float64]) -> Smoothing:
     """Return the smoothing of a table that fits its rows best when each row is left out of the counts.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (card(parent_1), ..., card(child)), float64
-        Number of rows per cell.
-
-    Notes
-    -----
     The table without parents has one base, the uniform distribution. Any other table has three: uniform, the table
     without parents, and the table with one parent fewer. The parent to drop is chosen by the smaller table: smoothed
     towards the table without parents by the best amount, it has the greatest leave-one-out likelihood. Bases are
@@ -98,9 +87,7 @@ def fitted_smoothing(counts: NDArray[np.float64]) -> Smoothing:
     return _fitted_from_root(counts)[0]
 
 
-def smoothed_and_left_out(
-    counts: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def smoothed_and_left_out(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return P(child | parents) under the fitted smoothing, and P of every cell with one of its rows left out.
 
     The smoothing is that of all rows; only the counts leave the row out. Both arrays have the shape of `counts`. Cells
@@ -171,9 +158,7 @@ def _best_without_one(
 
 
 def _averaged(
-    seen: _Seen,
-    parents: tuple[int, ...],
-    bases: Sequence[tuple[Smoothing | None, NDArray[np.float64]]],
+    seen: _Seen, parents: tuple[int, ...], bases: Sequence[tuple[Smoothing | None, NDArray[np.float64]]]
 ) -> tuple[Smoothing, NDArray[np.float64]]:
     """Return the average over bases and amounts, and P of every seen cell with one of its rows left out, (n_seen,)."""
     logs = np.array([_likelihoods(seen, values) for _, values in bases])

@@ -10,12 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.smoothing import (
-    PseudoCount,
-    fitted_smoothing,
-    smoothed,
-    smoothed_and_left_out,
-)
+from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed, smoothed_and_left_out
 from gomea_bn.texts import counted
 
 # one gigabyte of float64
@@ -42,49 +37,18 @@ def family_index(
     return index
 
 
-def smoothed_table(
-    codes: Sequence[NDArray[np.int32]],
-    parents: Sequence[int],
-    child: int,
-    cards: Sequence[int],
-    pseudo_count: PseudoCount,
-    name: str,
+def table_of_counts(
+    counts: NDArray[np.float64], pseudo_count: PseudoCount, available: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return P(child | parents), float64 (card(parent_1), ..., card(child)), from counts of rows.
-
-    Rows in which the child or a parent is missing, with the code -1, do not count.
-
-    P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count). A table row is uniform if it has neither rows of
-    data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`.
-
-    Raises
-    ------
-    GomeaBnError
-        For a table of more than 2**27 cells or 62 parents.
-    """
-    return table_of_counts(family_counts(codes, parents, child, cards, name), pseudo_count)
-
-
-def table_of_counts(counts: NDArray[np.float64], pseudo_count: PseudoCount) -> NDArray[np.float64]:
     """Return P(child | parents) from counts of rows, both float64 (card(parent_1), ..., card(child)).
 
-    See `smoothed_table`.
+    P = (n_cell + pseudo_count / card(child)) / (n_row + pseudo_count). A table row is uniform if it has neither rows of
+    data nor pseudo-counts. With "auto" the table is smoothed by `fitted_smoothing`, which for expected counts is fitted
+    to those of `available` cases.
     """
     if pseudo_count == "auto":
-        return smoothed(counts, fitted_smoothing(counts))
+        return smoothed(counts, fitted_smoothing(counts if available is None else available))
     return _evenly_smoothed(counts, counts.sum(axis=-1, keepdims=True), pseudo_count)
-
-
-def table_of_expectation(
-    expected: NDArray[np.float64], available: NDArray[np.float64], pseudo_count: PseudoCount
-) -> NDArray[np.float64]:
-    """Return P(child | parents) from expected counts, float64 (card(parent_1), ..., card(child)).
-
-    With "auto" the smoothing is fitted to the counts of available cases, of the same shape.
-    """
-    if pseudo_count == "auto":
-        return smoothed(expected, fitted_smoothing(available))
-    return _evenly_smoothed(expected, expected.sum(axis=-1, keepdims=True), pseudo_count)
 
 
 def table_and_left_out(
@@ -95,10 +59,10 @@ def table_and_left_out(
     pseudo_count: PseudoCount,
     name: str,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the table of `smoothed_table`, and the probability of the child's code in every row of the data.
+    """Return the table of the counts of rows, and the probability of the child's code in every row of the data.
 
     The row is left out of the counts for its own probability, float64 (n_rows,). All rows of a cell have the same
-    probability, so it takes one division per cell. Errors are those of `smoothed_table`.
+    probability, so it takes one division per cell.
     """
     table, left_out = table_and_left_out_cells(
         family_counts(codes, parents, child, cards, name), pseudo_count
@@ -127,9 +91,10 @@ def family_counts(
     name: str,
     weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the number of rows per cell, float64 (card(parent_1), ..., card(child)); errors as `smoothed_table`.
+    """Return the number of rows per cell, float64 (card(parent_1), ..., card(child)).
 
-    Rows count with their weights, float64 (n_rows,), if there are some; incomplete rows do not count.
+    Rows count with their weights, float64 (n_rows,), if there are some. Rows in which the child or a parent is missing,
+    with the code -1, do not count. Tables of more than 2**27 cells or 62 parents are refused.
     """
     shape = tuple(cards[position] for position in (*parents, child))
     n_cells = check_table_size(shape, name)
@@ -155,11 +120,7 @@ def check_table_size(shape: Sequence[int], name: str) -> int:
 
 
 def _rows_of_cells(
-    codes: Sequence[NDArray[np.int32]],
-    parents: Sequence[int],
-    child: int,
-    cards: Sequence[int],
-    n_cells: int,
+    codes: Sequence[NDArray[np.int32]], parents: Sequence[int], child: int, cards: Sequence[int], n_cells: int
 ) -> NDArray[np.int64]:
     """Return the number of complete rows per cell of the child's flattened table, int64 (n_cells,)."""
     members = [codes[member] for member in (*parents, child)]

@@ -12,15 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.row_weights import checked_weights
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.network.conditionals.cells import table_over_rows
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Columns, TableSet
-from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups
-from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.conditionals.line_sums import LineSums
-from gomea_bn.network.conditionals.shown_tables import table_over_rows
+from gomea_bn.network.conditionals.family_line import (
+    FamilyLine,
+    LineScale,
+    LineSums,
+    ProbabilityScale,
+    UnitScale,
+    joint_groups,
+)
 from gomea_bn.network.inference.completion import completed_table
-from gomea_bn.network.rows import rows_for
-from gomea_bn.network.sampling import drawn_values
+from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
@@ -66,17 +70,7 @@ def updated_network(
 
 
 class _Update:
-    """A network, and rows with their weights.
-
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    rows : Table
-        Complete rows with the variables of the network.
-    old : float
-        Factor of the former sums.
-    weights : ndarray of shape (n_rows,), float64
-    """
+    """A network, and complete rows of its variables with weights (n_rows,); the former sums count `old` times."""
 
     def __init__(
         self, network: DiscretizedBayesNet, rows: Table, old: float, weights: NDArray[np.float64]
@@ -192,16 +186,8 @@ def shape_with_rows(
     """Return a shape whose groups of pieces and points have the probabilities of former and new rows together.
 
     The groups are about equally probable, and as many as the cube root of the number of rows: a single piece has too
-    few rows to say what is new. The density keeps its form inside each of them.
-
-    Parameters
-    ----------
-    shape : Shape
-        Distribution of the former rows.
-    values, weights : ndarray of shape (n_rows,), float64
-        New rows, and how often they count. Values beyond the range belong to the groups at its ends.
-    former : float
-        Number of former rows.
+    few rows to say what is new. The density keeps its form inside each of them. New values beyond the range belong to
+    the groups at its ends; `former` is the number of former rows.
     """
     masses = np.diff(shape.edges) * (shape.left + shape.right) / (2 * (shape.high - shape.low))
     n_groups = round(np.cbrt(former + weights.sum()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,6 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Column
 from gomea_bn.data.dates import source_name
 from gomea_bn.errors import GomeaBnError, check_flag, check_number
-
-if TYPE_CHECKING:
-    pass
-
 
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""

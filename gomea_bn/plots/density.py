@@ -14,10 +14,9 @@ from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, e
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.bin_distributions import Curve
+from gomea_bn.network.bin_distributions import Curve, points_text, width_of_points
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
 from gomea_bn.network.marginals import level_probabilities, marginal, marginal_density
-from gomea_bn.network.point_masses import points_text, width_of_points
 from gomea_bn.network.tables import bin_widths
 from gomea_bn.plots.axes import (
     BLUE,

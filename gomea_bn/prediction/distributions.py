@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.answers import reduced_of_target
-from gomea_bn.network.inference.cell_engine import engine_for
+from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
 
 if TYPE_CHECKING:

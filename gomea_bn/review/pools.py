@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.bin_distributions import BinDistributions, Curve, bin_ratios, curve_inside
-from gomea_bn.network.edges.equivalence import equivalence_class
-from gomea_bn.network.marginals import exact_marginal, sampled_marginal
+from gomea_bn.network.edges import equivalence_class
+from gomea_bn.network.marginals import exact_marginal, sampled_marginal, shown_parents, shown_table
 from gomea_bn.network.recorded import recorded_edge_probabilities
-from gomea_bn.network.shown_families import shown_parents, shown_table
 from gomea_bn.problems.cuts.blanket import coded_bins
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.formats.summary import counts_text
 from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.plots.html import network_svg, rows_html

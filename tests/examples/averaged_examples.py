@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gomea_bn.data.table import read_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
-from gomea_bn.network.conditionals.shown_tables import table_over_grid
+from gomea_bn.network.conditionals.cells import table_over_grid
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape

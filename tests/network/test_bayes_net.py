@@ -25,7 +25,7 @@ from scipy.stats import chisquare, kstest
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.tables import draw_codes, smoothed_table
+from gomea_bn.network.tables import draw_codes, family_counts, table_of_counts
 
 PARTS: dict[str, Any] = {
     "names": ["rain", "height"],
@@ -498,7 +498,7 @@ def table_with_parents(n_parents):
     """Return the table of two rows of a variable with parents of a single value each."""
     codes = [np.zeros(2, np.int32) for _ in range(n_parents)] + [np.array([0, 1], np.int32)]
     cards = [1] * n_parents + [2]
-    return smoothed_table(codes, range(n_parents), n_parents, cards, 1.0, "x")
+    return table_of_counts(family_counts(codes, range(n_parents), n_parents, cards, "x"), 1.0)
 
 
 def test_a_table_has_at_most_62_parents():

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.marginals import MOST_SHOWN_CELLS, shown_parents, shown_table
 from gomea_bn.network.recorded import known_text, ordered_parents
-from gomea_bn.network.shown_families import MOST_SHOWN_CELLS, shown_parents, shown_table
 
 
 def family(

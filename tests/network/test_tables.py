@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.smoothing import fitted_smoothing, smoothed, smoothed_and_left_out
-from gomea_bn.network.tables import smoothed_table, table_and_left_out
+from gomea_bn.network.tables import family_counts, table_and_left_out, table_of_counts
 
 
 def random_codes(seed: int, n_rows: int, cards: list[int]) -> list[NDArray[np.int32]]:
@@ -38,12 +38,12 @@ def test_probabilities_of_left_out_rows_are_those_of_tables_without_them(
     parents = list(range(child))
     table, left_out = table_and_left_out(codes, parents, child, cards, pseudo_count, "x")
     np.testing.assert_array_equal(
-        table, smoothed_table(codes, parents, child, cards, pseudo_count, "x"), strict=True
+        table, table_of_counts(family_counts(codes, parents, child, cards, "x"), pseudo_count), strict=True
     )
     assert left_out.shape == (n_rows,)
     for row in range(n_rows):
         others = [np.delete(column, row) for column in codes]
-        without = smoothed_table(others, parents, child, cards, pseudo_count, "x")
+        without = table_of_counts(family_counts(others, parents, child, cards, "x"), pseudo_count)
         cell = tuple(int(column[row]) for column in codes)
         assert left_out[row] == pytest.approx(without[cell], rel=1e-12, abs=0)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families
 from gomea_bn.network.conditionals import FamilyLine
-from gomea_bn.network.tables import smoothed_table
+from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.network.updates import shape_with_rows
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 
@@ -74,7 +74,7 @@ def test_averaged_tables_equal_those_counted_from_all_rows(averaged):
         for v, name in enumerate(averaged.names):
             assert np.array_equal(before.cut_points.get(name, []), copy.cut_points.get(name, []))
             parents = [position[parent] for parent in copy.parents[name]]
-            wanted = smoothed_table(codes, parents, v, cards, "auto", name)
+            wanted = table_of_counts(family_counts(codes, parents, v, cards, name), "auto")
             np.testing.assert_array_equal(copy.tables[name], wanted)
 
 

@@ -22,12 +22,17 @@ from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.checks import around_cuts
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals
+from gomea_bn.network.conditionals.cells import table_over_rows
+from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals, around_cuts
 from gomea_bn.network.conditionals.family import Columns, TableSet
-from gomea_bn.network.conditionals.family_line import FamilyLine, joint_groups, log_mixture
-from gomea_bn.network.conditionals.line_scales import LineScale, ProbabilityScale, UnitScale
-from gomea_bn.network.conditionals.shown_tables import table_over_rows
+from gomea_bn.network.conditionals.family_line import (
+    FamilyLine,
+    LineScale,
+    ProbabilityScale,
+    UnitScale,
+    joint_groups,
+    log_mixture,
+)
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import (

@@ -9,14 +9,17 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density, log_mixture
-from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
-from gomea_bn.network.conditionals.line_sums import (
+from gomea_bn.network.conditionals.family_line import (
     PRECISION,
     PRIOR_ROWS,
     PRIOR_VARIANCE,
+    LineScale,
     LineSums,
+    LineTerms,
+    PointEnds,
     design_of,
+    log_line_density,
+    log_mixture,
     scale_of,
 )
 from gomea_bn.network.conditionals.student import log_student

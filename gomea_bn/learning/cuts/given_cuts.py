@@ -24,8 +24,7 @@ from gomea_bn.learning.many_rows import (
 )
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.counting import network_of_counts, parts_without_tables
-from gomea_bn.network.expected_tables import completes_pieces
+from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import check_table_size
 from gomea_bn.problems.cuts.shape import Shape

@@ -10,18 +10,17 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import (
-    FamilyLine,
-    log_line_density,
-    log_mixture,
-)
+from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, log_line_density, log_mixture
 from gomea_bn.network.conditionals.kernels import add_cells
-from gomea_bn.network.conditionals.line_scales import LineScale
 from gomea_bn.network.conditionals.student import LEAST_SPREAD, below_student, student_distribution
 from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 
+# points at which a line is drawn: over its range, and for some of its centres up to six scales away
+_N_POINTS = 129
+_N_CENTRES = 41
+_FARTHEST = 6.0
 # a probability of the range of a column that is lost to rounding
 _LEAST_MASS = 1e-12
 
@@ -72,12 +71,8 @@ def counts_content(counts: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
 class Columns:
     """Values of columns, whose bins and positions on scales are computed once.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray
-        Numbers of continuous columns and codes of discrete ones, by name. Their shapes must broadcast.
-    ends : mapping of str to (ndarray, ndarray), optional
-        Lower and upper ends of the cells that numbers stand for, of their shape.
+    Numbers of continuous columns, and codes of discrete ones, have shapes that broadcast. Numbers that stand for cells
+    have the `ends` (lower, upper) of these, of their shape.
     """
 
     def __init__(
@@ -185,14 +180,8 @@ class Family:
     ) -> NDArray[np.float64]:
         """Return ln p(name | parents), float64 of the broadcast shape, in nats and the units of the column.
 
-        A point mass, and a level, have the logarithm of their probability.
-
-        Parameters
-        ----------
-        values : Columns
-            Values of the column and its parents.
-        of_tables : ndarray, optional
-            What `log_tables_along` returned for the bins that the values lie in.
+        A point mass, and a level, have the logarithm of their probability. `of_tables` is what `log_tables_along`
+        returned for the bins that the values lie in.
         """
         if self._set_to is not None:
             return np.where(np.asarray(values[self.name]) == self._set_to, 0.0, -np.inf)
@@ -230,14 +219,9 @@ class Family:
         return mixed
 
     def masses(self, cuts: NDArray[np.float64] | None, values: Columns) -> NDArray[np.float64]:
-        """Return the probabilities of cells of the column given its parents, float64 (..., n_cells).
+        """Return the probabilities of cells (a, b] of the column given its parents, float64 (..., n_cells).
 
-        Parameters
-        ----------
-        cuts : ndarray of shape (n_cells - 1,), float64, or None
-            Inner cuts of the cells (a, b]; None for the levels of a discrete column.
-        values : Columns
-            Values of the parents.
+        `cuts` (n_cells - 1,) are those between the cells; None for the levels of a discrete column.
         """
         if self._set_to is not None:
             code = int(self._set_to) if cuts is None else int(np.searchsorted(cuts, self._set_to))
@@ -313,21 +297,10 @@ class Family:
         )
         return scale.values_of(knots[(knots > scale.low) & (knots < scale.high)])
 
-    def points_of_line(
-        self, values: Columns, n_points: int, n_centres: int, farthest: float
-    ) -> NDArray[np.float64]:
+    def points_of_line(self, values: Columns) -> NDArray[np.float64]:
         """Return numbers at which the density of the line may bend, for drawing, float64 (n,).
 
-        Parameters
-        ----------
-        values : Columns
-            Values of the parents in rows.
-        n_points : int
-            Number of points over the range, and about the number around centres of the line.
-        n_centres : int
-            Most centres.
-        farthest : float
-            Distance of the outer points around a centre, in scales of the line.
+        Some lie over the whole range, and about as many around some centres of the line.
         """
         if self.line is None:
             return np.empty(0)
@@ -335,10 +308,10 @@ class Family:
         means, scales, _ = (np.atleast_1d(part) for part in self._line_at(values))
         means, scales = (part.ravel() for part in np.broadcast_arrays(means, scales))
         order = np.argsort(means)
-        some = np.unique(order[np.linspace(0, len(order) - 1, n_centres).astype(np.int64)])
-        offsets = np.linspace(-farthest, farthest, max(n_points // len(some), 5))
+        some = np.unique(order[np.linspace(0, len(order) - 1, _N_CENTRES).astype(np.int64)])
+        offsets = np.linspace(-_FARTHEST, _FARTHEST, max(_N_POINTS // len(some), 5))
         around = means[some, None] + scales[some, None] * offsets
-        z = np.concatenate([np.linspace(scale.low, scale.high, n_points), around.ravel()])
+        z = np.concatenate([np.linspace(scale.low, scale.high, _N_POINTS), around.ravel()])
         return np.concatenate([scale.values_of(np.clip(z, scale.low, scale.high)), scale.bends])
 
     def _rows(self, k: int, values: Columns) -> Any:
@@ -354,14 +327,8 @@ class Family:
     ) -> NDArray[np.float64]:
         """Return the log density under the average of the tables, without the shape, float64 (n_rows, n_numbers).
 
-        Parameters
-        ----------
-        known : Columns
-            Values of shape (n_rows,) of the other members of the family.
-        name : str
-            The column, or a continuous parent.
-        numbers : ndarray of shape (n_numbers,), float64
-            Its values in every row.
+        The column `name`, this one or a continuous parent, has all `numbers` in every row, and `known` has the values
+        (n_rows,) of the other members.
         """
         n_rows = len(known[self.name])
         if self._set_to is not None:
@@ -407,7 +374,10 @@ class Family:
             with np.errstate(divide="ignore"):
                 logs = [np.log(table) for table in self._tables]
             if self._support is not None:
-                logs = [of_copy - np.log(self._sizes(k)) for k, of_copy in enumerate(logs)]
+                logs = [
+                    of_copy - np.log(self._bin_sizes(cuts[self.name]))
+                    for of_copy, cuts in zip(logs, self._cuts)
+                ]
             flat = [of_copy.ravel() for of_copy in logs]
             if len(flat) == 1:
                 self._scaled_tables = flat, 0.0
@@ -416,9 +386,8 @@ class Family:
                 self._scaled_tables = [np.exp(of_copy - shift) for of_copy in flat], shift
         return self._scaled_tables
 
-    def _sizes(self, k: int) -> NDArray[np.float64]:
-        """Return the widths of the bins of a copy, or their probabilities under the shape, float64 (n_bins,)."""
-        cuts = self._cuts[k][self.name]
+    def _bin_sizes(self, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the widths of bins, or their probabilities under the shape, float64 (n_bins,)."""
         if self._shape is not None:
             return self._shape.bin_masses(cuts)
         assert self._support is not None
@@ -440,7 +409,7 @@ class Family:
         assert self._support is not None
         of_copy = self._cuts[k][self.name]
         pieces = np.unique(np.concatenate([of_copy, cuts]))
-        masses = self._shape.bin_masses(pieces) if self._shape else bin_widths(pieces, self._support)
+        masses = self._bin_sizes(pieces)
         ends = np.concatenate([pieces, self._support[1:]])
         bins = np.searchsorted(of_copy, ends, side="left")
         shares = np.zeros((len(of_copy) + 1, len(cuts) + 1))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement, product
-from typing import Any
+from math import log, pi
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.conditionals.line_scales import LineScale, PointEnds
-from gomea_bn.network.conditionals.line_sums import LineSums
 from gomea_bn.network.conditionals.student import (
     LEAST_SPREAD,
     below_student,
@@ -20,6 +20,257 @@ from gomea_bn.network.conditionals.student import (
     student_distribution,
     student_masses,
 )
+from gomea_bn.problems.cuts.shape import Shape
+
+_HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
+
+
+class PointEnds(NamedTuple):
+    """Which of some values are point masses, and where on a scale their probabilities begin and end, each (n,)."""
+
+    is_point: NDArray[np.bool_]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+
+    def some(self, rows: NDArray[np.int64]) -> PointEnds:
+        """Return those of some of the values."""
+        return PointEnds(self.is_point[rows], self.lows[rows], self.highs[rows])
+
+
+class ProbabilityScale:
+    """The scale z = Phi^-1(F(x)) of a column, on which the shape F of the column is standard normal.
+
+    Probabilities are moved towards 1/2 by half a row of the `n_rows` that the shape was fitted to, so that the smallest
+    and the largest value are finite. A point mass stands at the middle of its probabilities. `low` and `high` are the
+    ends of the range on the scale, `least` and `greatest` in the units of the column, and `bends` the values at which
+    the slope of the scale jumps.
+    """
+
+    def __init__(self, shape: Shape, n_rows: int) -> None:
+        self.shape = shape
+        self._n_rows = n_rows
+        self.low = float(scipy.special.ndtri(0.5 / (n_rows + 1)))
+        self.high = float(scipy.special.ndtri((n_rows + 0.5) / (n_rows + 1)))
+        self.least, self.greatest = float(shape.low), float(shape.high)
+        self.bends = shape.edges
+
+    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return z of values, float64 (n,); values beyond the range are moved to its ends."""
+        values = np.clip(values, self.shape.low, self.shape.high)
+        probabilities = self.shape.distribution(values)
+        nearest, is_point = self.shape.find_points(values)
+        probabilities[is_point] -= self.shape.point_masses[nearest[is_point]] / 2
+        return self._of_probabilities(probabilities)
+
+    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
+        """Return the ends of the positions of point masses on the scale; None without point masses."""
+        nearest, is_point = self.shape.find_points(values)
+        if not is_point.any():
+            return None
+        highs = self.shape.distribution(values)
+        masses = np.where(is_point, self.shape.point_masses[nearest], 0.0)
+        return PointEnds(is_point, self._of_probabilities(highs - masses), self._of_probabilities(highs))
+
+    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the positions at which the probabilities of values up to and including these end, float64 (n,)."""
+        return self._of_probabilities(self.shape.distribution(values))
+
+    def _of_probabilities(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        shares = (self._n_rows * np.clip(probabilities, 0.0, 1.0) + 0.5) / (self._n_rows + 1)
+        return np.asarray(scipy.special.ndtri(shares), np.float64)
+
+    def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values at positions of the scale, float64 (n,)."""
+        return self.shape.quantile(((self._n_rows + 1) * scipy.special.ndtr(z) - 0.5) / self._n_rows)
+
+    def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ln(dz / dx) at values, float64 (n,), given their positions on the scale; 0 at point masses."""
+        share = log(self._n_rows / (self._n_rows + 1))
+        slopes = self.shape.log_density(values) + share + 0.5 * z * z + _HALF_LOG_TWO_PI
+        return np.where(self.shape.find_points(values)[1], 0.0, slopes)
+
+
+class UnitScale:
+    """The units of a column, moved and scaled: z = (x - centre) / spread, with a spread above 0.
+
+    The attributes are those of `ProbabilityScale`; there are no bends.
+    """
+
+    def __init__(self, centre: float, spread: float, support: tuple[float, float]) -> None:
+        self.centre, self.spread = float(centre), float(spread)
+        self.least, self.greatest = support
+        self.low, self.high = ((end - self.centre) / self.spread for end in support)
+        self.bends = np.empty(0)
+
+    def of_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return z of values, float64 (n,); values beyond the range are moved to its ends."""
+        return np.asarray(
+            (np.clip(values, self.least, self.greatest) - self.centre) / self.spread, np.float64
+        )
+
+    def values_of(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values at positions of the scale, float64 (n,)."""
+        return np.clip(self.centre + self.spread * z, self.least, self.greatest)
+
+    def ends_of_points(self, values: NDArray[np.float64]) -> PointEnds | None:
+        """Return None: a column in its own units has no point masses."""
+        return None
+
+    def upper_ends(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the positions of values, float64 (n,)."""
+        return self.of_values(values)
+
+    def log_slope(self, values: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ln(dz / dx) at values, float64 (n,)."""
+        return np.full(np.shape(values), -log(self.spread))
+
+
+LineScale = ProbabilityScale | UnitScale
+"""A scale of a column in a line."""
+
+
+PRECISION = 0.1
+"""Precision of the normal prior of intercepts and slopes, in rows of a standard normal column."""
+PRIOR_ROWS = 1.0
+"""Weight of the inverse-gamma prior of the scale, in rows."""
+PRIOR_VARIANCE = 0.02
+"""Variance of the inverse-gamma prior."""
+
+
+def scale_of(squares: NDArray[np.float64] | float, n_rows: float) -> NDArray[np.float64]:
+    """Return the scale of residuals from their sum of squares."""
+    return np.sqrt((np.asarray(squares) + PRIOR_ROWS * PRIOR_VARIANCE) / (n_rows + PRIOR_ROWS))
+
+
+def design_of(terms: NDArray[np.float64], groups: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+    """Return the design of a regression with equal slopes: 1, the terms, and indicators of several groups."""
+    indicators = np.eye(n_groups)[groups] if n_groups > 1 else np.empty((len(terms), 0))
+    return np.column_stack([np.ones(len(terms)), terms, indicators])
+
+
+@dataclass(frozen=True, eq=False)
+class LineSums:
+    """Sums of products over the rows of a line, and what its fit has chosen by single rows.
+
+    There is one regression with equal slopes in all groups, or one per group.
+
+    `products` (n_regressions, n_columns + 1, n_columns + 1) are those of the columns of `design_of` and, last, of the
+    column itself, on their scales, with rows of one regression for all groups divided by the ratio of their group.
+    `ratios` (n_groups,) are the scales of the residuals relative to that of all groups; ones if every group has a
+    regression. By regression: `n_rows`; `tails`, degrees of freedom of heavy tails, 0 where they are those of the
+    estimated variance; and `widths`, factors of the scale that fit best with these tails, 1 without heavy tails.
+    `least_scale` is that of the residuals.
+    """
+
+    products: NDArray[np.float64]
+    n_rows: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    tails: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    least_scale: float
+
+    @classmethod
+    def of_rows(
+        cls,
+        z: NDArray[np.float64],
+        terms: NDArray[np.float64],
+        groups: NDArray[np.int64],
+        ratios: NDArray[np.float64],
+        tails: NDArray[np.float64],
+        widths: NDArray[np.float64],
+        least_scale: float,
+        weights: NDArray[np.float64] | None = None,
+    ) -> LineSums:
+        """Return the sums over rows, which count `weights` times.
+
+        `z` is the column on its scale, `terms` (n, n_terms) are functions of the parents, and `groups` configurations
+        of the discrete parents, by row. All else is as in the class.
+        """
+        n_regressions, n_groups = len(tails), len(ratios)
+        counts = np.ones(len(z)) if weights is None else weights
+        products, n_rows = [], np.empty(n_regressions)
+        for k in range(n_regressions):
+            members = np.flatnonzero(groups == k) if n_regressions > 1 else np.arange(len(z))
+            design = design_of(terms[members], groups[members], 1 if n_regressions > 1 else n_groups)
+            columns = np.column_stack([design, z[members]])
+            columns *= (np.sqrt(counts[members]) / ratios[groups[members]])[:, None]
+            products.append(columns.T @ columns)
+            n_rows[k] = counts[members].sum()
+        return cls(np.array(products), n_rows, ratios, tails, widths, least_scale)
+
+    def with_rows(self, old: float, rows: LineSums) -> LineSums:
+        """Return the sums in which the rows so far count `old` times, with further rows."""
+        return LineSums(
+            old * self.products + rows.products,
+            old * self.n_rows + rows.n_rows,
+            self.ratios,
+            self.tails,
+            self.widths,
+            self.least_scale,
+        )
+
+    def coefficients(self, k: int) -> tuple[NDArray[np.float64], float, float]:
+        """Return coefficients of the design of one regression, and the scale and degrees of freedom of its residuals.
+
+        These two are of Student's t distribution of a new row of a group whose ratio is 1.
+        """
+        products, n_rows = self.products[k], float(self.n_rows[k])
+        inner, with_z = products[:-1, :-1], products[:-1, -1]
+        factor = scipy.linalg.cholesky(inner + PRECISION * np.eye(len(inner)), lower=True)
+        coefficients = scipy.linalg.cho_solve((factor, True), with_z)
+        total = max(float(products[-1, -1] - with_z @ coefficients), 0.0)
+        wider = np.sqrt(1 + len(inner) / n_rows)
+        scale = float(scale_of(total, n_rows) * wider * self.widths[k])
+        return coefficients, scale, float(self.tails[k]) or n_rows + PRIOR_ROWS
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the sums as values that JSON can hold; of symmetric products one half is written."""
+        upper = np.triu_indices(self.products.shape[1])
+        return {
+            "products": [of_regression[upper].tolist() for of_regression in self.products],
+            "n_rows": self.n_rows.tolist(),
+            "ratios": self.ratios.tolist(),
+            "tails": self.tails.tolist(),
+            "widths": self.widths.tolist(),
+            "least_scale": self.least_scale,
+        }
+
+    @classmethod
+    def from_content(cls, content: Any, n_terms: int, n_groups: int) -> LineSums:
+        """Return the sums that JSON values describe; raises `GomeaBnError` for others."""
+        fields = ("products", "n_rows", "ratios", "tails", "widths", "least_scale")
+        if not isinstance(content, Mapping) or any(field not in content for field in fields):
+            raise GomeaBnError(f"The sums of a line must be an object with the fields {', '.join(fields)}.")
+        try:
+            halves, *parts, least_scale = (np.array(content[field], np.float64) for field in fields)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GomeaBnError(f"The sums of a line must be numbers: {error}.") from error
+        n_regressions = len(halves) if halves.ndim == 2 else 0
+        n = 2 + n_terms + (n_groups if n_regressions == 1 and n_groups > 1 else 0)
+        shapes: Sequence[tuple[int, ...]] = [
+            (n_regressions,), (n_groups,), (n_regressions,), (n_regressions,),
+        ]  # fmt: skip
+        is_valid = (
+            n_regressions in (1, n_groups)
+            and halves.shape[1] == n * (n + 1) // 2
+            and [part.shape for part in parts] == list(shapes)
+            and least_scale.shape == ()
+            and all(np.isfinite(part).all() and (part >= 0).all() for part in (*parts, least_scale))
+            and bool(np.isfinite(halves).all())
+            and bool((parts[1] > 0).all())
+        )
+        if not is_valid:
+            raise GomeaBnError(
+                f"The sums of a line with {n_terms} terms and {n_groups} groups must have one half of the products, "
+                "a number of rows, tails and a width for one or all groups, and ratios above 0, all finite."
+            )
+        products = np.empty((n_regressions, n, n))
+        rows, columns = np.triu_indices(n)
+        products[:, rows, columns] = halves
+        products[:, columns, rows] = halves
+        n_rows, ratios, tails, widths = parts
+        return cls(products, n_rows, ratios, tails, widths, float(least_scale))
+
 
 # the probability of the range of a column is never rounded to 0
 _LEAST_MASS = 1e-12
@@ -38,23 +289,10 @@ def log_line_density(
 ) -> NDArray[np.float64]:
     """Return the log density of Student's t distribution, restricted to the range of a column, float64 (n,).
 
-    A value that is a point mass has the log of the probability between the ends of its positions.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n,), float64
-        Places on the scale of the column.
-    means, scales : ndarray of shape (n,), float64
-        Centres and scales of the distribution. A centre beyond the range is moved to its end, so that the range never
-        loses its probability to rounding.
-    freedom : ndarray of shape (n,), float64, or float
-        Degrees of freedom.
-    scale : LineScale
-        Scale of the column.
-    ends : PointEnds, optional
-        Positions of the values that are point masses.
-    spread : ndarray, optional
-        Width of the interval around each centre over which the density is averaged.
+    `z` are places on the scale of the column. A centre (`means`) beyond the range is moved to its end, so that the
+    range never loses its probability to rounding. A value that is a point mass has the log of the probability between
+    the ends of its positions. `spread` is the width of an interval around each centre over which the density is
+    averaged.
     """
     means = np.clip(means, scale.low, scale.high)
     below = below_student(freedom, (scale.low - means) / scales)
@@ -110,15 +348,8 @@ class LineTerms:
     They are the positions of the parents themselves; then for every knot of a parent max(position - knot, 0), so that
     the parent has a curve that is linear between its knots; then the products of all pairs of parents, with squares;
     then all further products of a factor of one parent and a factor of another. The factors of a parent are its
-    position and max(position - knot, 0) for each of its knots of products.
-
-    Attributes
-    ----------
-    knots : tuple of ndarray of shape (n_knots,), float64
-        By parent; empty for a line.
-    has_products : bool
-    product_knots : tuple of ndarray of shape (n_knots,), float64
-        By parent; without any the factors are positions.
+    position and max(position - knot, 0) for each of its knots of products. Both sorts of knots are by parent, and empty
+    for lines and for products of positions.
     """
 
     knots: tuple[NDArray[np.float64], ...]

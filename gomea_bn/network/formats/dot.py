@@ -5,21 +5,17 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from typing import TYPE_CHECKING
 
-from gomea_bn.network.edges.equivalence import equivalence_class
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.formats.discrete.file_variables import TokenReader, one_line
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.recorded import recorded_edge_probabilities
-from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
 from gomea_bn.texts import counted
 
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
 
-
-def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, cpdag: bool = False) -> str:
-    """Return the graph as DOT text, and write it to `path` if given.
+def to_dot(network: NetworkLike, *, cpdag: bool = False) -> str:
+    """Return the graph as DOT text.
 
     Nodes are n0, n1, ... in column order. Labels hold the name and the number of bins (ellipses) or levels (boxes).
     With `cpdag` an edge that is reversible has no arrowhead.
@@ -41,10 +37,7 @@ def to_dot(network: NetworkLike, path: str | os.PathLike[str] | None = None, *, 
             attributes += [f"penwidth={0.5 + 2.5 * adjacent:.2f}", f'label="{adjacent:.2f}"']
         of_edge = f" [{', '.join(attributes)}]" if attributes else ""
         lines.append(f"  n{index[edge[0]]} -> n{index[edge[1]]}{of_edge};")
-    text = "\n".join([*lines, "}"]) + "\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def _escaped(name: str) -> str:
@@ -75,13 +68,8 @@ def read_dot_graph(path: str | os.PathLike[str]) -> tuple[list[str], list[tuple[
     """Return the names and the edges (parent, child) of a directed graph in DOT.
 
     Nodes are named by their identifiers, in the order in which they occur; in files that gomea-bn wrote by their
-    labels. Attributes of other programs are ignored. Edges without an arrowhead (dir=none) keep their direction.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, is not one directed graph, or has sub-graphs or ports; the message names the
-        line.
+    labels. Attributes of other programs are ignored. Edges without an arrowhead (dir=none) keep their direction. Files
+    that are not one directed graph, or have sub-graphs or ports, are refused with the line.
     """
     text = file_text(path, "a DOT file")
     with prefixed_errors(named_source(path)):

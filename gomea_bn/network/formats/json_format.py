@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,16 +14,13 @@ from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine
 from gomea_bn.network.earlier_versions import with_axes
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.files.json_files import check_format, field_of, read_json
 from gomea_bn.runtime.files.text_files import prefixed_errors
 
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
-
-    Net = TypeVar("Net", bound=NetworkLike)
+Net = TypeVar("Net", bound=NetworkLike)
 
 FORMAT = "gomea-bn network"
 AVERAGED_FORMAT = "gomea-bn averaged network"
@@ -31,8 +28,8 @@ AVERAGED_FORMAT = "gomea-bn averaged network"
 FORMAT_VERSION = 1
 
 
-def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-    """Return a network as JSON text, and write it to `path` if given.
+def to_json(network: NetworkLike) -> str:
+    """Return a network as JSON text.
 
     The text has one entry per variable in column order: name, kind, support and cut_points or levels, values if their
     kind is known (integer, step, ordered), shape if the variable has one, parents, the counts of rows of the table's
@@ -54,10 +51,7 @@ def to_json(network: NetworkLike, path: str | os.PathLike[str] | None = None) ->
         ]
         parts.append('    "copies": [\n' + ",\n".join(copies) + "\n    ]")
         fields.append('  "conditionals": {\n' + ",\n".join(parts) + "\n  }")
-    text = "{\n" + ",\n".join(fields) + "\n}\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
 def head_content(network: NetworkLike) -> dict[str, Any]:
@@ -99,20 +93,10 @@ def variable_contents(network: NetworkLike) -> list[dict[str, Any]]:
 
 
 def from_json(source: str | os.PathLike[str], kind: Callable[..., Net]) -> Net:
-    """Return the network of a JSON file, or of JSON text, which begins with a brace.
+    """Return the network of a JSON file, or of JSON text, which begins with a brace; `kind` makes it of its parts.
 
-    Parameters
-    ----------
-    source : str or path
-        The file or text.
-    kind : type
-        Class of the network, called as `DiscretizedBayesNet` is.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, is not such JSON or has another format version, and for a description that is
-        not a valid network.
+    Files that cannot be read, are not such JSON or have another format version are refused, as are descriptions that
+    are not a valid network.
     """
     content, where = read_json(source, "a network", (FORMAT, AVERAGED_FORMAT), FORMAT_VERSION)
     with prefixed_errors(where):

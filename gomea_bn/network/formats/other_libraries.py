@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level
 from gomea_bn.errors import GomeaBnError
@@ -73,30 +72,23 @@ def to_pyagrum(network: NetworkLike) -> pyagrum.BayesNet:
     model: pyagrum.BayesNet = gum.BayesNet()
     for name in network.names:
         if name in network.cut_points:
-            ticks = _pyagrum_ticks(network.cut_points[name], network.support[name])
-            model.add(gum.DiscretizedVariable(name, name, ticks, True))
+            low, high = network.support[name]
+            # the bins [a, b) of these ticks hold the same float64 values as the bins (a, b] between the cuts
+            inner = np.nextafter(network.cut_points[name], np.inf).tolist()
+            if inner and inner[-1] >= high:  # the cut next to the maximum: pyAgrum wants ticks that differ
+                high = float(np.nextafter(inner[-1], np.inf))
+            model.add(gum.DiscretizedVariable(name, name, [low, *inner, high], True))
         else:
             model.add(gum.LabelizedVariable(name, name, list(distinct_texts(network.levels[name]))))
     for parent, child in network.edges:
         model.addArc(parent, child)
     for name, table in network.tables.items():
-        fill_pyagrum_table(model.cpt(name), table, [*network.parents(name), name])
+        tensor, axes = model.cpt(name), [*network.parents(name), name]
+        # its array has the variables in reverse order
+        tensor[:] = np.ascontiguousarray(
+            table.transpose([axes.index(other) for other in reversed(tensor.names)])
+        )
     return model
-
-
-def _pyagrum_ticks(cuts: NDArray[np.float64], support: tuple[float, float]) -> list[float]:
-    """Return the ticks whose bins [a, b) hold the same float64 values as the bins (a, b] between the cuts."""
-    low, high = support
-    inner = np.nextafter(cuts, np.inf).tolist()
-    if inner and inner[-1] >= high:  # the cut next to the maximum: pyAgrum wants ticks that differ
-        high = float(np.nextafter(inner[-1], np.inf))
-    return [low, *inner, high]
-
-
-def fill_pyagrum_table(tensor: Any, table: NDArray[np.float64], axes: Sequence[str | None]) -> None:
-    """Write a table with named axes into a pyAgrum tensor, whose array has the variables in reverse order."""
-    order = [axes.index(name) for name in reversed(tensor.names)]
-    tensor[:] = np.ascontiguousarray(table.transpose(order))
 
 
 def distinct_texts(levels: Sequence[Level]) -> tuple[str, ...]:

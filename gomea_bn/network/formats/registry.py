@@ -6,31 +6,23 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.runtime.files.text_files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
-
-    Net = TypeVar("Net", bound=NetworkLike)
+Net = TypeVar("Net", bound=NetworkLike)
 
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A format of files of networks.
+    """A format of files of networks: the endings without the dot, the usual one first, and how it is read.
 
-    Attributes
-    ----------
-    endings : tuple of str
-        Endings of its files without the dot, the usual one first.
-    reader : str
-        Module of the function `{name}_variables`, which returns the variables of a file; "" for JSON, which has a
-        reader of its own, and for formats that are only written.
-    is_xml : bool
-        Whether the reader takes bytes, whose encoding the file declares, instead of text.
+    `reader` is the module of the function `{name}_variables`, which returns the variables of a file; "" for JSON, which
+    has a reader of its own, and for formats that are only written. The reader of an XML format takes bytes, whose
+    encoding the file declares, instead of text.
     """
 
     endings: tuple[str, ...]

@@ -9,9 +9,9 @@ import numpy as np
 
 from gomea_bn.data.dates import DAYS, from_numbers
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
+from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
-from gomea_bn.network.edges.equivalence import equivalence_class
-from gomea_bn.network.point_masses import points_text
+from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import known_text, ordered_parents
 from gomea_bn.network.tables import edge_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
@@ -35,26 +35,11 @@ def counts_text(network: NetworkLike) -> str:
     )
 
 
-def to_text(
-    network: NetworkLike,
-    cut_gains: Mapping[str, NDArray[np.float64]] | None = None,
-) -> str:
+def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] | None = None) -> str:
     """Return a text with counts, then one paragraph per variable, then the edges and which of them are reversible.
 
-    A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, what its cuts gain,
-    and the parents.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    cut_gains : mapping of str to ndarray of shape (n_bins - 1,), optional
-        Nats that every cut gains, by continuous variable.
-
-    Raises
-    ------
-    GomeaBnError
-        If the gains of a variable are not one per cut.
+    A paragraph has the bins or levels, how a continuous variable is distributed inside its bins, the nats that each of
+    its cuts gains if they are given, and the parents.
     """
     edges = network.edges
     lines = [counts_text(network), ""]
@@ -65,15 +50,21 @@ def to_text(
         labels = network.bin_labels(name)
         shown = " ".join(labels[:_SHOWN_BINS]) + (" …" if len(labels) > _SHOWN_BINS else "")
         lines.append(f"{shown_names[name]:<{width}}  {counted(len(labels), unit):>9}  {shown}")
-        details = [_dates(network, name), _inside(network, name)] if name in network.cut_points else []
+        details = []
+        if name in network.cut_points:
+            shape = network.shapes.get(name)
+            inside = "uniform inside" if shape is None else "shape of its column inside"
+            points = f"; {points_text(shape.points)}" if shape is not None and shape.points else ""
+            details = [_dates(network, name), f"{inside}{points}"]
         if cut_gains is not None and name in cut_gains:
             details.append(_gains(network, name, cut_gains[name]))
         if network.conditionals is not None and name in network.cut_points:
             details += [
                 _certainty(network, name, network.conditionals),
                 _intervals(network, name, network.conditionals),
-                _line_share(network.conditionals, name),
             ]
+            if line := network.conditionals.lines.get(name):
+                details.append(f"{percent(line.weight)} {line.terms.words}, {percent(1 - line.weight)} bins")
         if parents := [shown_names[parent] for parent in ordered_parents(network, name)]:
             details += [f"given {listed(parents)}", known_text(network, name), _curves(network, name)]
         lines += [f"{'':<{width}}  {'':>9}  {detail}" for detail in details if detail]
@@ -118,14 +109,6 @@ def _dates(network: NetworkLike, name: str) -> str:
     return f"the bins end at {listed(texts)}{' …' if len(ends) > len(texts) else ''}"
 
 
-def _inside(network: NetworkLike, name: str) -> str:
-    """Return how a continuous variable is distributed inside its bins, and its point masses."""
-    shape = network.shapes.get(name)
-    if shape is None:
-        return "uniform inside"
-    return "; ".join(["shape of its column inside", *([points_text(shape.points)] if shape.points else [])])
-
-
 def _cut_texts(network: NetworkLike, name: str) -> list[str]:
     """Return the cuts of a variable as in the labels of its bins."""
     low, high = network.support[name]
@@ -155,14 +138,6 @@ def _intervals(network: NetworkLike, name: str, conditionals: Conditionals) -> s
         parts.append(f"cut {text}, {f'{percent(CUT_INTERVAL)} between {between}' if low < high else 'fixed'}")
     more = " …" if len(parts) > _SHOWN_BINS else ""
     return f"{'; '.join(parts[:_SHOWN_BINS])}{more}"
-
-
-def _line_share(conditionals: Conditionals, name: str) -> str:
-    """Return the shares of a line and of bins in the density of a variable, "" without a line."""
-    if name not in conditionals.lines:
-        return ""
-    line = conditionals.lines[name]
-    return f"{percent(line.weight)} {line.terms.words}, {percent(1 - line.weight)} bins"
 
 
 def _curves(network: NetworkLike, name: str) -> str:

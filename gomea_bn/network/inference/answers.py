@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.plain import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
-from gomea_bn.network.inference.cell_engine import CellEngine, engine_for
+from gomea_bn.network.bin_distributions import log_widths_of_points
+from gomea_bn.network.conditionals.cells import shown_network
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
-    N_DRAWS,
+    CellEngine,
     Engine,
     Evidence,
     Joint,
-    Seed,
+    Sampler,
     refuse_impossible,
 )
 from gomea_bn.network.inference.evidence import EvidenceReader, holds_statements, refuse_stated
 from gomea_bn.network.inference.row_cells import RowCells
-from gomea_bn.network.point_masses import log_widths_of_points
 from gomea_bn.network.rows import column_name, column_values, level_column
 
 if TYPE_CHECKING:
@@ -38,20 +38,12 @@ _NOTED_ERROR = 0.01
 
 
 def query(
-    network: NetworkLike,
-    targets: str | Sequence[str],
-    evidence: Mapping[str, object] | pd.DataFrame | None = None,
-    *,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
-    random_state: Seed = None,
-    cells: int | str | None = None,
+    engine: Engine, targets: str | Sequence[str], evidence: Mapping[str, object] | pd.DataFrame | None = None
 ) -> pd.Series[float] | pd.DataFrame:
     """Return P(targets | evidence); see `DiscretizedBayesNet.query`."""
     import pandas as pd
 
-    is_single = not isinstance(evidence, pd.DataFrame)
-    engine = engine_for(network, method, n_draws, random_state, cells, is_single=is_single)
+    network = shown_network(engine.network)
     reader = EvidenceReader(engine.network)
     chosen = target_names(reader, targets)
     positions = [network.names.index(name) for name in chosen]
@@ -59,13 +51,7 @@ def query(
     name = f"P({', '.join(chosen)})"
     if isinstance(evidence, pd.DataFrame):
         rows = _rows_of_statements(reader, evidence, chosen)
-        joint = engine.joint(rows, positions, in_bins=True)
-        refuse_impossible(joint.log_evidence == -np.inf)
-        result = pd.DataFrame(joint.tables, index=evidence.index, columns=states)
-        if joint.errors is not None:
-            result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
-        _note_cells(result, joint)
-        return result
+        return _by_row(engine.joint(rows, positions, in_bins=True), evidence.index, states)
     observed = dict(evidence or {})
     stated = reader.stated(observed)
     refuse_both(chosen, stated.statements)
@@ -75,7 +61,7 @@ def query(
     else:
         joint, resolution_error = engine.joint(stated.evidence, positions, in_bins=True), None
     if joint.log_evidence[0] == -np.inf:
-        refuse_stated(observed, None if method == "exact" else n_draws)
+        refuse_stated(observed, engine.n_draws if isinstance(engine, Sampler) else None)
     answer = pd.Series(joint.tables[0], index=states, name=name)
     if joint.errors is not None:
         answer.attrs["standard_error"] = float(joint.errors.max())
@@ -85,48 +71,21 @@ def query(
     return answer
 
 
-def predict_proba(
-    network: NetworkLike,
-    frame: pd.DataFrame,
-    target: str,
-    *,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
-    random_state: Seed = None,
-    cells: int | str | None = None,
-) -> pd.DataFrame:
+def predict_proba(engine: Engine, frame: pd.DataFrame, target: str) -> pd.DataFrame:
     """Return P(target | other cells) for every row; see `DiscretizedBayesNet.predict_proba`."""
-    import pandas as pd
-
-    engine = engine_for(network, method, n_draws, random_state, cells)
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     evidence = _other_cells(reader, frame, target)
     joint = engine.joint(evidence, [reader.names.index(target)], in_bins=True)
-    refuse_impossible(joint.log_evidence == -np.inf)
-    result = pd.DataFrame(joint.tables, index=frame.index, columns=states_of(network, [target]))
-    if joint.errors is not None:
-        result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
-    _note_cells(result, joint)
-    return result
+    return _by_row(joint, frame.index, states_of(shown_network(engine.network), [target]))
 
 
-def predict(
-    network: NetworkLike,
-    frame: pd.DataFrame,
-    target: str,
-    how: str | None = None,
-    *,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
-    random_state: Seed = None,
-) -> pd.Series[Any]:
+def predict(engine: Engine, frame: pd.DataFrame, target: str, how: str | None = None) -> pd.Series[Any]:
     """Return one value of the target for every row; see `DiscretizedBayesNet.predict`."""
     import pandas as pd
 
     check_choice("how", how, _POINTS, optional=True)
-    engine = engine_for(network, method, n_draws, random_state)
-    reader = EvidenceReader(engine.network)
+    network, reader = shown_network(engine.network), EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
         raise GomeaBnError(f"how must be 'mode' or None for '{target}', which is discrete, got {how!r}.")
@@ -146,14 +105,7 @@ def predict(
 
 
 def predict_interval(
-    network: NetworkLike,
-    frame: pd.DataFrame,
-    target: str,
-    quantiles: Sequence[float] = (0.05, 0.95),
-    *,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
-    random_state: Seed = None,
+    engine: Engine, frame: pd.DataFrame, target: str, quantiles: Sequence[float]
 ) -> pd.DataFrame:
     """Return mean, median and quantiles of a continuous target; see `DiscretizedBayesNet.predict_interval`."""
     import pandas as pd
@@ -161,7 +113,6 @@ def predict_interval(
     levels = list(quantiles)
     for position, level in enumerate(levels):
         check_number(f"quantiles[{position}]", level, 0, 1)
-    engine = engine_for(network, method, n_draws, random_state)
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
     if target in reader.levels:
@@ -183,21 +134,19 @@ def predict_interval(
 
 
 def log_density(
-    network: NetworkLike,
+    engine: Engine,
     frame: pd.DataFrame,
-    of: str | Sequence[str] | None = None,
-    given: str | Sequence[str] = (),
-    *,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
-    random_state: Seed = None,
-    resolution: str = "points",
+    of: str | Sequence[str] | None,
+    given: str | Sequence[str],
+    resolution: str,
 ) -> NDArray[np.float64]:
     """Return ln p(observed cells of `of` | observed cells of `given`); see `DiscretizedBayesNet.log_density`."""
-    engine = engine_for(network, method, n_draws, random_state)
-    reader = EvidenceReader(engine.network)
+    network, reader = shown_network(engine.network), EvidenceReader(engine.network)
     conditions = reader.variables([given] if isinstance(given, str) else list(given), "given")
-    chosen = _chosen(reader, of, conditions)
+    if of is None:
+        chosen = [name for name in reader.names if name not in conditions]
+    else:
+        chosen = reader.variables([of] if isinstance(of, str) else dict.fromkeys(of), "of")
     if both := [name for name in chosen if name in conditions]:
         raise GomeaBnError(f"'{both[0]}' is both in of and in given; remove it from one.")
     read = reader.frame(frame, [*chosen, *conditions])
@@ -220,11 +169,9 @@ def log_density(
         variances = variances + _variances(condition)
     for name in chosen:
         if name in reader.bins and not has_densities:
-            values = read.values[name]
+            values, bins = read.values[name], reader.bins[name]
             rows = np.flatnonzero(~np.isnan(values))
-            total[rows] += reader.bins[name].log_densities(
-                values[rows], reader.bins[name].codes(values[rows])
-            )
+            total[rows] += bins.log_densities(values[rows], bins.codes(values[rows]))
     if of is None and not conditions:
         complete = np.flatnonzero((read.evidence.codes >= 0).all(axis=1))
         total[complete] = 0.0
@@ -232,13 +179,6 @@ def log_density(
             total[complete] += term
     _warn_of_errors(np.sqrt(variances))
     return total - log_widths_of_points(network, frame, resolution, chosen)
-
-
-def _chosen(reader: EvidenceReader, of: str | Sequence[str] | None, conditions: Sequence[str]) -> list[str]:
-    """Return the columns whose density is wanted; without `of` all that are not conditions."""
-    if of is None:
-        return [name for name in reader.names if name not in conditions]
-    return reader.variables([of] if isinstance(of, str) else dict.fromkeys(of), "of")
 
 
 def _variances(joint: Joint) -> NDArray[np.float64]:
@@ -318,18 +258,8 @@ def reduced_of_target(
 ) -> NDArray[Any]:
     """Return what a function makes of P(target | all other cells), one item per row.
 
-    Parameters
-    ----------
-    reader : EvidenceReader
-        Of the network of the engine.
-    frame : DataFrame
-    target : str
-    engine : Engine
-    reduce : callable
-        Takes the probabilities of some rows over the bins or cells of the network of the engine, float64
-        (n_rows, cardinality).
-    of_cells : callable, optional
-        Takes the distributions of rows with one unknown number, of which it makes the same.
+    `reduce` takes the probabilities of some rows over the bins or cells of the network of the engine, float64 (n_rows,
+    cardinality). `of_cells` makes the same of the distributions of rows with one unknown number.
     """
     return reduced(engine, _other_cells(reader, frame, target), reader.names.index(target), reduce, of_cells)
 
@@ -361,7 +291,19 @@ def reduced(
     return np.concatenate(parts)[np.argsort(np.concatenate(places))]
 
 
-def _note_cells(answer: pd.Series[Any] | pd.DataFrame, joint: Joint) -> None:
+def _by_row(joint: Joint, index: pd.Index[Any], states: pd.Index[Any]) -> pd.DataFrame:
+    """Return answers as a frame with one row per question."""
+    import pandas as pd
+
+    refuse_impossible(joint.log_evidence == -np.inf)
+    result = pd.DataFrame(joint.tables, index=index, columns=states)
+    if joint.errors is not None:
+        result.attrs["standard_error"] = joint.errors.max(axis=1).tolist()
+    _note_cells(result, joint)
+    return result
+
+
+def _note_cells(answer: pd.Series[float] | pd.DataFrame, joint: Joint) -> None:
     """Note in an answer how many cells of an unknown continuous variable it was summed over."""
     if joint.resolution is not None:
         answer.attrs["cells"] = joint.resolution.n_cells

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import EMPTY_LEVEL, Column, Level, column_positions
+from gomea_bn.data.columns import EMPTY_LEVEL, Level, column_positions
 from gomea_bn.data.content_order import row_order
 from gomea_bn.data.dates import source_name
 from gomea_bn.data.files.numerals import CODE
@@ -18,13 +18,22 @@ from gomea_bn.data.plain import plain
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
 from gomea_bn.network.checks import random_generator
-from gomea_bn.network.inference.cell_engine import CellEngine, engine_for
-from gomea_bn.network.inference.engine import N_DRAWS, Evidence, ExactEngine, Pieces, Seed, refuse_impossible
+from gomea_bn.network.conditionals.cells import shown_network
+from gomea_bn.network.inference.engine import (
+    CellEngine,
+    Engine,
+    Evidence,
+    ExactEngine,
+    Pieces,
+    Sampler,
+    Seed,
+    engine_for,
+    refuse_impossible,
+)
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
-from gomea_bn.network.rows import column_name, column_values, level_column
-from gomea_bn.network.sampling import drawn_values
+from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column
 from gomea_bn.network.value_kinds import VALUES, ValueKind
 
 if TYPE_CHECKING:
@@ -38,23 +47,14 @@ _BLOCK = 2**15
 _MOST_NUMBERS = 2**25
 
 
-def impute(
-    network: NetworkLike,
-    frame: pd.DataFrame,
-    how: str = "draw",
-    *,
-    random_state: Seed = None,
-    method: str = "exact",
-    n_draws: int = N_DRAWS,
-) -> pd.DataFrame:
+def impute(engine: Engine, frame: pd.DataFrame, how: str, generator: np.random.Generator) -> pd.DataFrame:
     """Return the frame with its missing cells filled; see `DiscretizedBayesNet.impute`."""
     check_choice("how", how, _WAYS)
-    if how == "joint" and method != "exact":
+    if how == "joint" and isinstance(engine, Sampler):
         raise GomeaBnError(
-            [Option("how", "joint"), " needs ", Option("method", "exact"), f", got {method!r}."]
+            [Option("how", "joint"), " needs ", Option("method", "exact"), ", got 'sampling'."]
         )
-    generator = random_generator(random_state)
-    engine = engine_for(network, method, n_draws, generator)
+    network = shown_network(engine.network)
     reader = EvidenceReader(engine.network)
     read = reader.frame(frame, network.names)
     reader.warn_of_outside(reader.outside(read.values))
@@ -101,34 +101,27 @@ def completed_table(network: NetworkLike, table: Table, generator: np.random.Gen
     """Return a table with draws in its missing cells, or the table itself if it has none.
 
     The cells of a row are drawn jointly, given its observed values. Draws are exact where exact inference has room,
-    otherwise by weighted sampling.
-
-    Parameters
-    ----------
-    network : NetworkLike
-    table : Table
-        With the variables of the network in any order.
-    generator : Generator
-        Source of the draws.
+    otherwise by weighted sampling. The columns of the table may be in any order.
     """
     if not table.n_missing:
         return table
     # draws of a row must not depend on where it stands
     frame = table.to_frame().iloc[row_order([column.values for column in table.columns])]
     try:
-        filled = impute(network, frame, random_state=generator)
+        filled = impute(engine_for(network), frame, "draw", generator)
     except GomeaBnError:
         # the graph has too many paths for exact inference
-        filled = impute(network, frame, random_state=generator, method="sampling")
+        sampler = engine_for(network, "sampling", random_state=generator)
+        filled = impute(sampler, frame, "draw", generator)
     filled = filled.sort_index()
-    return replace(table, columns=tuple(_filled(column, filled[column.name]) for column in table.columns))
-
-
-def _filled(column: Column, filled: pd.Series[Any]) -> Column:
-    """Return a column with the values of a series that has none missing."""
-    values = filled.to_numpy(np.float64) if column.levels is None else filled.cat.codes.to_numpy(np.int32)
-    values.flags.writeable = False
-    return replace(column, values=values)
+    columns = []
+    for column in table.columns:
+        of_name = filled[column.name]
+        is_number = column.levels is None
+        values = of_name.to_numpy(np.float64) if is_number else of_name.cat.codes.to_numpy(np.int32)
+        values.flags.writeable = False
+        columns.append(replace(column, values=values))
+    return replace(table, columns=tuple(columns))
 
 
 def sample_given(

@@ -1,19 +1,30 @@
-"""Probabilities of evidence, joint distributions, marginals and draws of a network for many rows at once."""
+"""Inference for many rows at once: probabilities of evidence, joint distributions, marginals and draws of a network.
+
+`ExactEngine` eliminates variables in tables over bins. `CellEngine` does so over cells of conditional densities, in
+which observed numbers count exactly. `Sampler` weights draws by their likelihood.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, Setting, row_list
+from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, row_list
+from gomea_bn.network.checks import random_generator
+from gomea_bn.network.conditionals.cells import SIZES, CellLevel
+from gomea_bn.network.conditionals.family import Columns, Family, TableSet
+from gomea_bn.network.conditionals.family_line import LineScale
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.inference import kernels
 from gomea_bn.network.inference.kernels import (
+    EXACT,
+    FREE,
     HIDDEN,
     KEPT,
     MOST_AXES,
@@ -25,14 +36,12 @@ from gomea_bn.network.inference.kernels import (
     Model,
     Plan,
     Rows,
-    draw_rows,
-    joint_of_rows,
-    marginals_of_rows,
-    plan_costs,
 )
+from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
+from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.rows import drawn_values
 
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+Answers = TypeVar("Answers", NDArray[np.float64], NDArray[np.int32])
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -50,7 +59,37 @@ MOST_MULTIPLICATIONS = 2**39
 
 # a call of a kernel cannot be interrupted, so it takes about a second at most
 _MULTIPLICATIONS_PER_CALL = 2**29
+# draws that are in memory at the same time
+_DRAWS = 2**18
 
+
+class CostLimit(NamedTuple):
+    """What an answer may cost, which decides how fine its cells are.
+
+    `own` counts densities that are computed for a row alone, `shared` those of the tables that all rows share, and
+    `multiplications` is per row.
+    """
+
+    own: int
+    shared: int
+    multiplications: int
+
+
+OF_ROWS = CostLimit(400, 2**19, 2**15)
+"""CostLimit of a row of a frame: about .1 milliseconds."""
+OF_QUESTION = CostLimit(2**19, 2**19, 2**26)
+"""CostLimit of a single question: some tenths of a second."""
+OF_HARD_QUESTION = CostLimit(3 * 2**20, 6 * 2**20, 2**28)
+"""CostLimit of a single question whose answer depends on the cells: up to about a second."""
+
+# a row with one unknown column has at least that many cells
+_LEAST_OF_ONE = 64
+# difference to the answer over wider cells from which on finer ones are worth their time
+_NOTED_ERROR = 0.01
+# numbers of the tables of the rows that are answered at the same time
+_OWN_CELLS = 2**22
+# densities that are computed at the same time
+_BLOCK = 2**16
 
 Interval: TypeAlias = tuple[float, float, str]
 """Low end, high end, and which ends belong to an interval: "both", "left", "right" or "neither"."""
@@ -63,18 +102,9 @@ class Pieces:
     An interval outside the support is the whole of the end bin on its side. A value that several intervals hold has the
     largest of their weights.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_pieces, n_bins), float64
-        Share of the probability of a bin that lies below the part.
-    shares : ndarray of shape (n_pieces, n_bins), float64
-        P(part | bin).
-    weights : ndarray of shape (n_pieces, n_bins), float64
-        Weight of the part; the weights of parts that overlap add up.
-    inside : list of (interval, weight)
-        Intervals that reach into the support.
-    of_whole_bins : ndarray of shape (n_bins,), float64
-        Weights of whole bins by intervals outside the support.
+    By part and bin, (n_pieces, n_bins): `starts`, the share of the probability of the bin below the part; `shares`,
+    P(part | bin); and `weights`, which add up where parts overlap. `inside` has the intervals that reach into the
+    support with their weights, and `of_whole_bins` (n_bins,) the weights of whole bins by intervals outside it.
     """
 
     starts: NDArray[np.float64]
@@ -102,17 +132,11 @@ class Pieces:
 class Evidence:
     """What is known of rows.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_rows, n_variables), int32
-        Observed bins or levels; -1 for an unknown value.
-    weights : mapping of int to ndarray of shape (n_rows, cardinality), float64
-        By position of a variable: the likelihood of what was observed, for each of its bins or levels, up to a factor
-        per row. It counts in rows in which the variable is unknown; such a row has ones if nothing was observed.
-    values : ndarray of shape (n_rows, n_variables), float64, optional
-        Observed numbers of continuous variables, which count for networks with conditional densities; otherwise NaN.
-    pieces : mapping of int to sequence of Pieces or None
-        By position of a continuous variable: the intervals that `weights` stand for, by row.
+    `codes` (n_rows, n_variables) are observed bins or levels, -1 where unknown, and `values`, of the same shape, the
+    observed numbers of continuous variables, NaN for all others; they count for networks with conditional densities.
+    `weights` (n_rows, cardinality), by position of a variable, are likelihoods of what was observed up to a factor per
+    row. They count in rows in which the variable is unknown; such a row has ones if nothing was observed. `pieces` has
+    the intervals by row that weights stand for.
     """
 
     codes: NDArray[np.int32]
@@ -146,16 +170,9 @@ class Evidence:
 class Resolution:
     """The cells of continuous variables that an answer was summed over.
 
-    Attributes
-    ----------
-    n_cells : int
-        Largest number of cells of a variable; 0 if there was none to sum over.
-    level : int
-        Coarsest level of the cells.
-    summed : ndarray of shape (n_variables,), bool
-        Which variables were summed over in some row.
-    error : float
-        Largest error of the probabilities of rows in which a single variable is unknown.
+    `n_cells` is their largest number for one variable, 0 if there was none to sum over, `level` the coarsest level, and
+    `summed` (n_variables,) says which variables were summed over in some row. `error` is the largest error of the
+    probabilities of rows in which a single variable is unknown.
     """
 
     n_cells: int
@@ -168,16 +185,9 @@ class Resolution:
 class Joint:
     """Joint distributions of some variables given evidence.
 
-    Attributes
-    ----------
-    log_evidence : ndarray of shape (n_rows,), float64
-        Log probability of the evidence, in nats up to the factors of weights; -inf for impossible evidence.
-    tables : ndarray of shape (n_rows, n_cells), float64
-        P(variables | evidence), flattened in C order; zeros for impossible evidence.
-    log_evidence_errors, errors : ndarray or None
-        Standard errors of `log_evidence` and `tables`; None if both are exact.
-    resolution : Resolution or None
-        The cells that were summed over; None if these are the bins of the network, or draws.
+    `log_evidence` (n_rows,) is in nats up to the factors of weights, -inf for impossible evidence. `tables` (n_rows,
+    n_cells) are flattened in C order, zeros for impossible evidence. Both have standard errors unless they are exact.
+    `resolution` is None if bins of the network, or draws, were summed over.
     """
 
     log_evidence: NDArray[np.float64]
@@ -187,23 +197,54 @@ class Joint:
     resolution: Resolution | None = None
 
 
-class RowPlan(NamedTuple):
-    """A single row in the arrays of the kernels, with a plan in which every variable with weights is kept apart.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of evidence that are answered together, in the arrays of the kernels.
 
-    Attributes
-    ----------
-    model, rows, batch, plan
-        As of the kernels.
-    first_of_bins : dict of int to ndarray of shape (n_bins,), int64
-        First cell in each shown bin, by position of a variable whose cells are finer than its bins.
-    n_cells : int or None
-        Largest number of cells of an unknown continuous variable; None if these are the bins of the network.
+    The plan has work space for its largest pattern, and `spans` are the ranges of rows for calls of kernels.
     """
 
     model: Model
     rows: Rows
     batch: Batch
     plan: Plan
+    spans: list[tuple[int, int]]
+
+    def joint(self, n_cells: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the log probabilities of evidence (n,), and P(kept variables | evidence), (n, n_cells)."""
+        logs = np.empty(len(self.batch.order))
+        return logs, self._filled(kernels.joint_of_rows, logs, np.zeros((len(logs), n_cells)))
+
+    def marginals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the log probabilities of evidence (n,), and P(variable | evidence), the variables side by side."""
+        logs = np.empty(len(self.batch.order))
+        tables = np.ones((len(logs), int(self.model.cards.sum())))
+        return logs, self._filled(kernels.marginals_of_rows, logs, tables)
+
+    def draws(self, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
+        """Return draws of all variables given the evidence, (n, n_draws, V); -1 where it is impossible."""
+        logs = np.empty(len(self.batch.order))
+        codes = np.full((len(logs), n_draws, len(self.model.cards)), -1, np.int32)
+        return self._filled(kernels.draw_rows, logs, codes, generator)
+
+    def _filled(
+        self, kernel: Callable[..., int], logs: NDArray[np.float64], answers: Answers, *more: Any
+    ) -> Answers:
+        """Return answers that a kernel has written for all rows."""
+        for first, last in self.spans:
+            kernel(self.model, self.rows, self.batch, first, last, self.plan, logs, answers, *more)
+        return answers
+
+
+class RowPlan(NamedTuple):
+    """A single row, with a plan in which every variable with weights is kept apart.
+
+    `first_of_bins` (n_bins,), by position of a variable whose cells are finer than its bins, is the first cell in each
+    shown bin. `n_cells` is the largest number of cells of an unknown continuous variable, None for the bins of the
+    network.
+    """
+
+    part: Part
     first_of_bins: Mapping[int, NDArray[np.int64]]
     n_cells: int | None
 
@@ -211,11 +252,8 @@ class RowPlan(NamedTuple):
 class Engine(Protocol):
     """Inference in one network, exact or by sampling.
 
-    Attributes
-    ----------
-    network : NetworkLike
-        The network whose bins evidence and answers are about: the network itself, or its cells if it has conditional
-        densities.
+    Evidence and answers are about the bins of `network`: the network itself, or its cells if it has conditional
+    densities.
     """
 
     network: NetworkLike
@@ -247,88 +285,783 @@ class ExactEngine:
     def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
         """Return the joint distribution of variables without evidence; see `Engine`."""
         n_cells = answer_cells(len(evidence), self._model.cards[list(targets)].tolist())
-        batch = _batch(self._model, evidence, targets)
-        plan, spans = self._planned(batch, keeps_tables=False)
-        joint = Joint(np.empty(len(evidence)), np.zeros((len(evidence), n_cells if len(targets) else 0)))
-        rows = _rows(self._model, evidence)
-        for first, last in spans:
-            joint_of_rows(self._model, rows, batch, first, last, plan, joint.log_evidence, joint.tables)
-        return joint
+        part = self._part(evidence, targets, keeps_tables=False)
+        return Joint(*part.joint(n_cells if len(targets) else 0))
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
         """Return P(variable | evidence) by variable; see `Engine`."""
-        batch = _batch(self._model, evidence, (), hidden_as=WANTED)
-        plan, spans = self._planned(batch, keeps_tables=True)
-        log_evidence = np.empty(len(evidence))
-        tables = np.full((len(evidence), int(self._model.cards.sum())), np.nan)
-        rows = _rows(self._model, evidence)
-        for first, last in spans:
-            marginals_of_rows(self._model, rows, batch, first, last, plan, log_evidence, tables)
-        return with_observed(self._model.cards, evidence, tables, log_evidence > -np.inf)
+        log_evidence, tables = self._part(evidence, (), keeps_tables=True, hidden_as=WANTED).marginals()
+        return _with_observed(self._model.cards, evidence, tables, log_evidence > -np.inf)
 
     def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
         """Return draws of all variables given the evidence; see `Engine`."""
-        batch = _batch(self._model, evidence, ())
-        plan, spans = self._planned(batch, keeps_tables=True)
-        drawn = np.full((len(evidence), n_draws, len(self._model.cards)), -1, np.int32)
-        rows = _rows(self._model, evidence)
+        return self._part(evidence, (), keeps_tables=True).draws(n_draws, generator)
+
+    def row_plan(self, evidence: Evidence) -> RowPlan:
+        """Return the plan of a single row."""
+        return RowPlan(self._part(evidence, (), keeps_tables=False), {}, None)
+
+    def _part(
+        self, evidence: Evidence, targets: Sequence[int], *, keeps_tables: bool, hidden_as: int = HIDDEN
+    ) -> Part:
+        """Return the rows with their plans; variables without evidence have the state `hidden_as`.
+
+        Variables with a single bin or level, and no weights, have the code 0. Plans that are too large are refused.
+        """
+        model, n = self._model, len(self._model.cards)
+        is_single = model.cards == 1
+        is_single[list(evidence.weights)] = False
+        states = np.where(evidence.codes >= 0, OBSERVED, hidden_as).astype(np.int8)
+        for position in evidence.weights:
+            states[evidence.codes[:, position] < 0, position] = WEIGHED
+        states[:, is_single] = SINGLE
+        states[:, list(targets)] = KEPT
+        batch = _grouped(states, targets)
+        costs = np.zeros((len(batch.patterns), 3))
+        kernels.plan_costs(model, batch, keeps_tables, _empty_plan(n), costs)
+        _check_plans(batch, costs, self._most_numbers)
+        codes = np.ascontiguousarray(np.where(is_single, 0, evidence.codes).astype(np.int32))
+        rows = Rows(codes, *packed_weights(evidence.weights, n), np.empty((0, n), np.int64), np.empty(0))
+        plan = _empty_plan(n)._replace(work=np.empty(int(costs[:, 1].max(initial=1))))
+        return Part(model, rows, batch, plan, call_spans(costs[batch.pattern_of[batch.order], 2]))
+
+
+@dataclass(frozen=True, eq=False)
+class _CellPart(Part):
+    """Rows that are answered over the cells of one level, whose position in `SIZES` is `index`.
+
+    `numbers` (n,) are those of the rows. Their tables are divided by the exponentials of `log_scales` (n,), and
+    `summed` (V,) marks continuous columns that are unknown and relevant in some row.
+    """
+
+    index: int
+    level: CellLevel
+    numbers: NDArray[np.int64]
+    log_scales: NDArray[np.float64]
+    summed: NDArray[np.bool_]
+
+
+class CellEngine:
+    """Exact inference over cells; see `gomea_bn.network.inference.engine.Engine`.
+
+    A family with an observed number counts with its density there. Unknown members of a family have the middles of
+    their cells as parents, and the probabilities of their cells as children. Each pattern of unknown columns has the
+    finest cells that the budget allows.
+
+    In place of the budget, `cells` limits the cells of a column (to no fewer than the shown bins), and `level` names
+    their position in `SIZES`.
+    """
+
+    def __init__(
+        self, network: NetworkLike, budget: CostLimit, cells: int | None = None, level: int | None = None
+    ) -> None:
+        self._network = network
+        self._grids = network.cell_grids
+        self.network = cast("NetworkLike", self._grids.finest)
+        self._budget = budget
+        self._columns: tuple[CellLevel, Columns] | None = None
+        self._levels = list(range(len(SIZES)))
+        if cells is not None:
+            sizes = [[len(cuts) + 1 for cuts in self._grids.level(k).cuts.values()] for k in self._levels]
+            fits = [k for k in self._levels if max(sizes[k], default=1) <= cells]
+            level = [*fits, self._levels[-1]][0]
+        if level is not None:
+            self._levels = [level]
+        names = network.names
+        self._continuous = np.array([name in network.cut_points for name in names])
+        self._families, self._order = _families_and_order(network)
+        set_values = network.conditionals.set_values if network.conditionals is not None else {}
+        self._set_values = {names.index(name): value for name, value in set_values.items()}
+
+    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
+        """Return the joint distribution of variables without evidence; see `Engine`."""
+        answered = self._network if in_bins else self.network
+        names = [self._network.names[target] for target in targets]
+        n_cells = answer_cells(len(evidence), [answered.cardinality(name) for name in names])
         log_evidence = np.empty(len(evidence))
-        for first, last in spans:
-            draw_rows(self._model, rows, batch, first, last, plan, log_evidence, drawn, generator)
+        tables = np.zeros((len(evidence), n_cells if len(targets) else 0))
+        n_used, coarsest, summed = 0, 0, np.zeros(len(self._families), np.bool_)
+        rest = np.arange(len(evidence))
+        row_errors = np.zeros(len(evidence))
+        if len(targets) < 2 and (in_bins or not targets):
+            for rows, cells in self.row_cells(evidence, targets[0] if targets else None):
+                log_evidence[rows], row_errors[rows] = cells.log_evidence, cells.errors
+                if targets:
+                    tables[rows] = cells.tables()
+                n_used = max(n_used, cells.n_cells)
+                rest = np.setdiff1d(rest, rows, assume_unique=True)
+        for part in self._parts(evidence.take(rest), targets, HIDDEN, keeps_tables=False):
+            rows = rest[part.numbers]
+            of_level = [int(part.level.cards[target]) for target in targets]
+            logs, answers = part.joint(prod(of_level) if len(targets) else 0)
+            log_evidence[rows] = logs + part.log_scales
+            if len(targets):
+                answers = answers.reshape(-1, *of_level)
+                for axis, target in enumerate(targets, start=1):
+                    answers = self._at_cells(part.level, target, answers, axis, in_bins)
+                tables[rows] = answers.reshape(len(rows), -1)
+            n_used = max(n_used, int(part.level.cards[part.summed].max(initial=0)))
+            coarsest, summed = max(coarsest, part.index), summed | part.summed
+        return Joint(
+            log_evidence,
+            tables,
+            resolution=Resolution(n_used, coarsest, summed, float(row_errors.max(initial=0.0))),
+        )
+
+    def resolved_joint(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
+        """Return the distribution over the shown bins for a single row, and how much it depends on the cells.
+
+        That is the largest difference of its probabilities to the answer over half the cells. A difference above .01 is
+        worth the budget of a hard question. It is NaN if the answer is over the shown bins.
+        """
+        joint, error = self._with_error(evidence, targets)
+        if error > _NOTED_ERROR and len(self._levels) > 1:
+            return CellEngine(self._network, OF_HARD_QUESTION)._with_error(evidence, targets)
+        return joint, error
+
+    def _with_error(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
+        joint = self.joint(evidence, targets, in_bins=True)
+        used = joint.resolution
+        assert used is not None
+        if not used.summed.any() or joint.log_evidence[0] == -np.inf:
+            return joint, used.error
+        last = len(SIZES) - 1
+        if used.level == last:
+            return joint, np.nan
+        sizes = [int(self._grids.level(k).cards[used.summed].max()) for k in range(last)]
+        half = next((k for k, size in enumerate(sizes) if size <= used.n_cells / 2), last)
+        engine = CellEngine(self._network, self._budget, level=half)
+        coarser = engine.joint(evidence, targets, in_bins=True)
+        return joint, float(np.abs(coarser.tables[0] - joint.tables[0]).max())
+
+    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
+        """Return P(variable | evidence) by variable; see `Engine`."""
+        evidence = self._with_set_values(evidence, ())
+        finest = self._grids.level(0).cards
+        tables = np.full((len(evidence), int(finest.sum())), np.nan)
+        log_evidence = np.empty(len(evidence))
+        for part in self._parts(evidence, (), WANTED, keeps_tables=True):
+            log_evidence[part.numbers], answers = part.marginals()
+            stops, ends = np.cumsum(part.level.cards).tolist(), np.cumsum(finest).tolist()
+            for v, (stop, end) in enumerate(zip(stops, ends, strict=True)):
+                of_level = answers[:, stop - int(part.level.cards[v]) : stop]
+                weights = evidence.weights.get(v)
+                tables[part.numbers, end - int(finest[v]) : end] = self._at_cells(
+                    part.level, v, of_level, 1, False, None if weights is None else weights[part.numbers]
+                )
+        return _with_observed(finest, evidence, tables, log_evidence > -np.inf)
+
+    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
+        """Return draws of all variables given the evidence; see `Engine`."""
+        drawn = np.full((len(evidence), n_draws, len(self._families)), -1, np.int32)
+        is_unknown = evidence.codes < 0
+        for part in self._parts(evidence, (), HIDDEN, keeps_tables=True):
+            codes = part.draws(n_draws, generator)
+            for v in np.flatnonzero(self._continuous).tolist():
+                chosen = (codes[:, :, v] >= 0) & is_unknown[part.numbers, v][:, None]
+                rows, places = np.nonzero(chosen)
+                if len(rows):
+                    weights = evidence.weights.get(v)
+                    of_rows = None if weights is None else weights[part.numbers]
+                    codes[rows, places, v] = self._finest_codes(
+                        part.level, v, codes[rows, places, v], of_rows, rows, generator
+                    )
+            for v in self._set_values:
+                if v not in evidence.weights:
+                    is_set = is_unknown[part.numbers, v][:, None] & (codes[:, :, v] >= 0)
+                    codes[:, :, v] = np.where(is_set, FREE, codes[:, :, v])
+            drawn[part.numbers] = codes
         return drawn
 
     def row_plan(self, evidence: Evidence) -> RowPlan:
-        """Return the arrays of a single row."""
-        batch = _batch(self._model, evidence, ())
-        plan, _ = self._planned(batch, keeps_tables=False)
-        return RowPlan(self._model, _rows(self._model, evidence), batch, plan, {}, None)
+        """Return the plan of a single row; its log probabilities lack a constant."""
+        part = next(self._parts(evidence, (), HIDDEN, keeps_tables=False))
+        n_cells = int(part.level.cards[part.summed].max(initial=0))
+        return RowPlan(part, part.level.first_of_bins, n_cells)
 
-    def _planned(self, batch: Batch, keeps_tables: bool) -> tuple[Plan, list[tuple[int, int]]]:
-        """Return the arrays of plans, with work space for the largest one, and ranges of `batch.order` for the calls.
+    def _at_cells(
+        self,
+        level: CellLevel,
+        v: int,
+        tables: NDArray[np.float64],
+        axis: int,
+        in_bins: bool,
+        weights: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return probabilities with an axis over cells of a level over the finest cells, or over the shown bins.
 
-        Raises
-        ------
-        GomeaBnError
-            If a plan is too large.
+        A cell is divided as the column is distributed inside its bins, and as `weights` of the finest cells,
+        (n_rows, n_cells), which need `axis` 1.
         """
-        plan = empty_plan(len(self._model.cards))
-        costs = np.zeros((len(batch.patterns), 3))
-        plan_costs(self._model, batch, keeps_tables, plan, costs)
-        check_plans(batch, costs, self._most_numbers)
-        work = np.empty(int(costs[:, 1].max(initial=1)))
-        return plan._replace(work=work), call_spans(costs[batch.pattern_of[batch.order], 2])
+        if not self._continuous[v]:
+            return tables
+        if in_bins:
+            return np.asarray(np.add.reduceat(tables, level.first_of_bins[v], axis=axis))
+        masses = self._grids.masses[v][None] * (1.0 if weights is None else weights)
+        first = level.first[v]
+        sizes = np.diff([*first.tolist(), masses.shape[1]])
+        of_cells = np.repeat(np.add.reduceat(masses, first, axis=1), sizes, axis=1)
+        shares = np.divide(masses, of_cells, out=np.zeros_like(masses), where=of_cells > 0)
+        spread = np.repeat(tables, sizes, axis=axis)
+        if weights is not None:
+            return np.asarray(spread * shares)
+        return np.asarray(spread * shares.reshape([-1 if k == axis else 1 for k in range(tables.ndim)]))
+
+    def _finest_codes(
+        self,
+        level: CellLevel,
+        v: int,
+        codes: NDArray[np.int32],
+        weights: NDArray[np.float64] | None,
+        rows: NDArray[np.int64],
+        generator: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Return draws of the finest cells inside cells of a level, int64 (n,), of the rows that `weights` are of."""
+        result = np.empty(len(codes), np.int64)
+        first = level.first[v]
+        last = np.append(first[1:], len(self._grids.masses[v])) - 1
+        groups = (
+            [np.arange(len(codes))]
+            if weights is None
+            else [np.flatnonzero(rows == r) for r in np.unique(rows)]
+        )
+        for group in groups:
+            masses = self._grids.masses[v]
+            if weights is not None:
+                masses = masses * weights[rows[group[0]]]
+            below = np.concatenate(([0.0], np.cumsum(masses)))
+            chosen = codes[group]
+            starts, ends = below[first[chosen]], below[last[chosen] + 1]
+            shares = starts + generator.random(len(group)) * (ends - starts)
+            drawn = np.searchsorted(below, shares, side="right") - 1
+            result[group] = np.clip(drawn, first[chosen], last[chosen])
+        return result
+
+    def _with_set_values(self, evidence: Evidence, targets: Sequence[int]) -> Evidence:
+        """Return evidence that also has the values that an intervention has set unknown columns to."""
+        codes, values = evidence.codes.copy(), evidence.numbers().copy()
+        for v, value in self._set_values.items():
+            if v in targets or v in evidence.weights:
+                continue
+            rows = codes[:, v] < 0
+            if self._continuous[v]:
+                values[rows, v] = value
+                codes[rows, v] = np.searchsorted(self.network.cut_points[self._network.names[v]], value)
+            else:
+                codes[rows, v] = int(value)
+        return Evidence(codes, evidence.weights, values)
+
+    def _parts(
+        self, evidence: Evidence, targets: Sequence[int], hidden_as: int, *, keeps_tables: bool
+    ) -> Iterator[_CellPart]:
+        """Yield the rows in parts of one level, with plans and tables."""
+        evidence = self._with_set_values(evidence, targets)
+        batch, relevant = self._batch(evidence, targets, hidden_as)
+        level_of, sizes, costs = self._levels_of(batch, relevant, keeps_tables)
+        _check_plans(batch, costs)
+        for index in np.unique(level_of).tolist():
+            level = self._grids.level(index)
+            some = np.flatnonzero(level_of == index)
+            new_number = np.full(len(level_of), -1, np.int64)
+            new_number[some] = np.arange(len(some))
+            patterns = self._with_single(batch.patterns[some], level)
+            rows = batch.order[level_of[batch.pattern_of[batch.order]] == index]
+            # the answers of a block take memory as well
+            n_answer = (
+                sum(level.cards.tolist()) if keeps_tables else prod(level.cards[list(targets)].tolist())
+            )
+            taken = np.cumsum(sizes[batch.pattern_of[rows]] + n_answer) // _OWN_CELLS
+            for block in np.split(rows, np.flatnonzero(np.diff(taken)) + 1):
+                pattern_of = new_number[batch.pattern_of[block]]
+                own = Batch(patterns, pattern_of, np.arange(len(block)), batch.kept)
+                yield self._part(index, evidence.take(block), block, own, relevant[some], costs[some])
+
+    def _batch(
+        self, evidence: Evidence, targets: Sequence[int], hidden_as: int
+    ) -> tuple[Batch, NDArray[np.bool_]]:
+        """Return the rows by their patterns, and which variables are relevant in each, bool (n_patterns, V)."""
+        states = np.full(evidence.codes.shape, hidden_as, np.int8)
+        is_known = evidence.codes >= 0
+        states[is_known] = OBSERVED
+        states[is_known & self._continuous] = EXACT
+        for v in evidence.weights:
+            states[~is_known[:, v], v] = WEIGHED
+        states[:, list(targets)] = KEPT
+        batch = _grouped(states, targets)
+        return batch, self._relevant(batch.patterns)
+
+    def row_cells(
+        self, evidence: Evidence, target: int | None
+    ) -> Iterator[tuple[NDArray[np.int64], RowCells]]:
+        """Yield rows in which a continuous variable alone is unknown, and its distributions there.
+
+        Variables on which neither it nor the evidence depends may also be unknown. There are no such rows if the number
+        of cells was given, or if an intervention has set the variable. Without a target the variable may be any one.
+        """
+        targets = [] if target is None else [target]
+        if len(self._levels) == 1:
+            return
+        evidence = self._with_set_values(evidence, targets)
+        batch, relevant = self._batch(evidence, targets, HIDDEN)
+        is_unknown = (batch.patterns >= HIDDEN) & relevant
+        unknown = np.where(is_unknown.sum(axis=1) == 1, is_unknown.argmax(axis=1), -1)[batch.pattern_of]
+        known = self._known(evidence)
+        for v in np.unique(unknown).tolist():
+            if v < 0 or not self._continuous[v] or v in self._set_values or v in evidence.weights:
+                continue
+            name = self._network.names[v]
+            is_member = np.array([v in family for family in self._families])
+            of_variable = np.flatnonzero(unknown == v)
+            is_needed = relevant[batch.pattern_of[of_variable]]
+            of_others = np.zeros(len(of_variable))
+            for other in np.flatnonzero((is_needed & ~is_member).any(axis=0)).tolist():
+                some = np.flatnonzero(is_needed[:, other])
+                of_family = known.some(of_variable[some], self._names_of(other))
+                of_others[some] += self._network.families[self._network.names[other]].log_density(of_family)
+            members, group_of = np.unique(is_needed & is_member, axis=0, return_inverse=True)
+            for group, of_group in enumerate(members):
+                places = np.flatnonzero(group_of.ravel() == group)
+                needed = np.flatnonzero(of_group).tolist()
+                families = [self._network.families[self._network.names[member]] for member in needed]
+                others = {other for member in needed for other in self._names_of(member)} - {name}
+                for some in np.array_split(places, -(-len(places) // BLOCK_OF_ROWS)):
+                    rows = of_variable[some]
+                    cells = row_cells(
+                        families, name, known.some(rows, [*others, name]), self._grids.breaks(name),
+                        self._network.cut_points[name],
+                    )  # fmt: skip
+                    yield rows, replace(cells, log_evidence=cells.log_evidence + of_others[some])
+
+    def _names_of(self, v: int) -> list[str]:
+        """Return the members of the family of a variable."""
+        return [self._network.names[member] for member in self._families[v]]
+
+    def _known(self, evidence: Evidence) -> Columns:
+        """Return the numbers, and the codes of levels, of all columns."""
+        numbers = evidence.numbers()
+        return Columns(
+            {
+                name: numbers[:, v] if self._continuous[v] else evidence.codes[:, v]
+                for v, name in enumerate(self._network.names)
+            }
+        )
+
+    def _part(
+        self, index: int, evidence: Evidence, rows: NDArray[np.int64], batch: Batch, relevant: NDArray[np.bool_],
+        costs: NDArray[np.float64],
+    ) -> _CellPart:  # fmt: skip
+        """Return rows of one level with all arrays."""
+        level = self._grids.level(index)
+        present = np.unique(batch.pattern_of)
+        tables = {}
+        for v, family in enumerate(self._families):
+            is_shared = ~(batch.patterns[present][:, family] == EXACT).any(axis=1)
+            if (is_shared & relevant[present, v]).any():
+                tables[v] = self._grids.table(index, v)
+        model = self._model(level, tables)
+        own, log_scales = self._own_tables(level, evidence, batch, relevant)
+        codes = evidence.codes.copy()
+        codes[:, ~self._continuous & (level.cards == 1)] = 0
+        is_single = batch.patterns[batch.pattern_of] == SINGLE
+        codes[is_single] = 0
+        weights = {v: self._coarse_weights(level, v, of_rows) for v, of_rows in evidence.weights.items()}
+        arrays = Rows(np.ascontiguousarray(codes), *packed_weights(weights, len(self._families)), *own)
+        plan = _empty_plan(len(self._families))._replace(work=np.empty(int(costs[present, 1].max(initial=1))))
+        spans = call_spans(costs[batch.pattern_of, 2])
+        summed = ((batch.patterns[present] >= HIDDEN) & relevant[present]).any(axis=0) & self._continuous
+        return _CellPart(model, arrays, batch, plan, spans, index, level, rows, log_scales, summed)
+
+    def _coarse_weights(self, level: CellLevel, v: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the likelihood of evidence by cell of a level, float64 (n_rows, card), given that by finest cell."""
+        if not self._continuous[v]:
+            return weights
+        masses = self._grids.masses[v]
+        sums = np.add.reduceat(weights * masses, level.first[v], axis=1)
+        return np.asarray(sums / np.add.reduceat(masses, level.first[v]))
+
+    def _relevant(self, patterns: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Return which variables are evidence, answers or ancestors of these, bool (n_patterns, V)."""
+        relevant = np.asarray((patterns != HIDDEN) & (patterns != SINGLE))
+        for v in self._order[::-1].tolist():
+            relevant[:, self._families[v][:-1]] |= relevant[:, [v]]
+        return relevant
+
+    def _with_single(self, patterns: NDArray[np.int8], level: CellLevel) -> NDArray[np.int8]:
+        """Return patterns in which unknown variables with a single cell are marked."""
+        is_free = (patterns == HIDDEN) | (patterns == WANTED) | (patterns == OBSERVED)
+        return np.asarray(np.where(is_free & (level.cards == 1), np.int8(SINGLE), patterns))
+
+    def _levels_of(
+        self, batch: Batch, relevant: NDArray[np.bool_], keeps_tables: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the level of every pattern, the cells of the tables of a row, and the costs of the plan.
+
+        They are int64 (n_patterns,), int64 (n_patterns,) and float64 (n_patterns, 3).
+        """
+        n = len(batch.patterns)
+        level_of, sizes, costs = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((n, 3))
+        n_unknown = ((batch.patterns >= HIDDEN) & relevant & self._continuous).sum(axis=1)
+        rest = np.arange(n)
+        for index in self._levels:
+            level, is_last = self._grids.level(index), index == self._levels[-1]
+            patterns = batch.patterns[rest]
+            own, shared = self._evaluations(patterns, relevant[rest], level)
+            is_fine = (own > self._budget.own) & ~((n_unknown[rest] <= 1) & (SIZES[index] <= _LEAST_OF_ONE))
+            fits = np.flatnonzero(is_last | (~is_fine & (shared <= self._budget.shared)))
+            of_fits = np.zeros((len(fits), 3))
+            tried = batch._replace(patterns=self._with_single(patterns[fits], level))
+            model, plan = self._model(level, {}), _empty_plan(len(self._families))
+            kernels.plan_costs(model, tried, keeps_tables, plan, of_fits)
+            is_cheap = _plans_fit(of_fits) & (of_fits[:, 2] <= self._budget.multiplications) | is_last
+            fits, of_fits = fits[is_cheap], of_fits[is_cheap]
+            level_of[rest[fits]], sizes[rest[fits]], costs[rest[fits]] = index, own[fits], of_fits
+            rest = np.delete(rest, fits)
+        return level_of, sizes, costs
+
+    def _evaluations(
+        self, patterns: NDArray[np.int8], relevant: NDArray[np.bool_], level: CellLevel
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many densities a row needs alone, and how many rows share, both int64 (n_patterns,)."""
+        own, shared = np.zeros((2, len(patterns)))
+        for v, family in enumerate(self._families):
+            of_members = patterns[:, family]
+            is_unknown = of_members >= HIDDEN
+            is_own = (of_members == EXACT).any(axis=1)
+            cells = np.where(is_unknown, level.cards[family], 1.0).prod(axis=1)
+            own += np.where(is_own & relevant[:, v], cells, 0.0)
+            has_cells = (is_unknown & self._continuous[family]).any(axis=1)
+            size = float(level.cards[family].astype(np.float64).prod())
+            shared += np.where(~is_own & has_cells & relevant[:, v], size, 0.0)
+        most = float(2**62)
+        return np.minimum(own, most).astype(np.int64), np.minimum(shared, most).astype(np.int64)
+
+    def _model(self, level: CellLevel, tables: Mapping[int, NDArray[np.float64]]) -> Model:
+        """Return the network over the cells of a level with some tables."""
+        return _model_of_families(level.cards, self._families, self._order, tables)
+
+    def _of_level(self, level: CellLevel) -> Columns:
+        """Return the values that stand for the cells of a level."""
+        if self._columns is None or self._columns[0] is not level:
+            self._columns = (
+                level,
+                Columns(dict(zip(self._network.names, level.values, strict=True)), level.ends),
+            )
+        return self._columns[1]
+
+    def _own_tables(
+        self, level: CellLevel, evidence: Evidence, batch: Batch, relevant: NDArray[np.bool_]
+    ) -> tuple[tuple[NDArray[np.int64], NDArray[np.float64]], NDArray[np.float64]]:
+        """Return the tables of rows for families with an observed number, where they start, and their log scales."""
+        patterns = batch.patterns[batch.pattern_of]
+        needed = relevant[batch.pattern_of]
+        table_at = np.full(patterns.shape, -1, np.int64)
+        log_scales = np.zeros(len(patterns))
+        parts: list[NDArray[np.float64]] = []
+        start = 0
+        known = self._known(evidence)
+        for v, family in enumerate(self._families):
+            of_members = patterns[:, family]
+            rows = np.flatnonzero(needed[:, v] & (of_members == EXACT).any(axis=1))
+            is_known = (of_members[rows] == EXACT) | (of_members[rows] == OBSERVED)
+            masks, group_of = np.unique(is_known, axis=0, return_inverse=True)
+            for k, mask in enumerate(masks):
+                of_group = rows[group_of.ravel() == k]
+                n_cells = prod(
+                    level.cards[[m for m, known in zip(family, mask, strict=True) if not known]].tolist()
+                )
+                for some in np.array_split(of_group, -(-len(of_group) * n_cells // _BLOCK)):
+                    logs = self._family_logs(level, v, mask, known, some).reshape(len(some), n_cells)
+                    top = logs.max(axis=1)
+                    log_scales[some] += top
+                    parts.append(np.exp(logs - np.where(top > -np.inf, top, 0.0)[:, None]).ravel())
+                    table_at[some, v] = start + n_cells * np.arange(len(some))
+                    start += n_cells * len(some)
+        return (table_at, np.concatenate([np.empty(0), *parts])), log_scales
+
+    def _family_logs(
+        self, level: CellLevel, v: int, mask: NDArray[np.bool_], known: Columns, rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return log densities, or log probabilities of cells, of a column, over rows and its family's unknown members.
+
+        `mask` says which members are `known`. The result has the shape (n_rows, card of every unknown member).
+        """
+        family, names = self._families[v], self._network.names
+        unknown = [m for m, is_known in zip(family, mask, strict=True) if not is_known]
+        axes = [m for m in unknown if m != v]
+        shapes = {names[m]: [-1 if m == other else 1 for other in (None, *axes)] for m in axes}
+        columns = _Combined(known, rows, self._of_level(level), shapes, len(axes))
+        own = self._network.families[names[v]]
+        shape_of_parents = (len(rows), *level.cards[axes].tolist())
+        if v not in unknown:
+            return np.broadcast_to(own.log_density(columns), shape_of_parents)
+        masses = own.masses(level.cuts.get(names[v]), columns)
+        with np.errstate(divide="ignore"):
+            return np.broadcast_to(np.log(masses), (*shape_of_parents, int(level.cards[v])))
+
+
+class _Combined(Columns):
+    """Some rows of columns, and cells of others along further axes: every combination of both.
+
+    `known` has values of shape (n_rows,), of which `rows` (n,) are taken, and `cells` those of shape (card,) that stand
+    for cells. `shapes` are the shapes of the columns that are taken from the cells; `n_axes` follow that of the rows.
+    """
+
+    def __init__(
+        self,
+        known: Columns,
+        rows: NDArray[np.int64],
+        cells: Columns,
+        shapes: Mapping[str, list[int]],
+        n_axes: int,
+    ) -> None:
+        self._known, self._rows, self._cells, self._shapes = known, rows, cells, shapes
+        self._shape_of_rows = (len(rows), *[1] * n_axes)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._combined(name, lambda columns: columns[name])
+
+    def codes(self, name: str, cuts: NDArray[np.float64] | None) -> NDArray[Any]:
+        """Return the bins of a continuous column, or the codes of a discrete one."""
+        return self._combined(name, lambda columns: columns.codes(name, cuts))
+
+    def positions(self, name: str, scale: LineScale) -> NDArray[np.float64]:
+        """Return the positions of a continuous column on a scale."""
+        return self._combined(name, lambda columns: columns.positions(name, scale))
+
+    def ends(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the ends of the cells that values of a column stand for; None for exact values."""
+        of_cells = self._cells.ends(name) if name in self._shapes else None
+        if of_cells is None:
+            return None
+        low, high = (end.reshape(self._shapes[name]) for end in of_cells)
+        return low, high
+
+    def _combined(self, name: str, of_columns: Callable[[Columns], NDArray[Any]]) -> NDArray[Any]:
+        if name in self._shapes:
+            return of_columns(self._cells).reshape(self._shapes[name])
+        return of_columns(self._known)[self._rows].reshape(self._shape_of_rows)
+
+
+class _OfCodes:
+    """A network whose columns are the codes of bins and levels, with the probabilities of the tables.
+
+    All else is that of the network.
+    """
+
+    def __init__(self, network: NetworkLike) -> None:
+        self._network = network
+        self.cut_points: dict[str, NDArray[np.float64]] = {}
+        self.levels = {name: range(network.cardinality(name)) for name in network.names}
+        tables = TableSet({}, {name: network.parents(name) for name in network.names}, dict(network.tables))
+        self.families = {name: Family(name, [tables], support=None) for name in network.names}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._network, name)
+
+
+class Sampler:
+    """Inference by likelihood weighting, with standard errors; see `Engine`.
+
+    Columns are drawn given their parents, `n_draws` times a row. Those whose value is known are not drawn, and a draw
+    counts with their density given their parents (Fung & Chang, "Weighing and integrating evidence for stochastic
+    simulation in Bayesian networks", 1990). Intervals, sets and weights count as the weights of drawn values. With
+    `in_tables` bins are drawn from tables, and not numbers from densities.
+    """
+
+    def __init__(
+        self, network: NetworkLike, n_draws: int, generator: np.random.Generator, *, in_tables: bool
+    ) -> None:
+        self.network = network if in_tables else cast("NetworkLike", network.cell_grids.finest)
+        self._network = cast("NetworkLike", _OfCodes(network)) if in_tables else network
+        self._cells = self._network if in_tables else self.network
+        self.n_draws, self._generator = n_draws, generator
+        self._continuous = np.array([name in self._network.cut_points for name in network.names])
+
+    def joint(self, evidence: Evidence, targets: Sequence[int], in_bins: bool = False) -> Joint:
+        """Return estimates of the joint distribution of variables without evidence; see `Engine`."""
+        shown = self._network if in_bins else self._cells
+        names = [self._network.names[target] for target in targets]
+        cards = [shown.cardinality(name) for name in names]
+        n_cells = answer_cells(len(evidence), cards)
+        tables, errors = np.zeros((2, len(evidence), n_cells))
+        log_evidence, log_errors = np.full(len(evidence), -np.inf), np.full(len(evidence), np.inf)
+        for rows, drawn, logs in self._weighted(evidence, self._generator):
+            top = logs.max(axis=1)
+            weights = np.exp(logs - np.where(top > -np.inf, top, 0.0)[:, None])
+            cells = np.zeros(logs.shape, np.int64)
+            for name, card in zip(names, cards, strict=True):
+                cells = cells * card + drawn.codes(name, shown.cut_points.get(name))
+            flat = (np.arange(len(rows))[:, None] * n_cells + cells).ravel()
+            sums, squares = (
+                np.bincount(flat, powers.ravel(), len(rows) * n_cells).reshape(len(rows), n_cells)
+                for powers in (weights, weights**2)
+            )
+            is_possible = top > -np.inf
+            total = np.where(is_possible, sums.sum(axis=1), 1.0)
+            of_squares = squares.sum(axis=1)
+            tables[rows] = sums / total[:, None]
+            # the variance of a ratio of sums, to first order
+            variances = squares * (1 - 2 * tables[rows]) + tables[rows] ** 2 * of_squares[:, None]
+            errors[rows] = np.sqrt(np.maximum(variances, 0.0)) / total[:, None]
+            log_evidence[rows] = np.where(is_possible, top + np.log(total / self.n_draws), -np.inf)
+            spread = np.sqrt(np.maximum(of_squares / total**2 - 1 / self.n_draws, 0.0))
+            log_errors[rows] = np.where(is_possible, spread, np.inf)
+        return Joint(log_evidence, tables if len(targets) else tables[:, :0], log_errors, errors)
+
+    def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
+        """Return estimates of P(variable | evidence) by variable; see `Engine`."""
+        names, network = self._network.names, self._cells
+        tables = [np.zeros((len(evidence), network.cardinality(name))) for name in names]
+        for rows, drawn, logs in self._weighted(evidence, self._generator):
+            top = logs.max(axis=1, keepdims=True)
+            weights = np.exp(logs - np.where(top > -np.inf, top, 0.0))
+            is_possible = top[:, 0] > -np.inf
+            weights[is_possible] /= weights[is_possible].sum(axis=1, keepdims=True)
+            for name, table in zip(names, tables, strict=True):
+                codes = drawn.codes(name, network.cut_points.get(name))
+                flat = np.arange(len(rows))[:, None] * table.shape[1] + codes
+                table[rows] = np.bincount(flat.ravel(), weights.ravel(), len(rows) * table.shape[1]).reshape(
+                    len(rows), -1
+                )
+                table[rows[~is_possible]] = np.nan
+        return tables
+
+    def draws(self, evidence: Evidence, n_draws: int, generator: np.random.Generator) -> NDArray[np.int32]:
+        """Return draws of all variables, each chosen from the weighted draws of its row; see `Engine`."""
+        result = np.full((len(evidence), n_draws, len(self._continuous)), -1, np.int32)
+        for rows, drawn, logs in self._weighted(evidence, generator):
+            for place, row in enumerate(rows.tolist()):
+                top = logs[place].max()
+                if top == -np.inf:
+                    continue
+                weights = np.exp(logs[place] - top)
+                chosen = generator.choice(self.n_draws, n_draws, p=weights / weights.sum())
+                for v, name in enumerate(self._network.names):
+                    codes = drawn.codes(name, self._cells.cut_points.get(name))
+                    result[row, :, v] = codes[place, chosen]
+        return result
+
+    def _weighted(
+        self, evidence: Evidence, generator: np.random.Generator
+    ) -> Iterator[tuple[NDArray[np.int64], Columns, NDArray[np.float64]]]:
+        """Yield rows, draws of all columns (n_rows, n_draws), and the log weights of the draws."""
+        step = max(_DRAWS // self.n_draws, 1)
+        for start in range(0, len(evidence), step):
+            rows = np.arange(start, min(start + step, len(evidence)))
+            yield self._draw(evidence.take(rows), rows, generator)
+
+    def _draw(
+        self, evidence: Evidence, rows: NDArray[np.int64], generator: np.random.Generator
+    ) -> tuple[NDArray[np.int64], Columns, NDArray[np.float64]]:
+        """Return rows, draws of all columns, and their log weights; see `_weighted`."""
+        shape = len(rows), self.n_draws
+        numbers, names = evidence.numbers(), self._network.names
+        known = [numbers[:, v] if self._continuous[v] else evidence.codes[:, v] for v in range(len(names))]
+        given = {name: np.repeat(of_rows, self.n_draws) for name, of_rows in zip(names, known, strict=True)}
+        drawn = drawn_values(self._network, shape[0] * shape[1], generator, given)
+        columns = Columns({name: values.reshape(shape) for name, values in drawn.items()})
+        logs = np.zeros(shape)
+        for v, name in enumerate(names):
+            is_known = (evidence.codes[:, v] >= 0)[:, None]
+            if is_known.any():
+                logs += np.where(is_known, self._network.families[name].log_density(columns), 0.0)
+            if v in evidence.weights and not is_known.all():
+                codes = columns.codes(name, self._cells.cut_points.get(name))
+                weights = np.take_along_axis(evidence.weights[v], codes.astype(np.int64), axis=1)
+                for row, pieces in enumerate(evidence.pieces.get(v, ()) if self._continuous[v] else ()):
+                    if pieces is not None:
+                        weights[row] = pieces.likelihood_of(columns[name][row], codes[row])
+                with np.errstate(divide="ignore"):
+                    logs += np.where(is_known, 0.0, np.log(weights))
+        return rows, columns, logs
+
+
+def engine_for(
+    network: NetworkLike,
+    method: str = "exact",
+    n_draws: int = N_DRAWS,
+    random_state: Seed = None,
+    cells: int | str | None = None,
+    *,
+    is_single: bool = False,
+    most_numbers: int | None = None,
+) -> Engine:
+    """Return the engine of a method; the answers of a network with conditional densities come from these.
+
+    `n_draws` and `random_state` are for "sampling". `cells` is the largest number of cells of a continuous variable of
+    such a network, None for as many as the time of an answer allows, and "bins" for the tables over the shown bins. A
+    single question may take longer than a row of many. `most_numbers` limits the work space of exact inference in
+    tables, in float64 numbers.
+    """
+    check_choice("method", method, METHODS)
+    check_integer("n_draws", n_draws, 2)
+    if isinstance(cells, str):
+        check_choice("cells", cells, ("bins",))
+    elif cells is not None:
+        check_integer("cells", cells, 1)
+    in_tables = network.conditionals is None or cells == "bins"
+    if method == "sampling":
+        return Sampler(network, n_draws, random_generator(random_state), in_tables=in_tables)
+    if in_tables:
+        return ExactEngine(network, most_numbers)
+    return CellEngine(
+        network, OF_QUESTION if is_single else OF_ROWS, None if isinstance(cells, str) else cells
+    )
 
 
 def model_of(network: NetworkLike) -> Model:
     """Return a network as the arrays of the kernels."""
+    cards = np.array([network.cardinality(name) for name in network.names], np.int64)
+    tables = [np.asarray(network.tables[name], np.float64) for name in network.names]
+    return _model_of_families(cards, *_families_and_order(network), dict(enumerate(tables)))
+
+
+def _families_and_order(network: NetworkLike) -> tuple[list[list[int]], NDArray[np.int64]]:
+    """Return the positions of the parents of every variable and of itself, and variables after their parents, (V,)."""
     position = {name: v for v, name in enumerate(network.names)}
-    tables = [network.tables[name] for name in network.names]
-    families = [[*(position[p] for p in network.parents(name)), position[name]] for name in network.names]
-    sizes = np.array([table.size for table in tables], np.int64)
-    item = np.dtype(np.float64).itemsize
-    contiguous = [np.ascontiguousarray(table, np.float64) for table in tables]
-    parents = [family[:-1] for family in families]
+    families = [[*map(position.__getitem__, network.parents(name)), v] for name, v in position.items()]
+    order = topological_order([family[:-1] for family in families], network.names)
+    return families, np.array(order, np.int64)
+
+
+def _model_of_families(
+    cards: NDArray[np.int64],
+    families: Sequence[Sequence[int]],
+    order: NDArray[np.int64],
+    tables: Mapping[int, NDArray[np.float64]],
+) -> Model:
+    """Return the arrays of a network with the tables of some variables, by position."""
+    table_at = np.full(len(cards), -1, np.int64)
+    starts = np.cumsum([0, *(table.size for table in tables.values())])
+    table_at[list(tables)] = starts[:-1]
+    strides = [np.cumprod([1, *cards[family[:0:-1]].tolist()])[::-1] for family in families]
     return Model(
-        cards=np.array([network.cardinality(name) for name in network.names], np.int64),
-        order=np.array(topological_order(parents, network.names), np.int64),
+        cards=cards,
+        order=order,
         members_at=np.cumsum([0, *map(len, families)], dtype=np.int64),
         members=np.concatenate(families).astype(np.int64),
-        strides=np.concatenate([np.array(table.strides) // item for table in contiguous]).astype(np.int64),
-        table_at=np.cumsum(sizes) - sizes,
-        cells=np.concatenate([table.ravel() for table in contiguous]),
+        strides=np.concatenate(strides).astype(np.int64),
+        table_at=table_at,
+        cells=np.concatenate([np.empty(0), *(table.ravel() for table in tables.values())]),
     )
 
 
-def check_plans(batch: Batch, costs: NDArray[np.float64], most: int | None = None) -> None:
+def _check_plans(batch: Batch, costs: NDArray[np.float64], most: int | None = None) -> None:
     """Raise `GomeaBnError` for plans of patterns, with costs (n_patterns, 3), that are too large or take too long."""
-    if not plans_fit(costs, most).all():
+    if not _plans_fit(costs, most).all():
         raise _too_large(batch, costs)
     n_rows = np.bincount(batch.pattern_of, minlength=len(costs))
     if float(costs[:, 2] @ n_rows) > MOST_MULTIPLICATIONS:
-        raise _too_many(float(costs[:, 2] @ n_rows), len(batch.order))
+        raise GomeaBnError(
+            [
+                f"Exact inference for these {len(batch.order):,} rows takes about {costs[:, 2] @ n_rows:.2g} "
+                f"multiplications; the limit is {MOST_MULTIPLICATIONS:.2g}."
+            ],
+            ["give fewer rows at once", Setting("method", "sampling")],
+        )
 
 
-def plans_fit(costs: NDArray[np.float64], most: int | None = None) -> NDArray[np.bool_]:
+def _plans_fit(costs: NDArray[np.float64], most: int | None = None) -> NDArray[np.bool_]:
     """Return which plans fit into memory, bool (n_patterns,), given their costs; those that do not exist cost 0."""
     return np.asarray((costs[:, 1] > 0) & (costs[:, 1] <= (most or MOST_CELLS)))
 
@@ -345,19 +1078,6 @@ def refuse_impossible(is_impossible: NDArray[np.bool_], rows: NDArray[np.int64] 
         )
 
 
-def _rows(model: Model, evidence: Evidence) -> Rows:
-    """Return evidence as arrays; variables with a single bin or level have the code 0."""
-    weights_at = np.full(len(model.cards), -1, np.int64)
-    parts, start = [np.empty(0)], 0
-    for position, values in evidence.weights.items():
-        weights_at[position] = start
-        start += values.size
-        parts.append(np.ascontiguousarray(values, np.float64).ravel())
-    codes = np.where(_is_single(model, evidence), 0, evidence.codes).astype(np.int32)
-    without = np.empty((0, len(model.cards)), np.int64)
-    return Rows(np.ascontiguousarray(codes), weights_at, np.concatenate(parts), without, np.empty(0))
-
-
 def answer_cells(n_rows: int, cards: Sequence[int]) -> int:
     """Return the number of cells of the joint distribution of targets; refuse an answer that is too large."""
     n_cells = prod(cards)
@@ -369,25 +1089,7 @@ def answer_cells(n_rows: int, cards: Sequence[int]) -> int:
     return n_cells
 
 
-def _is_single(model: Model, evidence: Evidence) -> NDArray[np.bool_]:
-    """Return which variables have a single bin or level and no weights, bool (V,)."""
-    is_single = model.cards == 1
-    is_single[list(evidence.weights)] = False
-    return np.asarray(is_single)
-
-
-def _batch(model: Model, evidence: Evidence, targets: Sequence[int], hidden_as: int = HIDDEN) -> Batch:
-    """Return the rows by their patterns; variables without evidence have the state `hidden_as`."""
-    states = np.where(evidence.codes >= 0, OBSERVED, hidden_as).astype(np.int8)
-    for position in evidence.weights:
-        unknown = evidence.codes[:, position] < 0
-        states[unknown, position] = WEIGHED
-    states[:, _is_single(model, evidence)] = SINGLE
-    states[:, list(targets)] = KEPT
-    return grouped(states, targets)
-
-
-def grouped(states: NDArray[np.int8], targets: Sequence[int]) -> Batch:
+def _grouped(states: NDArray[np.int8], targets: Sequence[int]) -> Batch:
     """Return rows by their patterns, given the states of all variables, int8 (n_rows, V)."""
     # rows as single items, which NumPy sorts faster than rows
     items = np.ascontiguousarray(states).view(np.dtype((np.void, states.shape[1]))).ravel()
@@ -396,7 +1098,7 @@ def grouped(states: NDArray[np.int8], targets: Sequence[int]) -> Batch:
     return Batch(states[first], pattern_of.astype(np.int64), order, np.array(targets, np.int64))
 
 
-def empty_plan(n: int) -> Plan:
+def _empty_plan(n: int) -> Plan:
     """Return the arrays of a plan for n variables, without work space."""
     integers = np.int64
     return Plan(
@@ -423,6 +1125,18 @@ def empty_plan(n: int) -> Plan:
     )
 
 
+def packed_weights(
+    weights: Mapping[int, NDArray[np.float64]], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return where the weights of each of n variables start in a flat array, -1 without any, and this array."""
+    starts, parts, start = np.full(n, -1, np.int64), [np.empty(0)], 0
+    for v, of_rows in weights.items():
+        starts[v] = start
+        start += of_rows.size
+        parts.append(np.ascontiguousarray(of_rows, np.float64).ravel())
+    return starts, np.concatenate(parts)
+
+
 def call_spans(costs: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Return consecutive ranges of rows of about the same cost, each small enough for one call of a kernel."""
     calls = (np.cumsum(costs) // _MULTIPLICATIONS_PER_CALL).astype(np.int64)
@@ -445,18 +1159,7 @@ def _too_large(batch: Batch, costs: NDArray[np.float64]) -> GomeaBnError:
     )
 
 
-def _too_many(multiplications: float, n_rows: int) -> GomeaBnError:
-    """Return the error for plans that take too long."""
-    return GomeaBnError(
-        [
-            f"Exact inference for these {n_rows:,} rows takes about {multiplications:.2g} multiplications; the limit "
-            f"is {MOST_MULTIPLICATIONS:.2g}."
-        ],
-        ["give fewer rows at once", Setting("method", "sampling")],
-    )
-
-
-def with_observed(
+def _with_observed(
     cards: NDArray[np.int64], evidence: Evidence, tables: NDArray[np.float64], is_possible: NDArray[np.bool_]
 ) -> list[NDArray[np.float64]]:
     """Return the tables of marginals by variable, with one-hot rows where a variable is observed."""

@@ -33,14 +33,9 @@ Outside: TypeAlias = float | Interval
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameEvidence:
-    """Evidence of the rows of a frame.
+    """Evidence of the rows of a frame, and the values of the continuous variables that were read.
 
-    Attributes
-    ----------
-    evidence : Evidence
-        Codes of all variables; variables that were not read are unknown.
-    values : dict of str to ndarray of shape (n_rows,), float64
-        Values of the continuous variables that were read, NaN where missing.
+    Values (n_rows,) are NaN where missing. Variables that were not read are unknown.
     """
 
     evidence: Evidence
@@ -51,18 +46,8 @@ class FrameEvidence:
 class Statement:
     """What is known of one variable in one row.
 
-    Attributes
-    ----------
-    code : int
-        Bin or level, -1 if it is not known for certain.
-    weights : ndarray of shape (cardinality,), float64, or None
-        Likelihood of what was observed by bin or level, up to a factor.
-    value : float or None
-        Number that was given.
-    pieces : Pieces or None
-        Intervals that were given.
-    outside : tuple
-        Values and intervals outside the support.
+    It is a bin or level, `code`, or the likelihood `weights` (cardinality,) of what was observed, up to a factor.
+    `value`, `pieces` and `outside` are the number and the intervals that were given, and those outside the support.
     """
 
     code: int = -1
@@ -74,15 +59,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedEvidence:
-    """Evidence of rows that may hold intervals, sets and weights.
-
-    Attributes
-    ----------
-    evidence : Evidence
-        Codes and weights of the rows.
-    statements : dict of str to list of Statement
-        One statement per row, by variable.
-    """
+    """Evidence of rows that may hold intervals, sets and weights, with one statement per row by variable."""
 
     evidence: Evidence
     statements: dict[str, list[Statement]]
@@ -108,13 +85,7 @@ class StatedEvidence:
 
 
 class EvidenceReader:
-    """Reads values of a network's variables as evidence.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    """
+    """Reads values of a network's variables as evidence."""
 
     def __init__(self, network: NetworkLike) -> None:
         self.names = network.names
@@ -156,13 +127,7 @@ class EvidenceReader:
         return self.names.index(self.variable(name, option))
 
     def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
-        """Return the values of some columns of a frame; missing cells are unknown.
-
-        Raises
-        ------
-        GomeaBnError
-            For absent columns, infinite values, unknown levels and values of a wrong type.
-        """
+        """Return the values of some columns of a frame; missing cells are unknown."""
         import pandas as pd
 
         if not isinstance(frame, pd.DataFrame):
@@ -216,7 +181,10 @@ class EvidenceReader:
         if is_unknown(value):
             return Statement()
         if name in self.levels and _is_several(value):
-            return Statement(weights=self._level_weights(name, value, label))
+            weights = np.zeros(len(self.levels[name]))
+            for level, weight in _weighted(value, label):
+                weights[self._level_code(name, level, label)] += weight
+            return Statement(weights=weights)
         if name in self.levels or not (_is_several(value) or _is_interval(value)):
             return self.value(name, value, label)
         pieces, outside = self._pieces(name, value, label)
@@ -247,17 +215,11 @@ class EvidenceReader:
             raise GomeaBnError(f"{label} must be one of the levels {shown}, got {value!r:.80}.")
         return code
 
-    def _level_weights(self, name: str, value: Any, label: str) -> NDArray[np.float64]:
-        """Return the weights of the levels for a set of levels, or for a mapping of levels to weights."""
-        weights = np.zeros(len(self.levels[name]))
-        for level, weight in _weighted(value, label):
-            weights[self._level_code(name, level, label)] += weight
-        return weights
-
     def _pieces(self, name: str, value: Any, label: str) -> tuple[Pieces, tuple[Outside, ...]]:
         """Return an interval, a set of intervals or intervals with weights as parts of bins, and those outside."""
         # the order of a set or of a mapping has no effect
-        parts = sorted(_intervals(name, value, label))
+        given = _weighted(value, label) if _is_several(value) else [(value, 1.0)]
+        parts = sorted((_interval(name, part, label), weight) for part, weight in given)
         for ((_, end, _), _), ((start, _, _), _) in pairwise(parts):
             if start < end:
                 raise GomeaBnError(f"{label} must be intervals that do not overlap, got {value!r:.120}.")
@@ -396,12 +358,6 @@ def _weighted(value: Any, label: str) -> list[tuple[Any, float]]:
     if not any(weight > 0 for _, weight in items):
         raise GomeaBnError(f"{label} must have a weight above 0, got {value!r:.80}.")
     return [(member, float(weight)) for member, weight in items]
-
-
-def _intervals(name: str, value: Any, label: str) -> list[tuple[Interval, float]]:
-    """Return the intervals of a statement about a variable, and their weights."""
-    parts = _weighted(value, label) if _is_several(value) else [(value, 1.0)]
-    return [(_interval(name, part, label), weight) for part, weight in parts]
 
 
 def _interval(name: str, value: Any, label: str) -> Interval:

@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting, check_integer
 from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
-from gomea_bn.network.inference.cell_engine import CellEngine, CostLimit, engine_for
-from gomea_bn.network.inference.engine import Evidence, ExactEngine
+from gomea_bn.network.inference.engine import (
+    CellEngine,
+    CostLimit,
+    Evidence,
+    ExactEngine,
+    engine_for,
+    packed_weights,
+)
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
-from gomea_bn.network.inference.kernels import log_maxima
+from gomea_bn.network.inference.kernels import Rows, log_maxima
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +36,10 @@ _LEAST_COST = 2.0**14
 
 
 class Explanations(NamedTuple):
-    """The best combinations of shown bins and levels, best first.
+    """The best combinations of shown bins and levels, best first: their codes (n, n_targets) and probabilities (n,).
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n, n_targets), int64
-    probabilities : ndarray of shape (n,), float64
-        P(combination | evidence).
-    n_cells : int or None
-        Largest number of cells of an unknown continuous variable; None if these are the bins of the network.
+    Probabilities are given the evidence. `n_cells` is the largest number of cells of an unknown continuous variable,
+    None if these are the bins of the network.
     """
 
     codes: NDArray[np.int64]
@@ -93,20 +94,7 @@ def best_explanations(
     the probability of its best extension (Lawler, "A procedure for computing the K best solutions to discrete
     optimization problems", 1972). The bound is a maximum in the junction tree; it is that of the best extension if no
     other variable has to be summed over (Park & Darwiche, "Solving MAP exactly using systematic search", 2003).
-
-    Parameters
-    ----------
-    engine : CellEngine or ExactEngine
-    evidence : Evidence
-        Of one row.
-    targets : sequence of int
-        Positions of variables without evidence.
-    n : int
-
-    Raises
-    ------
-    GomeaBnError
-        If the tables of the junction tree are too large, or the search takes too long.
+    `targets` are positions of variables without evidence.
     """
     bounds = _Bounds(engine, evidence, targets)
     heap: list[tuple[float, int, tuple[int, ...]]] = [(-np.inf, 0, ())]
@@ -167,16 +155,9 @@ def with_best_states(
 class _Bounds:
     """Upper bounds of the probability of extensions of partial combinations, for one row of evidence.
 
-    Attributes
-    ----------
-    groups : list of ndarray of int64
-        Cell after the last one of each group, by position: the bins or levels of targets, all cells of other variables.
-    log_evidence : float
-        Log probability of the evidence, up to the same constant as the bounds.
-    cost : float
-        Multiplications of a bound.
-    n_cells : int or None
-        As of `Explanations`.
+    `groups` has the cell after the last one of each group, by position: the bins or levels of targets, all cells of
+    other variables. `log_evidence` is up to the same constant as the bounds, and `cost` counts the multiplications of a
+    bound.
     """
 
     def __init__(self, engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int]) -> None:
@@ -190,9 +171,9 @@ class _Bounds:
                 f"The most probable combination of {len(targets)} variables cannot be computed. {error.args[0][0]}",
                 ["give more evidence", "name fewer targets"],
             ) from error
-        self._row, self._targets = row, list(targets)
+        self._part, self._targets = row.part, list(targets)
         self.n_cells = row.n_cells
-        cards = row.model.cards
+        cards = row.part.model.cards
         whole = [cards[v : v + 1] for v in range(len(cards))]
         self.groups = list(whole)
         for v in targets:
@@ -200,7 +181,7 @@ class _Bounds:
             self.groups[v] = np.append(first[1:], cards[v])
         self.log_evidence = float(self._maxima([()], whole)[0])
         # the kernel has made the plan
-        self.cost = float(row.plan.cost[2])
+        self.cost = float(row.part.plan.cost[2])
 
     def of(self, combinations: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
         """Return bounds of the log probabilities of codes of the first targets, float64 (n,)."""
@@ -209,28 +190,23 @@ class _Bounds:
     def _maxima(
         self, combinations: Sequence[tuple[int, ...]], groups: Sequence[NDArray[np.int64]]
     ) -> NDArray[np.float64]:
-        row, n = self._row, len(combinations)
+        part, n = self._part, len(combinations)
         codes = np.array(combinations, np.int64).reshape(n, -1)
-        cards = row.model.cards
-        weights_at, parts, start = np.full(len(cards), -1, np.int64), [], 0
-        for v in np.flatnonzero(row.rows.weights_at >= 0).tolist():
-            at = row.rows.weights_at[v]
-            of_cells = np.repeat(row.rows.weights[None, at : at + cards[v]], n, axis=0)
+        cards, given = part.model.cards, part.rows
+        weights = {}
+        for v in np.flatnonzero(given.weights_at >= 0).tolist():
+            at = given.weights_at[v]
+            weights[v] = np.repeat(given.weights[None, at : at + cards[v]], n, axis=0)
             if v in self._targets[: codes.shape[1]]:
                 group_of = np.searchsorted(self.groups[v], np.arange(cards[v]), side="right")
-                of_cells = of_cells * (codes[:, [self._targets.index(v)]] == group_of)
-            weights_at[v] = start
-            start += of_cells.size
-            parts.append(of_cells.ravel())
-        rows = row.rows._replace(
-            codes=np.repeat(row.rows.codes, n, axis=0),
-            weights_at=weights_at,
-            weights=np.concatenate([np.empty(0), *parts]),
-            table_at=np.repeat(row.rows.table_at, n, axis=0),
+                weights[v] = weights[v] * (codes[:, [self._targets.index(v)]] == group_of)
+        rows = Rows(
+            np.repeat(given.codes, n, axis=0),
+            *packed_weights(weights, len(cards)),
+            np.repeat(given.table_at, n, axis=0),
+            given.tables,
         )
-        groups_at = np.cumsum([0, *map(len, groups)], dtype=np.int64)
+        groups_at, ends = np.cumsum([0, *map(len, groups)], dtype=np.int64), np.concatenate(groups)
         result = np.empty(n)
-        log_maxima(
-            row.model, rows, row.batch, row.plan, groups_at, np.concatenate(groups).astype(np.int64), result
-        )  # fmt: skip
+        log_maxima(part.model, rows, part.batch, part.plan, groups_at, ends.astype(np.int64), result)
         return result

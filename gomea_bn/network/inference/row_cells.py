@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.family import Columns, Family
-from gomea_bn.network.conditionals.line_scales import LineScale
+from gomea_bn.network.conditionals.family_line import LineScale
 from gomea_bn.network.conditionals.student import LEAST_SPREAD
 
 BLOCK_OF_ROWS = 512
@@ -43,19 +43,10 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class _CellColumns(Columns):
-    """Known columns of rows, and values of one further column.
+    """Known columns (n_rows,) of rows, and values of one further column.
 
-    Parameters
-    ----------
-    known : Columns
-        Values of shape (n_rows,).
-    rows : ndarray, int64
-        Row of every value, of a shape that broadcasts with that of the values.
-    name : str
-        The further column.
-    values : ndarray, float64
-    ends : (ndarray, ndarray), optional
-        Lower and upper ends of cells that the values are the middles of.
+    `rows` has the row of every value, of a shape that broadcasts with that of the values. `ends` are the lower and
+    upper ends of cells that the values are the middles of.
     """
 
     def __init__(
@@ -94,16 +85,8 @@ class _CellColumns(Columns):
 class _Blanket:
     """The product of the densities of some families, along one column that is unknown, in rows.
 
-    Parameters
-    ----------
-    families : sequence of Family
-        Those that the column is a member of.
-    known : Columns
-        Values of shape (n_rows,) of all other members.
-    name : str
-        The column.
-    middles : ndarray of shape (n_cells,), float64
-        Numbers in cells inside which no table changes.
+    The column is a member of all `families`, and `known` has the values (n_rows,) of all other members. No table
+    changes inside the cells that the `middles` (n_cells,) stand for.
     """
 
     def __init__(
@@ -139,16 +122,8 @@ class _Blanket:
 class _Shares(NamedTuple):
     """What cells have of the probability of their rows.
 
-    Attributes
-    ----------
-    masses : ndarray of shape (n_cells,), float64
-        Probabilities; zeros for impossible rows.
-    farness : ndarray of shape (n_cells,), float64
-        1 plus the distance to the mean of the row in its standard deviations.
-    widths : ndarray of shape (n_cells,), float64
-        In standard deviations.
-    log_totals : ndarray of shape (n_rows,), float64
-        Log masses of all rows that have cells.
+    By cell: `masses`, zeros in impossible rows; `farness`, 1 plus the distance to the mean of the row in its standard
+    deviations; `widths` in standard deviations. `log_totals` are the log masses of all rows that have cells.
     """
 
     masses: NDArray[np.float64]
@@ -161,13 +136,8 @@ class _Shares(NamedTuple):
 class _Cells:
     """Cells of rows, in the order of the rows and of their numbers.
 
-    Attributes
-    ----------
-    rows, bases : ndarray of shape (n_cells,), int64
-        Row of every cell, and the cell of all rows that it is a part of.
-    lows, highs : ndarray of shape (n_cells,), float64
-    logs, errors : ndarray of shape (n_cells,), float64
-        Log masses, and their relative errors, by the densities at middles.
+    All attributes are by cell: its row, the cell of all rows that it is a part of, its ends, and its log mass and the
+    relative error of that by the densities at middles.
     """
 
     rows: NDArray[np.int64]
@@ -235,24 +205,10 @@ class _Cells:
 class RowCells:
     """The distributions of a column in rows, over cells of every row.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_cells,), int64
-        Row of every cell, increasing.
-    lows, highs : ndarray of shape (n_cells,), float64
-        Ends of the cells, increasing in every row; those of a point mass are equal.
-    masses, centres : ndarray of shape (n_cells,), float64
-        Probabilities, zeros for impossible rows, and means inside the cells.
-    log_evidence : ndarray of shape (n_rows,), float64
-        Log density of the known values; -inf for impossible rows.
-    errors : ndarray of shape (n_rows,), float64
-        Errors of probabilities by the width of the cells, an estimate that is rather too large.
-    bases : ndarray of shape (n_cells,), int64
-        Cell that every cell is a part of, as `blanket` numbers them.
-    shown_cuts : ndarray of shape (n_bins - 1,), float64
-        Shown cuts of the column.
-    blanket : _Blanket
-        The densities of the rows.
+    By cell, in increasing order of `rows` and ends: `lows` and `highs`, which are equal for a point mass, `masses`,
+    zeros in impossible rows, `centres`, the means inside, and `bases`, the cells that they are parts of, as `blanket`
+    numbers them. By row: the log density of the known values, -inf for impossible rows, and the errors of probabilities
+    by the width of the cells, an estimate that is rather too large.
     """
 
     rows: NDArray[np.int64]
@@ -321,22 +277,10 @@ def row_cells(
 ) -> RowCells:
     """Return the distribution of a continuous column given all others in every row.
 
-    All rows have the cells between the places where the density may jump or bend. A density that is narrower than its
-    cell counts with its mean over the cell, so that no peak is lost. Rows in which the masses of some cells are not
-    exact divide these cells further.
-
-    Parameters
-    ----------
-    families : sequence of Family
-        Those of the column, and of its children with a known value.
-    name : str
-        The column.
-    known : Columns
-        Numbers, or codes of levels, of shape (n_rows,), of all other members of the families.
-    breaks : (ndarray, ndarray)
-        Break points and point masses of the column.
-    shown_cuts : ndarray of shape (n_bins - 1,), float64
-        Shown cuts of the column.
+    All rows have the cells between the places where the density may jump or bend, and point masses (`breaks`). A
+    density that is narrower than its cell counts with its mean over the cell, so that no peak is lost. Rows in which
+    the masses of some cells are not exact divide these cells further. The families are those of the column, and of its
+    children with a known value; `known` has the values (n_rows,) of all their other members.
     """
     ends, points = breaks
     # a cell next to a point mass does not reach it

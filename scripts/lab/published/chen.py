@@ -200,7 +200,7 @@ def laplace_network(
 ) -> DiscretizedBayesNet:
     """Return the network of a graph and bins whose tables have (count + 1) / (total + values of the variable)."""
     from gomea_bn.data.table import read_table
-    from gomea_bn.network.tables import smoothed_table
+    from gomea_bn.network.tables import family_counts, table_of_counts
 
     table = read_table(train, kinds=kinds)
     plain = DiscretizedBayesNet.from_table(table, edges, _wide_cuts(table, cuts, least_width))
@@ -208,8 +208,9 @@ def laplace_network(
     codes = [column.to_numpy(np.int32) for _, column in plain.discretize(train).items()]
     cards = [plain.cardinality(name) for name in names]
     tables = {
-        name: smoothed_table(
-            codes, [names.index(p) for p in plain.parents(name)], v, cards, float(cards[v]), name
+        name: table_of_counts(
+            family_counts(codes, [names.index(p) for p in plain.parents(name)], v, cards, name),
+            float(cards[v]),
         )
         for v, name in enumerate(names)
     }

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.parameters import plain_options
-from gomea_bn.network.point_masses import RESOLUTIONS
+from gomea_bn.network.bin_distributions import RESOLUTIONS
 from gomea_bn.simulation.random_networks import random_network
 from lab.runner.experiment import Option
 

@@ -18,7 +18,7 @@ from gomea_bn import (
     average_families,
     read_table,
 )
-from gomea_bn.network.conditionals.shown_tables import table_over_rows
+from gomea_bn.network.conditionals.cells import table_over_rows
 from gomea_bn.network.smoothing import PseudoCount
 
 

@@ -22,8 +22,7 @@ from gomea_bn.learning.averaging.line_fit import (
     mixture_weight,
     possible_terms,
 )
-from gomea_bn.network.conditionals.family_line import LineTerms
-from gomea_bn.network.conditionals.line_scales import ProbabilityScale
+from gomea_bn.network.conditionals.family_line import LineTerms, ProbabilityScale
 from gomea_bn.problems.cuts.shape import Shape
 
 SCALE = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 200)

@@ -18,7 +18,7 @@ from gomea_bn import (
 )
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.learning.averaging import families as averaging
-from gomea_bn.network.sampling import drawn_values
+from gomea_bn.network.rows import drawn_values
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.simulation.random_networks import random_network
 

@@ -14,7 +14,7 @@ from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.network import expected_tables
+from gomea_bn.network import counting
 
 
 def test_missing_values_are_named_or_dropped(frame, learner) -> None:
@@ -95,15 +95,15 @@ def test_the_clock_ends_the_passes_that_complete_rows_with_a_warning(chain) -> N
 
 
 def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> None:
-    monkeypatch.setattr(expected_tables, "_ROWS_OF_CODES", 700)
+    monkeypatch.setattr(counting, "_ROWS_OF_CODES", 700)
     rows_at_once = []
-    codes_of = expected_tables.CompletedCounts._codes
+    codes_of = counting.CompletedCounts._codes
 
     def recorded(self, cells):
         rows_at_once.append(cells.shape[1])
         return codes_of(self, cells)
 
-    monkeypatch.setattr(expected_tables.CompletedCounts, "_codes", recorded)
+    monkeypatch.setattr(counting.CompletedCounts, "_codes", recorded)
     lines: list[str] = []
     network = network_from_pieces(
         [chain], [("a", "b")], {"a": [0.0], "b": [0.0]}, shape="uniform", announce=lines.append

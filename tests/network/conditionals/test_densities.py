@@ -35,7 +35,7 @@ from wrong_input import untyped
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals, TableSet
-from gomea_bn.network.conditionals.checks import around_cuts
+from gomea_bn.network.conditionals.conditionals import around_cuts
 from gomea_bn.network.marginals import conditional_density
 from gomea_bn.problems.cuts.shape import Shape
 

@@ -20,10 +20,9 @@ from scipy.stats import t as student
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import FamilyLine
+from gomea_bn.network.conditionals.cells import cell_middles, table_over_grid, table_over_rows
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
-from gomea_bn.network.conditionals.family_line import LineTerms
-from gomea_bn.network.conditionals.line_scales import UnitScale
-from gomea_bn.network.conditionals.shown_tables import cell_middles, table_over_grid, table_over_rows
+from gomea_bn.network.conditionals.family_line import LineTerms, UnitScale
 from gomea_bn.network.conditionals.student import LEAST_SPREAD
 
 SEEDS = st.integers(0, 5000)

@@ -20,8 +20,7 @@ from shape_oracles import random_shape, slow_distribution
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.conditionals import FamilyLine
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
-from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density
-from gomea_bn.network.conditionals.line_scales import ProbabilityScale, UnitScale
+from gomea_bn.network.conditionals.family_line import LineTerms, ProbabilityScale, UnitScale, log_line_density
 from gomea_bn.problems.cuts.shape import Shape
 
 FLAT = ProbabilityScale(Shape([0.0, 1.0], [1.0], [1.0]), 100)

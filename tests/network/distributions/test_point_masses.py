@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gomea_bn.network.point_masses import unshared_points
+from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.problems.cuts.shape import Shape
 
 

@@ -15,8 +15,7 @@ from wrong_input import untyped
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference import engine as engine_module
-from gomea_bn.network.inference.cell_engine import engine_for
-from gomea_bn.network.inference.engine import Evidence, ExactEngine
+from gomea_bn.network.inference.engine import Evidence, ExactEngine, engine_for
 from gomea_bn.simulation.random_networks import random_network
 
 

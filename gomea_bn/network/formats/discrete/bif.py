@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -23,18 +21,15 @@ from gomea_bn.network.formats.discrete.file_variables import (
     distinct_names,
     file_variables,
 )
-from gomea_bn.runtime.files.atomic_files import write_text
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.protocol import NetworkLike
 
 # words of the format; pyAgrum refuses them as names and as labels
 _WORDS = frozenset(["network", "variable", "property", "probability", "type", "discrete", "table", "default"])
 _NUMBER_AFTER_WORD = re.compile(r"(table|default)(?=[\d.eE+-])", re.IGNORECASE)
 
 
-def to_bif(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-    """Return a network as BIF text, ASCII only, and write it to `path` if given.
+def to_bif(network: NetworkLike) -> str:
+    """Return a network as BIF text, ASCII only.
 
     Names and labels keep letters, digits, "_" and "-"; every other character becomes "_". Words of the format and
     names that begin with a digit get the prefix "x_". Duplicates end in _2, _3, and so on (names differ by more than
@@ -70,10 +65,7 @@ def to_bif(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
     states = {variable.name: variable.states for variable in variables}
     for variable in variables:
         lines += _probability(variable, states)
-    text = "\n".join(lines) + "\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return "\n".join(lines) + "\n"
 
 
 def _probability(variable: FileVariable, states: Mapping[str, Sequence[str]]) -> list[str]:
@@ -95,14 +87,8 @@ def _bin_labels(cuts: list[float]) -> list[str]:
 def safe_names(names: Iterable[str], *, fold_case: bool, digits: bool = False) -> list[str]:
     """Return one BIF identifier per name, without duplicates; a name that is safe already stays as it is.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Any texts, with or without duplicates.
-    fold_case : bool
-        Whether identifiers must differ by more than case (pgmpy's reader ignores the case of variables).
-    digits : bool
-        Whether whole numbers are safe: they are as labels, but not as names.
+    With `fold_case` identifiers differ by more than case (pgmpy's reader ignores the case of variables). With `digits`
+    whole numbers are safe: they are as labels, but not as names.
     """
     return distinct_names(names, partial(_cleaned, digits=digits), fold_case=fold_case)
 
@@ -135,13 +121,7 @@ _MOST_DEFAULT_CELLS = 2**24
 
 
 def bif_variables(text: str) -> list[FileVariable]:
-    """Return the variables of BIF text in its order, plain names and labels as text.
-
-    Raises
-    ------
-    GomeaBnError
-        For text that is not BIF, and for tables that lack rows or do not sum to 1; the message names the line.
-    """
+    """Return the variables of BIF text in its order, plain names and labels as text; errors name the line."""
     reader = _Reader(text)
     reader.read()
     if not reader.levels:

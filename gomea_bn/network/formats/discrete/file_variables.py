@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.protocol import NetworkLike
 
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
-
-    Net = TypeVar("Net", bound=NetworkLike)
+Net = TypeVar("Net", bound=NetworkLike)
 
 PADDING = "never"
 """Name of the second state of a variable with one bin or level; it has probability 0."""
@@ -37,21 +35,10 @@ _ROUNDED_SUM_ERROR = 1e-2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileVariable:
-    """One variable of a discrete network in a file.
+    """One variable of a discrete network in a file: identifier, states in code order, and identifiers of the parents.
 
-    Attributes
-    ----------
-    name : str
-        Identifier in the file.
-    states : tuple of str
-        Names of the states in code order.
-    parents : tuple of str
-        Identifiers of the parents.
-    table : ndarray of shape (n_states(parent_1), ..., n_states), float64
-        P(variable | parents) in the order of `parents`.
-    properties : mapping of str to str
-        What gomea-bn adds to restore the variable: "name", and "edges" or "levels", or nothing. "types" are the types
-        of levels that are not all text.
+    `table` is P(variable | parents) in the order of `parents`. `properties` are what gomea-bn adds to restore the
+    variable: "name", and "edges" or "levels", or nothing. "types" are the types of levels that are not all text.
     """
 
     name: str
@@ -67,20 +54,10 @@ def file_variables(
     bins: Callable[[list[float]], list[str]],
     clean: Callable[[str], str],
 ) -> list[FileVariable]:
-    """Return the variables of a network in column order, as a file holds them.
+    """Return the variables of a network in column order, as a file holds them under distinct names.
 
-    A variable with one bin or level gets a second state of probability 0, since other programs need two.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    names : sequence of str
-        Identifiers of the variables, without duplicates.
-    bins : callable
-        Function that names the bins of increasing cuts.
-    clean : callable
-        Function that turns a level into a legal state name.
+    A variable with one bin or level gets a second state of probability 0, since other programs need two. `bins` names
+    the bins of increasing cuts, and `clean` turns a level into a legal state name.
     """
     identifier = dict(zip(network.names, names, strict=True))
     states: dict[str, tuple[str, ...]] = {}
@@ -96,26 +73,15 @@ def file_variables(
     for name in network.names:
         parents = network.parents(name)
         shape = [len(states[member]) for member in (*parents, name)]
-        variables.append(
-            FileVariable(
-                identifier[name],
-                states[name],
-                tuple(identifier[parent] for parent in parents),
-                padded_table(network.tables[name], shape),
-                _properties(network, name),
-            )
-        )
+        key, words = state_property(network, name)
+        properties = {"name": quote(name, safe=""), key: words}
+        types = [type(level).__name__ for level in network.levels.get(name, ())]
+        if set(types) - {"str"}:
+            properties["types"] = " ".join(types)
+        of_parents = tuple(identifier[parent] for parent in parents)
+        table = padded_table(network.tables[name], shape)
+        variables.append(FileVariable(identifier[name], states[name], of_parents, table, properties))
     return variables
-
-
-def _properties(network: NetworkLike, name: str) -> dict[str, str]:
-    """Return what restores a variable."""
-    key, words = state_property(network, name)
-    properties = {"name": quote(name, safe=""), key: words}
-    types = [type(level).__name__ for level in network.levels.get(name, ())]
-    if set(types) - {"str"}:
-        properties["types"] = " ".join(types)
-    return properties
 
 
 def state_property(network: NetworkLike, name: str) -> tuple[str, str]:
@@ -142,14 +108,8 @@ def padded_table(table: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np
 def bin_names(cuts: Sequence[float], below: str, between: str, above: str, alone: str) -> list[str]:
     """Return names of bins with the fewest digits (at least 4) that keep the cuts apart.
 
-    Parameters
-    ----------
-    cuts : sequence of float
-        Inner cuts, increasing.
-    below, between, above : str
-        Forms of the first, the inner and the last bins, for example "up to {}", "{} to {}" and "above {}".
-    alone : str
-        Name of a single bin.
+    `below`, `between` and `above` are the forms of the first, the inner and the last bins, for example "up to {}", "{}
+    to {}" and "above {}", and `alone` is the name of a single bin.
     """
     if not cuts:
         return [alone]
@@ -170,14 +130,8 @@ def distinct_names(
 ) -> list[str]:
     """Return one legal identifier per name, without duplicates; a name that is legal already stays as it is.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Any texts, with or without duplicates.
-    clean : callable
-        Function that turns a text into a legal one, and leaves a legal one as it is.
-    fold_case : bool
-        Whether identifiers must differ by more than case.
+    `clean` turns a text into a legal one, and leaves a legal one as it is. With `fold_case` identifiers differ by more
+    than case.
     """
     original = list(names)
     cleaned = [clean(name) for name in original]
@@ -219,11 +173,6 @@ def table_of_numbers(words: Sequence[str], shape: Sequence[int], name: str) -> N
     """Return the table that numbers of a file fill, the last axis fastest; rows are checked by `checked_table`.
 
     Nothing is allocated for a table that the numbers do not fill.
-
-    Raises
-    ------
-    GomeaBnError
-        For words that are not numbers, for another number of them than the table has cells, and for wrong rows.
     """
     if len(shape) > _MOST_AXES:
         raise GomeaBnError(
@@ -242,13 +191,7 @@ def table_of_numbers(words: Sequence[str], shape: Sequence[int], name: str) -> N
 
 
 def checked_table(table: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    """Return a table with rows that sum to 1; rows that sum to 1 within 0.01, as in rounded files, are scaled.
-
-    Raises
-    ------
-    GomeaBnError
-        For rows with numbers that are negative or not finite, and for rows that do not sum to 1.
-    """
+    """Return a table with rows that sum to 1; rows that sum to 1 within 0.01, as in rounded files, are scaled."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = table.sum(axis=-1, keepdims=True)
         is_wrong = ~(np.abs(sums - 1) <= _ROUNDED_SUM_ERROR) | (table < 0).any(axis=-1, keepdims=True)
@@ -264,22 +207,10 @@ def checked_table(table: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 
 
 def network_of(variables: Sequence[FileVariable], kind: Callable[..., Net], *, restore: bool = True) -> Net:
-    """Return the network of the variables of a file, in their order.
+    """Return the network of the variables of a file, in their order; parents may come after their children.
 
-    Parameters
-    ----------
-    variables : sequence of FileVariable
-        The variables; parents may come after their children.
-    kind : type
-        Class of the network, called as `DiscretizedBayesNet` is.
-    restore : bool
-        Whether variables with the properties of gomea-bn get their original names, levels and bins. All others are
-        discrete with the names of their states as levels.
-
-    Raises
-    ------
-    GomeaBnError
-        If there is no variable, and for properties that do not fit the states of their variable.
+    With `restore` variables with the properties of gomea-bn get their original names, levels and bins, which must fit
+    their states. All others are discrete with the names of their states as levels.
     """
     if not variables:
         raise GomeaBnError("the file has no variable.")
@@ -327,7 +258,13 @@ class _Restored:
                 f"{self.card}."
             )
         if key == "edges":
-            self.edges = [_number(word, variable.name) for word in words]
+            for word in words:
+                try:
+                    self.edges.append(float(word))
+                except ValueError as error:
+                    raise GomeaBnError(
+                        f"variable '{variable.name}': its property edges must hold numbers, got {word!r:.60}."
+                    ) from error
             return
         texts = [unquote(word) if word != "%" else "" for word in words]
         types = properties.get("types", "").split()
@@ -337,15 +274,6 @@ class _Restored:
             # the levels 1 and "1" have the same text, but different labels
             has_duplicates = len(set(texts)) < len(texts)
             self.levels = list(variable.states)[: self.card] if has_duplicates else texts
-
-
-def _number(word: str, name: str) -> float:
-    try:
-        return float(word)
-    except ValueError as error:
-        raise GomeaBnError(
-            f"variable '{name}': its property edges must hold numbers, got {word!r:.60}."
-        ) from error
 
 
 def _level(text: str, kind: str, name: str) -> str | int | float | bool:
@@ -365,14 +293,7 @@ def _level(text: str, kind: str, name: str) -> str | int | float | bool:
 
 
 class TokenReader:
-    """The tokens of a text, and the position of the next one.
-
-    Parameters
-    ----------
-    text : str
-    token : Pattern
-        Matches one token anywhere in the text. Matches of its group "skip" are no tokens.
-    """
+    """The tokens of a text, and the position of the next one; matches of the group "skip" of a token are no tokens."""
 
     def __init__(self, text: str, token: re.Pattern[str]) -> None:
         self.text = text

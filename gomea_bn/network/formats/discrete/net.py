@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import (
@@ -19,31 +17,15 @@ from gomea_bn.network.formats.discrete.file_variables import (
     plain_text,
     table_of_numbers,
 )
-from gomea_bn.runtime.files.atomic_files import write_text
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.protocol import NetworkLike
 
 Box = tuple[float, float, float, float]
 
 _PREFIX = "gomea_bn_"
 # words of the format; no node may be called so
-_WORDS = frozenset(
-    [
-        *(
-            "class",
-            "continuous",
-            "data",
-            "decision",
-            "discrete",
-            "function",
-            "label",
-            "model_data",
-            "model_nodes",
-        ),
-        *("net", "node", "normal", "position", "potential", "state_values", "states", "subtype", "temporal"),
-        "utility",
-    ]
+_WORDS = re.compile(
+    "class|continuous|data|decision|discrete|function|label|model_data|model_nodes|net|node|normal|position|potential|"
+    "state_values|states|subtype|temporal|utility"
 )
 _TOKEN = re.compile(
     r"""
@@ -57,27 +39,13 @@ _TOKEN = re.compile(
 )
 
 
-def to_net(
-    network: NetworkLike,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    boxes: Mapping[str, Box] | None = None,
-) -> str:
-    """Return a network as NET text of HUGIN, and write it to `path` if given.
+def to_net(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
+    """Return a network as NET text of HUGIN; `boxes` are positions of nodes in pixels.
 
-    Identifiers of nodes keep ASCII letters, digits and "_"; labels show the original names. States are called
-    "up to 2.5", "2.5 to 4", "above 4", or by their levels in ASCII, with ' for quotes. Continuous variables are
-    interval nodes, of which HUGIN knows the ends of the bins: it counts a value that equals a cut to the upper bin.
-    The attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    path : path, optional
-        File to write.
-    boxes : mapping of str to (left, top, right, bottom), optional
-        Position of every variable in pixels.
+    Identifiers of nodes keep ASCII letters, digits and "_"; labels show the original names. States are called "up to
+    2.5", "2.5 to 4", "above 4", or by their levels in ASCII, with ' for quotes. Continuous variables are interval
+    nodes, of which HUGIN knows the ends of the bins: it counts a value that equals a cut to the upper bin. The
+    attributes gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels.
     """
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _bin_texts, _state)
@@ -107,16 +75,13 @@ def to_net(
         rows = variable.table.reshape(-1, len(variable.states)).tolist()
         data = "\n    ".join(f"({' '.join(map(repr, row))})" for row in rows)
         lines += [f"potential ({variable.name}{given})", "{", f"  data = ({data});", "}"]
-    text = "\n".join(lines) + "\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return "\n".join(lines) + "\n"
 
 
 def _identifier(name: str) -> str:
     """Return a text of ASCII letters, digits and "_" that begins with a letter and is no word of the format."""
     text = re.sub(r"[^A-Za-z0-9_]", "_", ascii_text(name))
-    return text if re.match(r"[A-Za-z]", text) and text.lower() not in _WORDS else f"x_{text}"
+    return text if re.match(r"[A-Za-z]", text) and not _WORDS.fullmatch(text.lower()) else f"x_{text}"
 
 
 def _text(text: str) -> str:
@@ -134,14 +99,7 @@ def _bin_texts(cuts: Sequence[float]) -> list[str]:
 
 
 def net_variables(text: str) -> list[FileVariable]:
-    """Return the variables of NET text, in the order of the nodes.
-
-    Raises
-    ------
-    GomeaBnError
-        For text that is not NET, for nodes that are not discrete chance nodes, and for tables that do not fit; the
-        message names line and node.
-    """
+    """Return the variables of NET text, in the order of the nodes; errors name line and node."""
     reader = _Reader(text)
     reader.read()
     variables = []

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gomea_bn.data.files.headers import column_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import FileVariable, file_variables, table_of_numbers
-from gomea_bn.runtime.files.atomic_files import write_text
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.protocol import NetworkLike
 
 
-def to_uai(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> str:
-    """Return a network as UAI text (BAYES), and write it to `path` if given.
+def to_uai(network: NetworkLike) -> str:
+    """Return a network as UAI text (BAYES).
 
     The format has no names: variables are numbered in column order, bins from the lowest, levels in their order, all
     from 0. A variable with one bin or level gets a second state of probability 0. The last variable of a function is
@@ -38,22 +33,14 @@ def to_uai(network: NetworkLike, path: str | os.PathLike[str] | None = None) -> 
     for variable in variables:
         rows = variable.table.reshape(-1, len(variable.states)).tolist()
         lines += ["", str(variable.table.size), *(" " + " ".join(map(repr, row)) for row in rows)]
-    text = "\n".join(lines) + "\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return "\n".join(lines) + "\n"
 
 
 def uai_variables(text: str) -> list[FileVariable]:
     """Return the variables of UAI text: x0, x1, ... with the levels 0, 1, ...
 
     Words from # to the end of a line are ignored, as pyAgrum writes them. The last variable of a function is its child.
-
-    Raises
-    ------
-    GomeaBnError
-        For text that is not UAI, networks that are not BAYES, and tables that do not fit; the message names the
-        function, counted from 0, or the variable.
+    Errors name the function, counted from 0, or the variable.
     """
     words = iter([word for line in text.splitlines() for word in line.partition("#")[0].split()])
     sort = next(words, "")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import NoReturn
+from xml.etree import ElementTree
+from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from gomea_bn.errors import GomeaBnError
@@ -20,13 +21,9 @@ from gomea_bn.network.formats.discrete.file_variables import (
     plain_text,
     table_of_numbers,
 )
-from gomea_bn.network.formats.discrete.xml_tree import Element, child_text, xml_tree
 from gomea_bn.network.graph import topological_order
-from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.runtime.files.text_files import prefixed_errors
-
-if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
 
 Box = tuple[float, float, float, float]
 
@@ -35,28 +32,15 @@ _PREFIX = "gomea_bn_"
 _MOST_DETERMINISTIC = 2**22
 
 
-def to_xdsl(
-    network: NetworkLike,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    boxes: Mapping[str, Box] | None = None,
-) -> str:
-    """Return a network as XDSL text, and write it to `path` if given.
+def to_xdsl(network: NetworkLike, boxes: Mapping[str, Box] | None = None) -> str:
+    """Return a network as XDSL text; `boxes` are positions of nodes in pixels.
 
-    Identifiers of nodes and states keep ASCII letters, digits and "_"; every other character becomes "_". An identifier
-    that would not begin with a letter gets the prefix "x_", and duplicates end in _2, _3, and so on. GeNIe shows the
-    original names. Bins are called up_to_2_5, from_2_5_to_4, above_4. User properties gomea_bn_name, gomea_bn_edges and
-    gomea_bn_levels restore names, bins and levels. Tables are in the order of GeNIe, the last parent faster than the
-    first; pyAgrum 3.3 reverses the parents when it reads XDSL, and needs BIFXML instead.
-
-    Parameters
-    ----------
-    network : NetworkLike
-        The network.
-    path : path, optional
-        File to write.
-    boxes : mapping of str to (left, top, right, bottom), optional
-        Position of every variable in pixels; without it all nodes lie in one column.
+    Without them all nodes lie in one column. Identifiers of nodes and states keep ASCII letters, digits and "_"; every
+    other character becomes "_". An identifier that would not begin with a letter gets the prefix "x_", and duplicates
+    end in _2, _3, and so on. GeNIe shows the original names. Bins are called up_to_2_5, from_2_5_to_4, above_4. User
+    properties gomea_bn_name, gomea_bn_edges and gomea_bn_levels restore names, bins and levels. Tables are in the order
+    of GeNIe, the last parent faster than the first; pyAgrum 3.3 reverses the parents when it reads XDSL, and needs
+    BIFXML instead.
     """
     names = distinct_names(network.names, _identifier, fold_case=True)
     variables = file_variables(network, names, _bin_identifiers, _identifier)
@@ -89,10 +73,7 @@ def to_xdsl(
             f"\t\t\t\t<position>{' '.join(str(round(end)) for end in box)}</position>",
             "\t\t\t</node>",
         ]
-    text = "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>"]) + "\n"
-    if path is not None:
-        write_text(path, text)
-    return text
+    return "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>"]) + "\n"
 
 
 def _node(variable: FileVariable) -> list[str]:
@@ -126,14 +107,9 @@ def _bin_identifiers(cuts: Sequence[float]) -> list[str]:
 
 
 def xdsl_variables(content: bytes) -> list[FileVariable]:
-    """Return the variables of an XDSL file: nodes with tables, and deterministic nodes.
+    """Return the variables of an XDSL file: nodes with tables, and deterministic nodes; errors name line and node.
 
     The order is that of the drawing if gomea-bn wrote the file, otherwise that of the nodes.
-
-    Raises
-    ------
-    GomeaBnError
-        For content that is not XDSL, nodes of other types, and tables that do not fit; the message names line and node.
     """
     root = xml_tree(content, "smile")
     nodes = root.find("nodes")
@@ -193,3 +169,77 @@ def _variable(node: Element, states: Mapping[str, tuple[str, ...]]) -> FileVaria
         if str(entry.get("id")).startswith(_PREFIX)
     }
     return FileVariable(name, states[name], parents, table, properties)
+
+
+_DEEPEST = 100
+_LONGEST_DEFAULT = 200
+
+
+class Element(ElementTree.Element):
+    """An element of XML that knows the line of its start, counted from 1."""
+
+    line: int = 0
+
+
+def xml_tree(content: bytes, root: str) -> Element:
+    """Return the root element of XML in the encoding that it declares.
+
+    Document types are read, since files of other programs have them, but entities are refused: a few of them can make a
+    small file expand to gigabytes. So are another root, and elements that are nested too deeply.
+    """
+    builder = ElementTree.TreeBuilder(element_factory=Element)
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def fail(message: str) -> NoReturn:
+        raise GomeaBnError(f"line {parser.CurrentLineNumber}: {message}.")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            fail(f"elements are nested more than {_DEEPEST} deep")
+        if depth == 1 and tag != root:
+            fail(f"wanted the root element {root}, got {tag!r:.60}")
+        element = builder.start(tag, attributes)
+        assert isinstance(element, Element)
+        element.line = parser.CurrentLineNumber
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag)
+
+    def refuse_entity(name: str, *_: object) -> None:
+        fail(f"it declares the entity {name!r:.60}; remove it, since files with entities are not read")
+
+    def check_default(element: str, _attribute: str, _kind: str, default: str | None, _required: int) -> None:
+        if default is not None and len(default) > _LONGEST_DEFAULT:
+            fail(f"an attribute of {element!r:.60} has a default of more than {_LONGEST_DEFAULT} characters")
+
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = builder.data
+    parser.EntityDeclHandler = refuse_entity
+    parser.AttlistDeclHandler = check_default
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if isinstance(error, GomeaBnError):
+            raise
+        raise GomeaBnError(f"it is not XML: {error}.") from error
+    tree = builder.close()
+    assert isinstance(tree, Element)
+    return tree
+
+
+def child_text(element: ElementTree.Element, tag: str, owner: str) -> str:
+    """Return the text of the child with a tag, without outer blanks; "" if there is none.
+
+    Several are an error, whose message begins with the owner, for example "node 'rain'".
+    """
+    children = element.findall(tag)
+    if len(children) > 1:
+        raise GomeaBnError(f"{owner} has {len(children)} elements {tag} where one is allowed.")
+    return (children[0].text or "").strip() if children else ""

@@ -1,1 +1,0 @@
-"""What is known of the edges of a network: probabilities, reasons and equivalence."""
