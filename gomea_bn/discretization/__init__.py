@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer as MGCDiscretizer
     from gomea_bn.discretization.proposals import DISCRETIZERS as DISCRETIZERS
     from gomea_bn.discretization.proposals import discretizer as discretizer
-    from gomea_bn.discretization.structure_search.k2 import K2 as K2
-    from gomea_bn.discretization.structure_search.tabu import Tabu as Tabu
+    from gomea_bn.discretization.structure_search import K2 as K2
+    from gomea_bn.discretization.structure_search import Tabu as Tabu
 
 __getattr__, __dir__, __all__ = public_names(__name__, __file__)

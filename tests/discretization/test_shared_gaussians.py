@@ -34,15 +34,7 @@ def configurations(codes):
 
 def search(values, codes, *, n_cells=10**6, penalty="nml"):
     cells = ColumnCells(SortedColumn(np.asarray(values, float)), n_cells)
-    return SharedMixtureSearch(
-        cells,
-        configurations(codes),
-        15,
-        penalty,
-        np.random.default_rng(0),
-        stop=np.zeros(1, np.uint8),
-        run=lambda call: call(),
-    )
+    return SharedMixtureSearch(cells, configurations(codes), 15, penalty, np.random.default_rng(0))
 
 
 def em(mixtures, start, iterations, tolerance=-math.inf):

@@ -4,18 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer, check_each_once, starting_cuts
-from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts, visiting_order
+from gomea_bn.discretization.bayesian.kernels import (
+    CostRule,
+    PartitionWork,
+    best_partition,
+    best_split,
+    partition_cost,
+)
 from gomea_bn.parameters import Choice, Integer, option
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, ParentSets, coded_bins
-from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.blanket import (
+    CodedColumn,
+    CodedFamily,
+    Cuts,
+    DueColumns,
+    Neighbourhood,
+    ParentSets,
+    coded_bins,
+    joint_codes,
+)
+from gomea_bn.problems.cuts.interval_counts import (
+    NO_STOP,
+    CountTable,
+    IntervalCounts,
+    SortedColumn,
+    SortedColumns,
+)
+from gomea_bn.problems.kernels.intervals import CandidateCells
+from gomea_bn.problems.kernels.score import LEAST_GAIN
 
 CARDINALITY_OVER = Choice(("table", "blanket"))
 MAX_CANDIDATES = Integer(10, none="")
+
+# number of candidates from which bounds by a thinned programme pay
+_LARGE = 400
+_THINNING = 8
+# of refining a thinned programme; two are the rule
+_MAX_ROUNDS = 5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -79,7 +109,9 @@ class BayesianDiscretizer(Discretizer):
         result = discretize_all(
             task,
             starting_cuts(task, self.start),
-            _visiting_order(self.order, task),
+            visiting_order(
+                self.order, task.movable, task.graph, "continuous column", "continuous column with free cuts"
+            ),
             cardinality_over=self.cardinality_over,
             max_cycles=self.max_cycles,
             max_candidates=self.max_candidates,
@@ -105,9 +137,8 @@ class CycleResult:
 class _PublishedPasses(DueColumns):
     """Passes as the authors' code makes them.
 
-    They differ from `DueColumns` in two points. The prior of a column depends on the largest cardinality among
-    others, so that a column is also due when this has changed. And the passes end with a whole pass without a change,
-    which counts.
+    They differ from `DueColumns` in two points. A column is also due when the largest cardinality among others has
+    changed, on which its prior depends. And the passes end with a whole pass without a change, which counts.
     """
 
     def __init__(
@@ -168,18 +199,184 @@ def discretize_all(
     return CycleResult(cuts, costs, passes.n_passes, not passes.changed_in_pass)
 
 
-def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> list[int]:
-    """Return the movable columns in the order of a pass."""
-    if order is None:
-        return [v for v in task.graph.reverse_topological_order() if v in task.movable]
-    names = task.table.names
-    if isinstance(order, str) or not isinstance(order, Iterable):
-        raise GomeaBnError(f"order must be a list of column names, got {order!r:.80}.")
-    movable = [names[v] for v in task.movable]
-    for name in order:
-        if name not in movable:
-            raise GomeaBnError(
-                f"order: {name!r} is not a continuous column with free cuts.{nearest(str(name), movable)}"
-            )
-    check_each_once(order, movable, "continuous column")
-    return [names.index(name) for name in order]
+class BayesianCuts:
+    """The objective of one column's cuts, everything else fixed, and its minimum; see `BayesianDiscretizer`."""
+
+    def __init__(self, column: SortedColumn, around: Neighbourhood, largest_cardinality: int) -> None:
+        self.column = column
+        n_rows = column.n_rows
+        tables = [_table(around.parents, (), n_rows)] if around.parents else []
+        tables += [_table((family.child,), family.spouses, n_rows) for family in around.families]
+        # other tables cost nothing
+        tables = [table for table in tables if table.row_size > 1]
+        self._counts = IntervalCounts(column, [table.counts for table in tables])
+        log_factorials = np.zeros(n_rows + 1)
+        log_factorials[1:] = np.cumsum(np.log(np.arange(1, n_rows + 1)))
+        row_costs = np.zeros((len(tables), n_rows + 1))
+        self._slack = 0.0
+        for costs, table in zip(row_costs, tables):
+            costs[1:] = np.cumsum(np.log(table.row_size + np.arange(n_rows)))
+            # joining intervals of g1 and g2 rows saves at most ln C(g2 + J - 1, J - 1) for each row of a table, since
+            # multinomial coefficients multiply to at most that of the sums
+            row_cells = table.counts.n_cells // table.counts.n_table_rows
+            totals = np.bincount(table.counts.codes // row_cells)
+            self._slack += float(np.sum(costs[totals] - log_factorials[totals]))
+        self._row_costs = row_costs
+        self._log_factorials = log_factorials
+        # divided by first: its inverse may overflow
+        width = column.high - column.low
+        with np.errstate(divide="ignore"):
+            self._edge_costs = -np.log(-np.expm1(-largest_cardinality * (np.diff(column.distinct) / width)))
+        # between two neighbouring floats the cut is the lower one, but the minimum itself cannot be a cut
+        self._edge_costs[column.cuts <= column.low] = np.inf
+        self._positions = largest_cardinality * ((column.distinct - column.low) / width)
+
+    def value(self, cut_points: NDArray[np.float64]) -> float:
+        """Return the objective of any cuts in nats; a cut counts as any other one between the same distinct values."""
+        chosen = self.column.gaps(cut_points) if len(cut_points) else np.empty(0, np.int64)
+        cells, rule, work = self._programme(chosen, NO_STOP)
+        return float(partition_cost(cells, rule, work, np.arange(len(chosen) + 2)))
+
+    def optimal(
+        self,
+        max_candidates: int | None = None,
+        *,
+        incumbent: NDArray[np.float64] | None = None,
+        task: DiscretizationTask | None = None,
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the best cuts and their objective; see `BayesianDiscretizer` for `max_candidates`.
+
+        The gaps of the cuts `incumbent` are candidates even if the others are thinned. The deadline of a task ends the
+        search; the result is then meaningless.
+        """
+        stop = NO_STOP if task is None else task.stop.flag
+
+        def solve() -> tuple[NDArray[np.int64], float]:
+            return self._solve(max_candidates, incumbent, stop)
+
+        chosen, cost = solve() if task is None else task.interruptible(solve)
+        return self.column.cuts[chosen], cost
+
+    def _solve(
+        self, max_candidates: int | None, incumbent: NDArray[np.float64] | None, stop: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the best cuts as indices of gaps, and their objective."""
+        n_gaps = len(self.column.cuts)
+        if max_candidates is None or n_gaps <= max_candidates:
+            return self._best(np.arange(n_gaps), stop)
+        grid = self._grid(max_candidates)
+        added = np.empty(0, np.int64)
+        if incumbent is not None and len(incumbent):
+            added = self.column.gaps(incumbent)
+        raw = self._programme(np.arange(n_gaps), stop)
+        best, best_cost = added, np.inf
+        for _ in range(_MAX_ROUNDS):
+            chosen, _cost = self._best(np.union1d(grid, added), stop)
+            if stop[0]:
+                break
+            chosen = self._moved(chosen, raw)
+            cost = float(partition_cost(*raw, np.concatenate(([0], chosen + 1, [n_gaps + 1]))))
+            if cost >= best_cost - LEAST_GAIN:
+                break
+            best, best_cost = chosen, cost
+            added = np.union1d(added, chosen)
+        return best, best_cost
+
+    def _grid(self, n_candidates: int) -> NDArray[np.int64]:
+        """Return the cheapest gap of each of `n_candidates` groups of about equal numbers of rows."""
+        group = self.column.below * n_candidates // self.column.n_rows
+        order = np.lexsort((self._edge_costs, group))
+        return np.asarray(order[np.flatnonzero(np.diff(group[order], prepend=-1))], np.int64)
+
+    def _best(
+        self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the best cuts among candidate gaps, by dynamic programming, and their objective."""
+        costs, origins = self._partitions(candidates, stop)
+        edges = []
+        edge = len(candidates) + 1
+        while not stop[0] and (edge := int(origins[edge])) > 0:
+            edges.append(edge - 1)
+        return candidates[edges[::-1]], float(costs[-1])
+
+    def _partitions(
+        self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return the least cost before every candidate edge, and the first cell of its last interval.
+
+        The costs of a thinned programme are bounds that let a large one end most of its sweeps early.
+        """
+        cells, rule, work = self._programme(candidates, stop)
+        if len(candidates) > _LARGE:
+            few = np.arange(_THINNING // 2, len(candidates), _THINNING)
+            work.bounds[few + 1] = self._partitions(candidates[few], stop)[0][1:-1]
+        best_partition(cells, rule, work)
+        return work.costs, work.origins
+
+    def _moved(
+        self, chosen: NDArray[np.int64], raw: tuple[CandidateCells, CostRule, PartitionWork]
+    ) -> NDArray[np.int64]:
+        """Return the cuts after moving or leaving out single ones, between their neighbours, until none gains."""
+        edges = [0, *(chosen + 1).tolist(), len(self.column.cuts) + 1]
+        due = set(edges[1:-1])
+        while due and not raw[2].stop[0]:
+            edge = min(due)
+            due.discard(edge)
+            k = edges.index(edge)
+            best_edge, gain = best_split(*raw, edges[k - 1], edges[k + 1])
+            if best_edge == edge:
+                continue
+            edges[k : k + 1] = [best_edge] if gain > 0.0 else []
+            due.update(edges[max(k - 1, 1) : k + 2])
+            due -= {best_edge, edges[0], edges[-1]}
+        return np.array(edges[1:-1], np.int64) - 1
+
+    def _programme(
+        self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
+    ) -> tuple[CandidateCells, CostRule, PartitionWork]:
+        """Return the counted cells between candidate gaps, their costs, and work space."""
+        column = self.column
+        n_cells = len(candidates) + 1
+        cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
+        rule = CostRule(
+            table_of=self._counts.table_of,
+            log_factorials=self._log_factorials,
+            row_costs=self._row_costs,
+            first=self._positions[np.concatenate(([0], candidates + 1))],
+            last=self._positions[np.concatenate((candidates, [len(column.cuts)]))],
+            edge_costs=np.concatenate((self._edge_costs[candidates], [0.0])),
+            slack=self._slack,
+        )
+        work = PartitionWork(
+            counts=self._counts.counts,
+            costs=np.zeros(n_cells + 1),
+            bounds=np.full(n_cells + 1, np.inf),
+            origins=np.zeros(n_cells + 1, np.int32),
+            stop=stop,
+        )
+        return cells, rule, work
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of counts around the column, and the number of cells per row that its prior knows, seen or not."""
+
+    counts: CountTable
+    row_size: float
+
+
+def _table(members: tuple[CodedColumn, ...], conditions: tuple[CodedColumn, ...], n_rows: int) -> _Table:
+    values, n_values, row_size = joint_codes(members, n_rows)
+    rows, n_observed, _ = joint_codes(conditions, n_rows)
+    cells = rows * np.int32(n_values) + values
+    return _Table(CountTable(cells, n_observed * n_values, n_observed), row_size)
+
+
+@cache
+def compile_bayesian_kernels() -> None:
+    """Compile or load the kernels on a tiny problem, so that no deadline pays for it."""
+    column = SortedColumn(np.arange(24.0))
+    coded = CodedColumn(np.repeat(np.array([0, 1], np.int32), 12), 2)
+    problem = BayesianCuts(column, Neighbourhood((coded,), (CodedFamily(coded, ()),)), 2)
+    problem.value(np.array([5.5]))
+    problem.optimal(10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
@@ -14,14 +14,13 @@ from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starti
 from gomea_bn.discretization.bayesian.bayesian import (
     CARDINALITY_OVER,
     MAX_CANDIDATES,
+    compile_bayesian_kernels,
     discretize_all,
 )
-from gomea_bn.discretization.bayesian.cuts import compile_bayesian_kernels
-from gomea_bn.discretization.structure_search.k2 import (
-    Parents,
+from gomea_bn.discretization.structure_search import (
     best_parent,
-    compile_k2_kernels,
-    k2_scorer,
+    coded_scorer,
+    compile_structure_kernels,
     named_edges,
     orders_to_try,
 )
@@ -139,86 +138,84 @@ class LDBN(Discretizer):
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
         compile_bayesian_kernels()
-        compile_k2_kernels()
+        compile_structure_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        orders = orders_to_try(self.order, task.table.names, self.n_restarts, self.random_state)
-        bins = _Bins(task, self)
-        best, best_order, tried = None, list[int](), 0
-        for order in orders:
-            learned = self._along(order, task, bins)
+        names = task.table.names
+        search = _CoupledSearch(task, self)
+        best, tried = None, 0
+        for order in orders_to_try(self.order, names, self.n_restarts, self.random_state):
+            learned = search.along(order)
             tried += 1
             if best is None or learned.score > best.score:
                 best, best_order = learned, order
             if task.expired:
                 break
         assert best is not None
-        self.edges_ = named_edges(best.parents, task.table.names)
+        self.edges_ = named_edges(best.parents, names)
         self.score_ = best.score
-        self.order_ = [task.table.names[v] for v in best_order]
+        self.order_ = [names[v] for v in best_order]
         self.n_restarts_ = tried
         self.stopped_by_ = "n_restarts"
         return best.cuts
 
-    def _along(self, order: Sequence[int], task: DiscretizationTask, bins: _Bins) -> _Learned:
+
+class _Learned(NamedTuple):
+    """Result for one order."""
+
+    parents: list[tuple[int, ...]]
+    cuts: Cuts
+    score: float
+
+
+class _CoupledSearch:
+    """K2 and Bayesian discretization in turn over one table, whose columns are sorted once."""
+
+    def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
+        self._task = task
+        self._options = options
+        self._columns = SortedColumns(lambda v: task.table.columns[v].values)
+        self._start = starting_cuts(task)
+
+    def along(self, order: Sequence[int]) -> _Learned:
         """Return the result for one order; at the deadline, the last complete state."""
-        parents: Parents = [()] * len(task.table.columns)
-        cuts = bins.start
-        scorer = bins.scorer(cuts)
+        task = self._task
+        parents: list[tuple[int, ...]] = [()] * len(task.table.columns)
+        cuts = self._start
+        scorer = self._scorer(cuts)
         # constant columns have no edges
         order = [v for v in order if not task.table.columns[v].is_constant]
         for position, child in enumerate(order):
             score = float(scorer.score([Family((child, 0))])[0])
-            while len(parents[child]) < min(self.max_indegree, position) and not task.expired:
+            while len(parents[child]) < min(self._options.max_indegree, position) and not task.expired:
                 candidates = [v for v in order[:position] if v not in parents[child]]
                 new, grown = best_parent(scorer, child, parents[child], candidates)
                 if not grown > score:
                     break
                 grown_parents = [*parents]
                 grown_parents[child] = (*parents[child], new)
-                grown_cuts = bins.for_graph(grown_parents, order)
-                if grown_cuts is None:
+                grown_cuts = self._cuts(grown_parents, order)
+                if task.expired:
                     break
                 parents, cuts, score = grown_parents, grown_cuts, grown
-                scorer = bins.scorer(cuts)
+                scorer = self._scorer(cuts)
             if task.expired:
                 break
         return _Learned(parents, cuts, scorer.graph_score(parents))
 
-
-@dataclass(frozen=True, slots=True)
-class _Learned:
-    """Result for one order."""
-
-    parents: Parents
-    cuts: Cuts
-    score: float
-
-
-class _Bins:
-    """Bins for any graph over one table, whose columns are sorted once."""
-
-    def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
-        self._task = task
-        self._options = options
-        self._columns = SortedColumns(lambda v: task.table.columns[v].values)
-        self.start = starting_cuts(task)
-
-    def for_graph(self, parents: Parents, order: Sequence[int]) -> Cuts | None:
-        """Return the cuts for a graph, columns visited in reverse order; None at the deadline."""
+    def _cuts(self, parents: Sequence[Sequence[int]], order: Sequence[int]) -> Cuts:
+        """Return the cuts for a graph, columns visited in reverse order."""
         task = self._task
         graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
-        result = discretize_all(
+        return discretize_all(
             replace(task, graph=graph),
-            self.start,
+            self._start,
             [v for v in reversed(order) if v in task.movable],
             cardinality_over=self._options.cardinality_over,
             max_cycles=self._options.max_cycles,
             max_candidates=self._options.max_candidates,
             sorted_columns=self._columns,
-        )
-        return None if task.expired else result.cuts
+        ).cuts
 
-    def scorer(self, cuts: Cuts) -> FamilyScorer:
-        """Return the K2 scorer of the table under the cuts."""
-        return k2_scorer(self._task.table.names, self._task.coded(cuts))
+    def _scorer(self, cuts: Cuts) -> FamilyScorer:
+        return coded_scorer(self._task.table.names, self._task.coded(cuts), "k2")

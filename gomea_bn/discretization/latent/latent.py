@@ -209,12 +209,7 @@ class _Split:
 class ClassCuts:
     """Cuts of one column between rows of different classes.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-        At least two distinct values.
-    memberships : ndarray of shape (n_rows, n_classes), float64
-        Every row sums to 1.
+    The column has at least two distinct values; every row of `memberships`, (n_rows, n_classes), sums to 1.
     """
 
     def __init__(self, values: NDArray[np.float64], memberships: NDArray[np.float64]) -> None:

@@ -47,26 +47,12 @@ _FARTHEST = 1e100
 
 
 class MixtureTable:
-    """The columns of a table for a mixture: numbers are standardised, the levels of all columns numbered consecutively.
+    """The columns of a table, none of them constant, for a mixture.
 
-    Rows are sorted, so that their order in the table has no influence on the mixture.
-
-    Parameters
-    ----------
-    table : Table
-        Without constant continuous columns.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-    order : ndarray of shape (n_rows,), int64
-        Row of the table at every position of `rows`.
-    rows : MixtureRows
-    location, scale : ndarray of shape (n_continuous,)
-        Mean and standard deviation of every continuous column, in the data's units.
-    level_counts : ndarray of shape (n_discrete,), int64
-    first_levels : list of int
-        Number of the first level of each discrete column.
+    Numbers are standardised by `location` and `scale`, the mean and standard deviation in the data's units. The levels
+    of all columns are numbered consecutively; `first_levels` has the number of the first level of each discrete column.
+    Rows are sorted, so that their order in the table has no influence on the mixture; `order` has the row of the table
+    at every position of `rows`.
     """
 
     def __init__(self, table: Table) -> None:
@@ -115,16 +101,9 @@ class MixtureTable:
 class Mixture:
     """Classes within which all columns are independent, and normal if continuous.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n_classes,)
-        Shares of the classes, largest first.
-    log_likelihood : float
-        Log likelihood of the table in nats, in the data's units; if a deadline ended EM, that of the last whole pass.
-    n_iterations : int
-        Number of EM steps over all rows.
-    converged : bool
-        Whether EM ended by its tolerance.
+    `weights` are the shares of the classes, largest first. The log likelihood of the table in nats is in the data's
+    units; if a deadline ended EM, it is that of the last whole pass. `converged` says whether EM ended by its
+    tolerance.
     """
 
     table: MixtureTable
@@ -204,19 +183,10 @@ class MixtureSelection:
 class MixtureSearch:
     """Fits mixtures to one table.
 
-    Parameters
-    ----------
-    table : MixtureTable
-    n_restarts : int
-        Number of starts for every number of classes; around seeds that lie far apart and random ones in turn.
-    seed : int or None
-        The same seed gives the same mixtures. A mixture of K classes does not depend on the other K that are tried.
-    run : callable
-        Calls a compiled function and returns its result, such as `DiscretizationTask.interruptible`.
-    expired : callable
-        Returns whether to end; called several times a second.
-    stop : ndarray of shape (1,), uint8
-        Raised by another thread to leave a running pass.
+    Every number of classes has `n_restarts` starts, around seeds that lie far apart and random ones in turn. The same
+    seed gives the same mixtures, and a mixture of K classes does not depend on the other K that are tried. `run` calls
+    compiled functions, as `DiscretizationTask.interruptible` does, `expired` says several times a second whether to
+    end, and `stop` is raised by another thread to leave a running pass.
     """
 
     def __init__(

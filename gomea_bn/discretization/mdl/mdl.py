@@ -16,23 +16,182 @@ from gomea_bn.discretization.base import (
     DiscretizationTask,
     Discretizer,
     NoNeighbourWarning,
-    check_each_once,
     starting_cuts,
+    visiting_order,
 )
 from gomea_bn.discretization.levels import grouped_columns, level_groups
-from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
-from gomea_bn.discretization.mdl.description_length import CRITERIA, Criterion
-from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.errors import GomeaBnError, Option, nearest
+from gomea_bn.discretization.mdl.description_length import (
+    CRITERIA,
+    Criterion,
+    Described,
+    DescriptionLength,
+    total_length,
+)
+from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem, Thresholds
+from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import Choice, Integer, option, stated
-from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Cuts, Neighbourhood
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.blanket import (
+    CodedColumn,
+    CodedFamily,
+    Cuts,
+    DueColumns,
+    Neighbourhood,
+    coded_bins,
+)
+from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
+from gomea_bn.problems.scoring.scores import is_gain
+from gomea_bn.runtime.limits import HistoryEntry
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class MDLColumns:
+    """The columns of a task as the description sees them: values that may be cut, or codes that stay.
+
+    Adjacent levels of the discrete columns `grouped` may be grouped.
+    """
+
+    def __init__(self, task: DiscretizationTask, grouped: Iterable[int]) -> None:
+        self.task = task
+        self.grouped = frozenset(grouped)
+        self.movable = frozenset(task.movable) | self.grouped
+        self.sorted = SortedColumns(self.values)
+        self._value_counts: dict[int, NDArray[np.int64]] = {}
+        self.n_columns = len(task.table.columns) + (task.target is not None)
+
+    def is_cut(self, v: int) -> bool:
+        """Return whether a column is continuous or grouped."""
+        columns = self.task.table.columns
+        return v in self.grouped or (v < len(columns) and columns[v].is_continuous)
+
+    def values(self, v: int) -> NDArray[np.float64]:
+        """Return the values of a column that is cut; levels as their codes."""
+        return self.task.table.columns[v].values.astype(np.float64)
+
+    def value_counts(self, v: int) -> NDArray[np.int64]:
+        """Return how often every distinct value of a column that is cut occurs."""
+        if v not in self._value_counts:
+            self._value_counts[v] = np.unique(self.values(v), return_counts=True)[1]
+        return self._value_counts[v]
+
+    def raw_cardinality(self, v: int, coded: CodedColumn) -> int:
+        """Return the number of distinct values of a column in the data, whatever its bins."""
+        return len(self.value_counts(v)) if self.is_cut(v) else coded.cardinality
+
+    def coded(self, v: int, cuts: Cuts) -> CodedColumn:
+        """Return a column's codes under the cuts."""
+        if self.is_cut(v):
+            return coded_bins(self.values(v), cuts[v])
+        if v == len(self.task.table.columns):
+            target = self.task.target
+            assert target is not None
+            return CodedColumn(target, int(target.max()) + 1)
+        column = self.task.table.columns[v]
+        return CodedColumn(column.values, len(column.levels or ()))
+
+    def described(self, cuts: Cuts) -> list[Described]:
+        """Return all columns for `total_length`."""
+        return [
+            Described(self.coded(v, cuts), self.value_counts(v) if self.is_cut(v) else None)
+            for v in range(self.n_columns)
+        ]
+
+
+class MDLCycle:
+    """Steps of one column after another under one description length, which no step may raise.
+
+    With `published`, children are priced by the distinct values of raw columns, as the code behind a published
+    comparison does. The columns then have no common length: every step is taken, and passes need not come to an end.
+    `history` has the length after every step that was taken, whose `n_eval` is the number of steps tried. `degenerate`
+    has the reasons for the columns whose last step was degenerate; see `ThresholdProblem`.
+    """
+
+    def __init__(
+        self, columns: MDLColumns, criterion: Criterion, options: SearchOptions, *, published: bool = False
+    ) -> None:
+        self.columns = columns
+        self.criterion = criterion
+        self.options = options
+        self.published = published
+        self.history: list[HistoryEntry] = []
+        self.degenerate: dict[int, str] = {}
+        self.n_cycles = 0
+        self.n_steps = 0
+
+    def length(self, cuts: Cuts, graph: ColumnGraph) -> DescriptionLength:
+        """Return the description length of cuts and a graph."""
+        return total_length(self.columns.described(cuts), graph, self.criterion)
+
+    def note(self, length: float) -> None:
+        """Add a length to the history."""
+        self.history.append(HistoryEntry(self.columns.task.stop.seconds, self.n_steps, length, 0))
+
+    def run(
+        self, cuts: Cuts, graph: ColumnGraph, order: Sequence[int], max_cycles: int | None = None
+    ) -> Cuts:
+        """Return cuts that no step improves, or the best so far at the deadline or after `max_cycles`."""
+        task = self.columns.task
+        cuts = dict(cuts)
+        coded = [self.columns.coded(v, cuts) for v in range(self.columns.n_columns)]
+        length = self.length(cuts, graph).total
+        passes = DueColumns(order, graph, max_cycles)
+        before = self.n_cycles
+        for v in passes:
+            if task.expired:
+                break
+            self.n_cycles = before + passes.n_passes
+            gain, thresholds = self._step(v, cuts[v], coded, graph)
+            if task.expired or thresholds is None:
+                break
+            if self.published:
+                is_taken = not np.array_equal(thresholds.cut_points, cuts[v])
+            else:
+                is_taken = is_gain(gain, length)
+            if is_taken:
+                cuts[v] = thresholds.cut_points
+                coded[v] = self.columns.coded(v, cuts)
+                length = self.length(cuts, graph).total if self.published else length - gain
+                self.note(length)
+                passes.note_change(v)
+        return cuts
+
+    def _step(
+        self, v: int, cuts: NDArray[np.float64], coded: Sequence[CodedColumn], graph: ColumnGraph
+    ) -> tuple[float, Thresholds | None]:
+        """Return the gain of new thresholds of one variable in nats, and the thresholds; None if it was stopped."""
+        self.n_steps += 1
+        task = self.columns.task
+
+        def search() -> tuple[float, Thresholds | None]:
+            problem = ThresholdProblem(
+                self.columns.sorted[v],
+                graph.neighbourhood(v, coded),
+                self.criterion,
+                self._raw_child_parameters(v, coded, graph) if self.published else None,
+            )
+            thresholds = problem.find(self.options, incumbent=cuts, stop=task.stop.flag)
+            self.degenerate.pop(v, None)
+            if problem.degenerate:
+                self.degenerate[v] = problem.degenerate
+            if thresholds is None:
+                return 0.0, None
+            return problem.value(cuts) - thresholds.value, thresholds
+
+        return task.interruptible(search)
+
+    def _raw_child_parameters(self, v: int, coded: Sequence[CodedColumn], graph: ColumnGraph) -> float:
+        """Return the parameters of the children's tables per bin, counting the distinct values of raw columns."""
+        total = 0.0
+        for child in graph.children[v]:
+            spouses = [self.columns.raw_cardinality(s, coded[s]) for s in graph.parents[child] if s != v]
+            n_values = self.columns.raw_cardinality(child, coded[child])
+            total += float(np.prod(spouses, dtype=np.float64)) * (n_values - 1)
+        return total
+
 
 STARTS = ("equal-width", "equal-frequency", "network")
 
@@ -211,27 +370,13 @@ class MDLDiscretizer(DescriptionDiscretizer):
         }
         cycle.note(cycle.length(cuts, graph).total)
         max_cycles = 10 if published and self.max_cycles is None else self.max_cycles
-        cuts = cycle.run(cuts, graph, self._order_of(columns, graph), max_cycles)
+        noun = "column that is cut or grouped"
+        order = visiting_order(self.order, columns.movable, graph, noun, noun)
+        cuts = cycle.run(cuts, graph, order, max_cycles)
         if max_cycles is not None and cycle.n_cycles >= max_cycles:
             self.stopped_by_ = "max_cycles"
         self._warn_of_degenerate(cycle)
         return self._set_result(cycle, cuts, graph)
-
-    def _order_of(self, columns: MDLColumns, graph: ColumnGraph) -> list[int]:
-        """Return the columns that move, in the order of a pass."""
-        if self.order is None:
-            return [v for v in graph.reverse_topological_order() if v in columns.movable]
-        names = columns.task.table.names
-        if isinstance(self.order, str) or not isinstance(self.order, Iterable):
-            raise GomeaBnError(f"order must be a list of column names, got {self.order!r:.80}.")
-        movable = [names[v] for v in sorted(columns.movable)]
-        for name in self.order:
-            if name not in movable:
-                raise GomeaBnError(
-                    f"order: {name!r} is not a column that is cut or grouped.{nearest(str(name), movable)}"
-                )
-        check_each_once(self.order, movable, "column that is cut or grouped")
-        return [names.index(name) for name in self.order]
 
 
 def with_target(task: DiscretizationTask, columns: MDLColumns) -> ColumnGraph:

@@ -5,24 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_frame
 from gomea_bn.discretization.base import DiscretizationTask, starting_cuts
-from gomea_bn.discretization.levels import level_groups, network_over_levels
-from gomea_bn.discretization.mdl.cycle import MDLColumns, MDLCycle
+from gomea_bn.discretization.levels import network_over_levels
 from gomea_bn.discretization.mdl.description_length import Criterion
-from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure, compile_greedy_kernels
-from gomea_bn.discretization.mdl.mdl import STARTS, DescriptionDiscretizer, starting_groups
+from gomea_bn.discretization.mdl.mdl import (
+    STARTS,
+    DescriptionDiscretizer,
+    MDLColumns,
+    MDLCycle,
+    starting_groups,
+)
 from gomea_bn.discretization.mdl.search import SearchOptions
-from gomea_bn.discretization.structure_search.tabu import check_knowledge, permitted_start
+from gomea_bn.discretization.structure_search import (
+    EdgeMoves,
+    Parents,
+    check_knowledge,
+    coded_scorer,
+    compile_structure_kernels,
+    frozen_parents,
+    permitted_start,
+)
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.parameters import Choice, Integer, Number, option
-from gomea_bn.problems.cuts.blanket import Cuts
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
 from gomea_bn.problems.scoring.scores import is_gain
@@ -118,7 +132,7 @@ class MDLNetwork(DescriptionDiscretizer):
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
         super().compile()
-        compile_greedy_kernels()
+        compile_structure_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         if task.target is not None:
@@ -178,7 +192,7 @@ class MDLNetwork(DescriptionDiscretizer):
         """Return the state after the graph was improved under the bins, and then the bins under the graph."""
         columns, task = cycle.columns, cycle.columns.task
         coded = [columns.coded(v, cuts) for v in range(columns.n_columns)]
-        parents = GreedyStructure(coded, graph.names, cycle.criterion, rules).climb(graph.parents, task)
+        parents = shortest_graph(coded, graph, cycle.criterion, rules, task)
         better = ColumnGraph(graph.names, parents)
         before = len(cycle.history)
         climbed = HistoryEntry(task.stop.seconds, cycle.n_steps, cycle.length(cuts, better).total, 0)
@@ -204,16 +218,12 @@ class MDLNetwork(DescriptionDiscretizer):
     def _network(self, task: DiscretizationTask, state: _State) -> DiscretizedBayesNet:
         """Return the network with its tables."""
         table = task.table
-        groups = {
-            table.names[v]: level_groups(table.columns[v].levels or (), state.cuts[v])
-            for v in sorted(self._grouped)
-        }
         continuous = [v for v, column in enumerate(table.columns) if column.is_continuous]
         return network_over_levels(
             table,
             state.graph.edges,
             {table.names[v]: state.cuts[v] for v in continuous},
-            groups,
+            self.level_groups_,
             pseudo_count=self.pseudo_count,
             metadata={
                 "criterion": self.criterion,
@@ -221,7 +231,37 @@ class MDLNetwork(DescriptionDiscretizer):
                 "n_rows": table.n_rows,
                 "fixed_cut_points": sorted(table.names[v] for v in set(continuous) - set(task.movable)),
                 "level_groups": {
-                    name: [list(group) for group in column_groups] for name, column_groups in groups.items()
+                    name: [list(group) for group in groups] for name, groups in self.level_groups_.items()
                 },
             },
         )
+
+
+def shortest_graph(
+    coded: Sequence[CodedColumn],
+    start: ColumnGraph,
+    criterion: Criterion,
+    rules: EdgeRules,
+    task: DiscretizationTask,
+) -> Parents:
+    """Return every column's parents after greedy steps from a graph, under the bins; those so far at the deadline.
+
+    A step adds, removes or reverses the edge that shortens the description most, until none shortens it. An edge costs
+    its parameters and, under MDL, ln N for naming the parent among N variables. Ties go to additions before removals
+    before reversals, and then to the first parent and child.
+    """
+    scorer = coded_scorer(start.names, coded, "aic" if criterion.name == "aic" else "bic")
+    moves = EdgeMoves(scorer, rules, log(len(coded)) if criterion.codes_partitions else 0.0)
+    parents = [set(columns) for columns in start.parents]
+    due = list(range(len(parents)))
+    longest = 0.0
+    while not task.expired:
+        for c in due:
+            longest = max(longest, abs(moves.price(c, parents[c])))
+        gains = moves.gains(parents)
+        best = int(np.argmax(gains))
+        if not is_gain(float(gains.reshape(-1)[best]), longest):
+            break
+        kind, p, c = (int(i) for i in np.unravel_index(best, gains.shape))
+        due = moves.make(parents, kind, p, c)
+    return frozen_parents(parents)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,28 +13,32 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
-from gomea_bn.discretization.mgcd.columns import (
-    MGCDColumns,
-    MGCDState,
-    compile_mgcd_kernels,
+from gomea_bn.discretization.mgcd.shared_gaussians import (
+    PENALTIES,
+    ColumnCells,
+    Configurations,
+    SharedMixture,
+    SharedMixtureSearch,
+    separating_cuts,
 )
-from gomea_bn.discretization.mgcd.shared_gaussians import PENALTIES
-from gomea_bn.discretization.structure_search.tabu import (
-    PATIENCE,
-    TABU_LENGTH,
-    TabuList,
-    TabuSearch,
+from gomea_bn.discretization.structure_search import (
+    Parents,
     check_knowledge,
-    compile_tabu_kernels,
+    compile_structure_kernels,
     permitted_start,
+    tabu_search,
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import Choice, Flag, Integer, Number, option, without_effect
-from gomea_bn.problems.cuts.blanket import Cuts
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
+from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +47,8 @@ if TYPE_CHECKING:
 _LEAST_RANGE = 1e-303
 # alternations of search and discretization
 _MAX_ROUNDS = 10
+# passes over the columns for one graph
+_MAX_CYCLES = 3
 
 
 @without_effect(
@@ -164,7 +172,7 @@ class MGCDiscretizer(Discretizer):
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
         compile_mgcd_kernels()
-        compile_tabu_kernels()
+        compile_structure_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         for column in (task.table.columns[v] for v in task.movable):
@@ -173,15 +181,7 @@ class MGCDiscretizer(Discretizer):
                     f"Column '{column.name}' ranges from {column.values.min():g} to {column.values.max():g}, too "
                     "narrow for the densities of float64; rescale it."
                 )
-        columns = MGCDColumns(
-            task,
-            univariate=bool(self.univariate),
-            max_components=self.max_bins,
-            penalty=self.penalty,
-            min_width=self.min_width,
-            min_bin_count=self.min_bin_count,
-            seed=self.random_state,
-        )
+        columns = MGCDColumns(task, self)
         state = MGCDState(task.graph, starting_cuts(task, "equal-frequency"), {})
         if self._learns_graph:
             state = self._alternate(columns, state)
@@ -206,12 +206,11 @@ class MGCDiscretizer(Discretizer):
         visited = {state.key()}
         self.stopped_by_ = "max_rounds"
         for _ in range(_MAX_ROUNDS):
-            search = TabuSearch(scorer, rules, TabuList(len(table.names), TABU_LENGTH))
-            result = search.run(state.graph.parents, task.stop, patience=PATIENCE)
-            if self.round_scores_ and result.parents == state.graph.parents:
+            found = tabu_search(scorer, rules, state.graph.parents, task.stop).parents
+            if self.round_scores_ and found == state.graph.parents:
                 self.stopped_by_ = "fixpoint"
                 break
-            searched = state.over(result.parents)
+            searched = state.over(found)
             moved = columns.discretized(searched, rules.max_table_cells)
             if task.expired:
                 for unfinished in (searched, moved):
@@ -239,3 +238,132 @@ class MGCDiscretizer(Discretizer):
             metadata={"scoring_method": "density-bic", "score": best_score, "n_rows": table.n_rows},
         )
         return best
+
+
+@dataclass(frozen=True, slots=True)
+class MGCDState:
+    """A graph, the bins of all continuous columns, and the mixtures behind those that moved."""
+
+    graph: ColumnGraph
+    cuts: Cuts
+    mixtures: dict[int, SharedMixture]
+
+    def over(self, parents: Parents) -> MGCDState:
+        """Return the state with another graph."""
+        return replace(self, graph=ColumnGraph(self.graph.names, parents))
+
+    def key(self) -> tuple[Parents, tuple[bytes, ...]]:
+        """Return a value that is equal for equal graphs and cuts."""
+        return self.graph.parents, tuple(self.cuts[v].tobytes() for v in sorted(self.cuts))
+
+
+class MGCDColumns:
+    """The columns of a table, each sorted once, with the last mixture of each and what it was fitted to.
+
+    The passes are not those of `DueColumns`: as published, a pass visits all columns, and the last one changes no row's
+    bin. A column whose blanket has the same codes as at its last fit keeps its mixture, also from one graph to another.
+    """
+
+    def __init__(self, task: DiscretizationTask, options: MGCDiscretizer) -> None:
+        self.task = task
+        self._options = options
+        self.n_cycles = 0
+        self.converged = True
+        self._cells: dict[int, ColumnCells] = {}
+        self._seed = np.random.SeedSequence(options.random_state).entropy
+        self._coded: dict[int, tuple[NDArray[np.float64], CodedColumn]] = {}
+        self._fitted: dict[int, tuple[list[CodedColumn], int, SharedMixture]] = {}
+
+    def discretized(self, state: MGCDState, max_table_cells: float = inf) -> MGCDState:
+        """Return the state after passes over the columns, children first, until no row's bin changes."""
+        cuts, mixtures = dict(state.cuts), dict(state.mixtures)
+        order = [v for v in state.graph.reverse_topological_order() if v in self.task.movable]
+        coded = self._recoded(cuts)
+        for _ in range(_MAX_CYCLES):
+            self.n_cycles += 1
+            self.converged = True
+            for v in order:
+                around = [] if self._options.univariate else sorted(state.graph.blanket(v))
+                most = min(self._options.max_bins, _room(v, state.graph, coded, max_table_cells))
+                mixture = self._mixture(v, [coded[u] for u in around], most)
+                if mixture is None:
+                    return MGCDState(state.graph, cuts, mixtures)
+                mixtures[v], cuts[v] = mixture, self._cuts(v, mixture)
+                before, coded = coded[v], self._recoded(cuts)
+                self.converged &= coded[v] is before
+            if self.converged:
+                break
+        return MGCDState(state.graph, cuts, mixtures)
+
+    def scorer(self, cuts: Cuts) -> FamilyScorer:
+        """Return the scorer of graphs under the bins by log density, which can be compared for different bins."""
+        table = self.task.table
+        method = scoring_method("density-bic")
+        variables = [
+            ScoredVariable(c.name, c.values, 0, (Policy(cuts[v]),))
+            if c.levels is None
+            else ScoredVariable(c.name, c.values, len(c.levels))
+            for v, c in enumerate(table.columns)
+        ]
+        return FamilyScorer(variables, method, score_rule(method, table.n_rows))
+
+    def _recoded(self, cuts: Cuts) -> list[CodedColumn]:
+        """Return all columns as codes; a column whose rows stay in their bins is the same object as before."""
+        for v, column in enumerate(self.task.table.columns):
+            if column.levels is not None:
+                self._coded.setdefault(v, (np.empty(0), CodedColumn(column.values, len(column.levels))))
+            elif v not in self._coded or self._coded[v][0] is not cuts[v]:
+                new = coded_bins(column.values, cuts[v])
+                if v in self._coded and np.array_equal(new.codes, self._coded[v][1].codes):
+                    new = self._coded[v][1]
+                self._coded[v] = cuts[v], new
+        return [self._coded[v][1] for v in range(len(self.task.table.columns))]
+
+    def _mixture(self, v: int, blanket: list[CodedColumn], most: int) -> SharedMixture | None:
+        """Return the best mixture of one column given its blanket; None at the deadline."""
+        if self.task.expired:
+            return None
+        near = None
+        if v in self._fitted:
+            former, limit, near = self._fitted[v]
+            if limit == most and len(former) == len(blanket) and all(a is b for a, b in zip(former, blanket)):
+                return near
+        task = self.task
+        if v not in self._cells:
+            self._cells[v] = ColumnCells(SortedColumn(task.table.columns[v].values))
+        search = SharedMixtureSearch(
+            self._cells[v],
+            Configurations.of(blanket, task.table.n_rows),
+            most,
+            self._options.penalty,
+            np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(v,))),
+            stop=task.stop.flag,
+            run=task.interruptible,
+        )
+        mixture = search.best(near)
+        if mixture is not None:
+            self._fitted[v] = blanket, most, mixture
+        return mixture
+
+    def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
+        """Return the mixture's cuts without those that leave a bin too narrow or with too few rows."""
+        column = self._cells[v].column
+        cuts = separating_cuts(mixture.cuts(), column)
+        wide = without_narrow_bins(cuts, (column.low, column.high), self._options.min_width)
+        return without_sparse_bins(wide, self.task.table.columns[v].values, self._options.min_bin_count)
+
+
+def _room(v: int, graph: ColumnGraph, coded: list[CodedColumn], max_table_cells: float) -> int:
+    """Return the largest number of bins of a column with which no table exceeds its limit; at least 1."""
+    if max_table_cells == inf:
+        return MAX_CARDINALITY
+    return max(1, min(MAX_CARDINALITY, graph.neighbourhood(v, coded).most_bins(max_table_cells)))
+
+
+@cache
+def compile_mgcd_kernels() -> None:
+    """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
+    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10)
+    halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
+    around = Configurations.of([halves], 12)
+    SharedMixtureSearch(cells, around, 2, "nml", np.random.default_rng(0)).fitted(2)

@@ -16,7 +16,7 @@ from gomea_bn.discretization.mgcd.kernels import (
     expectation_maximisation,
 )
 from gomea_bn.problems.cuts.blanket import CodedColumn, joint_codes
-from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.interval_counts import NO_STOP, SortedColumn
 
 # iterations of EM from every start; only the best goes on
 _SHORT_RUN = 10
@@ -40,16 +40,9 @@ PENALTIES = ("nml", "observed", "all")
 class SharedMixture:
     """Gaussians that all configurations share, by ascending mean.
 
-    Attributes
-    ----------
-    means, deviations : ndarray of shape (n_components,)
-        Means and standard deviations in the data's units.
-    shares : ndarray of shape (n_components,)
-        Shares of all rows; they sum to 1.
-    weights : ndarray of shape (n_configurations, n_components)
-        Shares of the rows of each configuration.
-    log_likelihood, score : float
-        In nats, higher is better; the score is the log likelihood minus the cost of the parameters.
+    Means and standard deviations, (n_components,), are in the data's units. `shares` are those of all rows and sum to
+    1, `weights`, (n_configurations, n_components), are the shares of the rows of each configuration. The score is the
+    log likelihood minus the cost of the parameters, both in nats.
     """
 
     means: NDArray[np.float64]
@@ -114,14 +107,8 @@ def separating_cuts(cuts: NDArray[np.float64], column: SortedColumn) -> NDArray[
 class Configurations:
     """Configurations of the blanket of a column.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_rows,), int32
-        Configuration of every row.
-    rows : ndarray of shape (n_observed,), int64
-        Number of rows of every configuration that occurs.
-    n_all : float
-        Number of possible configurations.
+    `codes` has that of every row, `rows` the number of rows of every configuration that occurs, and `n_all` is the
+    number of possible ones.
     """
 
     codes: NDArray[np.int32]
@@ -162,19 +149,10 @@ def log_complexity(n_values: int, n_rows: NDArray[np.float64]) -> NDArray[np.flo
 
 
 class ColumnCells:
-    """A column in cells of near values, standardized.
+    """A column in at most `n_cells` cells of near values, standardized; of fewer distinct values each is a cell.
 
-    Parameters
-    ----------
-    column : SortedColumn
-    n_cells : int
-        Largest number of cells; with fewer distinct values each value is a cell.
-
-    Attributes
-    ----------
-    floor : float
-        Smallest standard deviation of a component: at least 1 / sqrt(12) times the median gap between distinct values,
-        as for values that are rounded to such steps.
+    `floor` is the smallest standard deviation of a component: at least 1 / sqrt(12) times the median gap between
+    distinct values, as for values that are rounded to such steps.
     """
 
     def __init__(self, column: SortedColumn, n_cells: int = _N_CELLS) -> None:
@@ -235,19 +213,8 @@ class ColumnCells:
 class SharedMixtureSearch:
     """Finds the number of Gaussians and the Gaussians of one column given configurations.
 
-    Parameters
-    ----------
-    cells : ColumnCells
-    configurations : Configurations
-    max_components : int
-    penalty : {"nml", "observed", "all"}
-        See `MGCDiscretizer`.
-    generator : Generator
-        Draws the random starts.
-    stop : ndarray of shape (1,), uint8
-        Raised by another thread to give up.
-    run : callable
-        Calls a compiled function and returns its result, such as `DiscretizationTask.interruptible`.
+    `penalty` is that of `MGCDiscretizer`, and `generator` draws the random starts. `stop` is raised by another thread
+    to give up, and `run` calls compiled functions, as `DiscretizationTask.interruptible` does.
     """
 
     def __init__(
@@ -258,8 +225,8 @@ class SharedMixtureSearch:
         penalty: str,
         generator: np.random.Generator,
         *,
-        stop: NDArray[np.uint8],
-        run: Callable[[Callable[[], int]], int],
+        stop: NDArray[np.uint8] = NO_STOP,
+        run: Callable[[Callable[[], int]], int] = lambda call: call(),
     ) -> None:
         self.cells = cells
         self.max_components = max_components
@@ -286,10 +253,9 @@ class SharedMixtureSearch:
             mixture = self.fitted(n_components)
             if mixture is None:
                 return None
+            worse += 1
             if best is None or mixture.score > best.score:
                 best, worse = mixture, 0
-            else:
-                worse += 1
             if worse >= _PATIENCE:
                 break
         return best
@@ -343,7 +309,8 @@ class SharedMixtureSearch:
             for _ in range(_N_STARTS - 1):
                 yield self._started(self._far_apart(n_components))
         elif near is not None and len(near.means) == n_components:
-            yield self._standardized(near)
+            deviations = near.deviations / self.cells.unit
+            yield self._with_equal_weights(self.cells.standardized(near.means), deviations, near.shares)
 
     def _quantiles(self, n_components: int) -> NDArray[np.float64]:
         """Return the borders, in standardized units, of groups with about equal numbers of rows."""
@@ -384,20 +351,14 @@ class SharedMixtureSearch:
         variances = np.where(
             rows > 0, np.bincount(group, cells.rows * spread, minlength=k) / at_least_one, 1 / k**2
         )
-        shares = at_least_one / at_least_one.sum()
-        return SharedGaussians(
-            means,
-            np.maximum(np.sqrt(variances), cells.floor),
-            np.tile(shares, (len(self.data.starts) - 1, 1)),
-        )
+        return self._with_equal_weights(means, np.sqrt(variances), at_least_one / at_least_one.sum())
 
-    def _standardized(self, mixture: SharedMixture) -> SharedGaussians:
-        """Return a mixture in standardized units, with equal weights for all configurations."""
-        return SharedGaussians(
-            self.cells.standardized(mixture.means),
-            np.maximum(mixture.deviations / self.cells.unit, self.cells.floor),
-            np.tile(mixture.shares, (len(self.data.starts) - 1, 1)),
-        )
+    def _with_equal_weights(
+        self, means: NDArray[np.float64], deviations: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> SharedGaussians:
+        """Return Gaussians in standardized units, with the same weights for all configurations."""
+        weights = np.tile(shares, (len(self.data.starts) - 1, 1))
+        return SharedGaussians(means, np.maximum(deviations, self.cells.floor), weights)
 
     def _climb(
         self, start: SharedGaussians, max_iterations: int
