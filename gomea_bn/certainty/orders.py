@@ -14,13 +14,7 @@ _IMPOSSIBLE = -1e12
 
 
 class OrderSearch:
-    """Best graphs of orders of the variables.
-
-    Parameters
-    ----------
-    sets : sequence of ScoredParentSets
-        Parent sets of every variable, without sets that score no higher than a subset.
-    """
+    """Best graphs of orders of the variables; the sets have none that score no higher than a subset."""
 
     def __init__(self, sets: Sequence[ScoredParentSets]) -> None:
         self.sets = sets

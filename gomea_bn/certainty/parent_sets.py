@@ -20,14 +20,9 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class ScoredParentSets:
-    """Parent sets of one variable and their scores, best score first; equal scores in order of size.
+    """Parent sets of one variable and their scores in nats, best score first; equal scores in order of size.
 
-    Attributes
-    ----------
-    members : ndarray of shape (n_sets, n_variables), bool
-        Which variables are in a set.
-    scores : ndarray of shape (n_sets,), float64
-        Scores of the family in nats.
+    `members`, (n_sets, n_variables), says which variables are in a set.
     """
 
     members: NDArray[np.bool_]
@@ -42,24 +37,12 @@ class ScoredParentSets:
 def parent_sets(
     scorer: FamilyScorer, rules: EdgeRules, *, prune: bool, margin: float = 0.0
 ) -> list[ScoredParentSets]:
-    """Return the allowed parent sets of every variable with their scores.
+    """Return the allowed parent sets of every variable, which has one policy, with their scores.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Scorer of variables with one policy each.
-    rules : EdgeRules
-        Allowed edges, and limits on parents and on cells of a table.
-    prune : bool
-        Whether to leave out sets that score no higher than one of their subsets. The best graph has none of them.
-    margin : float
-        Nats by which such a set must score lower than a subset to be left out. If a graph has the set, the one with the
-        subset in its place has exp(margin) times its weight.
-
-    Raises
-    ------
-    GomeaBnError
-        If there are more than twenty million sets, or a variable has no allowed one.
+    With `prune` sets are left out that score by `margin` nats lower than one of their subsets, or with margin 0 no
+    higher. The best graph has none of them. If a graph has such a set, the one with the subset in its place has
+    exp(margin) times its weight. Raises `GomeaBnError` if there are more than twenty million sets, or a variable has no
+    allowed one.
     """
     may = rules.may_lead
     must = may & ~rules.may_lack
@@ -171,3 +154,17 @@ def _scores(
         offsets = np.concatenate(([0], ends)).astype(np.int64)
         scores[block] = scorer.score_encoded(offsets, views, use_cache=False)
     return scores
+
+
+def over_subsets(sets: ScoredParentSets, combine: np.ufunc) -> NDArray[np.float64]:
+    """Return a sum or maximum of the scores of a variable's sets within every subset, float64 (2**n_variables,).
+
+    `combine` is `numpy.maximum`, or `numpy.logaddexp` for the logarithm of a sum.
+    """
+    n = sets.members.shape[1]
+    table = np.full(1 << n, -np.inf)
+    table[sets.masks] = sets.scores
+    for bit in range(n):
+        halves = table.reshape(-1, 2, 1 << bit)
+        combine(halves[:, 1], halves[:, 0], out=halves[:, 1])
+    return table

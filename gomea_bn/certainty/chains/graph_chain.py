@@ -112,12 +112,7 @@ def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class SweepSums:
-    """Sums of the probabilities of edges over consecutive sweeps, as many sweeps in each sum but the last.
-
-    Parameters
-    ----------
-    n_variables : int
-    """
+    """Sums of the probabilities of edges over consecutive sweeps, as many sweeps in each sum but the last."""
 
     def __init__(self, n_variables: int) -> None:
         self._n_variables = n_variables
@@ -174,21 +169,8 @@ class SweepSums:
 class GraphChain:
     """A Markov chain over graphs, whose stationary distribution is their posterior.
 
-    Parameters
-    ----------
-    families : Families
-        Parent sets of all variables.
-    start : sequence of int
-        Position of the first parent set of every variable, counted among its own sets.
-    order : sequence of int
-        An order of the variables in which the parents of the start come first.
-    generator : numpy Generator
-    sums : SweepSums, optional
-        Sums of former sweeps, to which those of the chain are added.
-
-    Attributes
-    ----------
-    generator : numpy Generator
+    `start` has the position of the first parent set of every variable, counted among its own sets. In `order` the
+    parents of the start come first. The sums of former sweeps, to which those of the chain are added, may be given.
     """
 
     def __init__(
