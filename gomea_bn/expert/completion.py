@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, Setting, nearest
-from gomea_bn.expert.bins import column_range, default_cuts, shared_support
-from gomea_bn.expert.parts import ExpertParts
+from gomea_bn.expert.files import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.texts import listed
 
+# equal-frequency bins of a column without bins from the expert: low, middle, high
+_DEFAULT_BINS = 3
 _WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
 
 
@@ -62,9 +64,38 @@ def completed(
 
 def _cuts(column: Column, cut_points: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     if column.name not in cut_points:
-        return default_cuts(column)
-    column_range(column, cut_points[column.name], "leave it out")
+        return _default_cuts(column)
+    _column_range(column, cut_points[column.name], "leave it out")
     return cut_points[column.name]
+
+
+def _default_cuts(column: Column) -> NDArray[np.float64]:
+    """Return the cut points of three equal-frequency bins, or of fewer if the column has too many equal values."""
+    return equal_frequency_cuts(column.values, _DEFAULT_BINS)
+
+
+def _column_range(column: Column, cuts: NDArray[np.float64], advice: str) -> tuple[float, float]:
+    """Return the minimum and maximum of a column, or raise if a cut point of the expert lies outside."""
+    low, high = float(column.values.min()), float(column.values.max())
+    outside = cuts[(cuts <= low) | (cuts >= high)].tolist()
+    if outside:
+        raise GomeaBnError(
+            f"Expert's {'cut points' if len(outside) > 1 else 'cut point'} {listed(outside)} of column '{column.name}' "
+            f"must lie inside the range of its data, {low!r} to {high!r}. A bin outside it has neither rows nor a "
+            f"width; {advice}, or check the units."
+        )
+    return low, high
+
+
+def _shared_support(column: Column, support: tuple[float, float]) -> tuple[float, float]:
+    """Return the expert's support of a column, or raise if all data lie outside of it."""
+    low, high = float(column.values.min()), float(column.values.max())
+    if support[1] <= low or support[0] >= high:
+        raise GomeaBnError(
+            f"The expert's bins of column '{column.name}' span {support[0]!r} to {support[1]!r}, but all its data lie "
+            f"between {low!r} and {high!r}; check the units."
+        )
+    return support
 
 
 def _with_given_tables(
@@ -90,9 +121,9 @@ def _with_given_tables(
         if name in cut_points:
             parts["cut_points"][name] = cut_points[name]
             parts["support"][name] = (
-                shared_support(column, network.support[name])
+                _shared_support(column, network.support[name])
                 if name in network.support
-                else column_range(column, cut_points[name], f"give support={{'{name}': (min, max)}}")
+                else _column_range(column, cut_points[name], f"give support={{'{name}': (min, max)}}")
             )
         else:
             codes[name] = _level_codes(column, network.levels[name])
@@ -109,7 +140,7 @@ def _with_given_tables(
     others = tuple(column for column in table.columns if column.name not in network.names)
     if others:
         alone = Table(others, table.n_rows, table.dropped_rows)
-        cuts = {column.name: default_cuts(column) for column in others if column.is_continuous}
+        cuts = {column.name: _default_cuts(column) for column in others if column.is_continuous}
         counted = DiscretizedBayesNet.from_table(alone, [], cuts, pseudo_count=pseudo_count)
         for kind, part in parts.items():
             part.update(getattr(counted, kind))

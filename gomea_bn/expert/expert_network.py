@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
@@ -10,19 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.expert import files
-from gomea_bn.expert.bins import checked_cuts, joined_cuts
 from gomea_bn.expert.completion import completed, unknown_column
-from gomea_bn.expert.parts import ExpertParts
+from gomea_bn.expert.files import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.dot import read_dot_graph
 from gomea_bn.network.parts import Immutable
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed
 
 
 class ExpertNetwork(Immutable):
@@ -74,11 +75,11 @@ class ExpertNetwork(Immutable):
         edge_list = _edge_list(edges)
         with prefixed_errors("Expert's network"):
             checks.check_edges(edge_list, names)
-        cuts = checked_cuts(cut_points or {}, names)
+        cuts = _checked_cuts(cut_points or {}, names)
         if network is not None:
             if network.names != names or set(network.edges) != set(edge_list):
                 raise GomeaBnError("The names and edges of an expert with tables must be those of network.")
-            cuts = joined_cuts(cuts, network)
+            cuts = _joined_cuts(cuts, network)
         self._set_parts(
             {"_names": names, "_edges": tuple(edge_list), "_cut_points": cuts, "_network": network}
         )
@@ -341,6 +342,53 @@ class ExpertNetwork(Immutable):
             f"{type(self).__name__}({counted(len(self._names), 'variable')}, {counted(len(self._edges), 'edge')}, "
             f"bins of {counted(n_binned, 'variable')}, {'with' if self._network is not None else 'no'} tables)"
         )
+
+
+def _checked_cuts(
+    cut_points: Mapping[str, ArrayLike], names: tuple[str, ...]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the cut points by name, in the order of the names, read-only."""
+    if not isinstance(cut_points, Mapping):
+        raise GomeaBnError(f"cut_points must map names to lists of numbers, got {type(cut_points).__name__}.")
+    for name, cuts in cut_points.items():
+        if name not in names:
+            raise GomeaBnError(f"cut_points: unknown variable {name!r}.{nearest(str(name), names)}")
+        if (
+            isinstance(cuts, str)
+            or not isinstance(cuts, Iterable)
+            or not all(is_real(cut) for cut in np.ravel(np.asarray(cuts, dtype=object)))
+        ):
+            raise GomeaBnError(f"cut_points['{name}'] must be a list of numbers, got {cuts!r:.80}.")
+    checked = {
+        name: checks.check_cut_points(cut_points[name], name, (-math.inf, math.inf))
+        for name in names
+        if name in cut_points
+    }
+    for cuts in checked.values():
+        cuts.flags.writeable = False
+    return checked
+
+
+def _joined_cuts(
+    cut_points: Mapping[str, NDArray[np.float64]], network: NetworkLike
+) -> dict[str, NDArray[np.float64]]:
+    """Return cut points, which must fit the states of a network, together with those of the network."""
+    for name, cuts in cut_points.items():
+        if name in network.cut_points:
+            if not np.array_equal(cuts, network.cut_points[name]):
+                raise GomeaBnError(
+                    f"cut_points['{name}'] must be left out, because the network already has bins of '{name}', with "
+                    f"the cut points {network.cut_points[name].tolist()}."
+                )
+        elif len(cuts) + 1 != len(network.levels[name]):
+            states = network.levels[name]
+            raise GomeaBnError(
+                f"cut_points['{name}'] makes {len(cuts) + 1} bins, but the network has {len(states)} states of "
+                f"'{name}', {listed(map(repr, states), most=10)}: give {counted(len(states) - 1, 'cut point')}, lowest "
+                "bin first."
+            )
+    both = {**cut_points, **network.cut_points}
+    return {name: both[name] for name in network.names if name in both}
 
 
 def _edge_list(edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

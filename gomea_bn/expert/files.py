@@ -6,11 +6,10 @@ import csv
 import json
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.json_format import FORMAT as NETWORK_FORMAT
 from gomea_bn.network.formats.json_format import network_from_content
@@ -27,6 +26,16 @@ _WHAT = "an expert's network"
 _NETWORKS_TOO = f"Files of networks, {NETWORK_FORMAT!r}, can be read as well."
 _OPTIONAL_FIELDS = ("names", "edges", "cut_points", "network")
 _EDGE_COLUMNS = {"parent", "child"}
+
+
+class ExpertParts(NamedTuple):
+    """Arguments of an `ExpertNetwork`; None for parts that are not stated."""
+
+    names: Sequence[str] | None
+    edges: list[tuple[str, str]]
+    # array-likes of shape (n_cuts,)
+    cut_points: Mapping[str, Any]
+    network: DiscretizedBayesNet | None
 
 
 def file_kind(path: str | os.PathLike[str]) -> str:
