@@ -106,9 +106,14 @@ def random_network(
     >>> len(network.names), len(network.levels)
     (8, 1)
     """
-    _check_options(
-        n_variables, law, kind, rows, max_indegree, max_edge_fraction, max_table_rows, discrete_fraction
-    )
+    check_integer("n_variables", n_variables, 2)
+    check_integer("max_indegree", max_indegree, 1)
+    check_integer("max_table_rows", max_table_rows, 2)
+    check_number("max_edge_fraction", max_edge_fraction, 0, 1)
+    check_number("discrete_fraction", discrete_fraction, 0, 1)
+    check_choice("law", law, get_args(Law))
+    check_choice("kind", kind, get_args(Kind))
+    check_choice("rows", rows, get_args(Rows))
     fewest, most = cardinality
     if not 2 <= fewest <= most <= max_table_rows:
         raise GomeaBnError(
@@ -151,27 +156,6 @@ def random_network(
     )
 
 
-def _check_options(
-    n_variables: int,
-    law: str,
-    kind: str,
-    rows: str,
-    max_indegree: int,
-    max_edge_fraction: float,
-    max_table_rows: int,
-    discrete_fraction: float,
-) -> None:
-    """Raise `GomeaBnError` for the first option that is out of range."""
-    check_integer("n_variables", n_variables, 2)
-    check_integer("max_indegree", max_indegree, 1)
-    check_integer("max_table_rows", max_table_rows, 2)
-    check_number("max_edge_fraction", max_edge_fraction, 0, 1)
-    check_number("discrete_fraction", discrete_fraction, 0, 1)
-    check_choice("law", law, get_args(Law))
-    check_choice("kind", kind, get_args(Kind))
-    check_choice("rows", rows, get_args(Rows))
-
-
 def _edge_limit(n_variables: int, max_edge_fraction: float) -> int:
     """Return the largest number of edges of a graph, at least that of a spanning tree."""
     pairs = n_variables * (n_variables - 1) // 2
@@ -198,16 +182,8 @@ def equalise_marginals(
 ) -> list[NDArray[np.float64]]:
     """Return the tables rescaled so that every variable's marginal is uniform.
 
-    Parameters
-    ----------
-    parents : sequence of sequences of int
-        Parents of each variable, in increasing order.
-    tables : sequence of ndarray
-        Table of each variable, of shape (*cardinalities of the parents, cardinality), with positive entries.
-    rng : numpy.random.Generator
-        Generator of the sample that replaces a joint distribution of more than `max_joint_cells`.
-    max_joint_cells : int
-        Largest exact joint table, in cells.
+    Parents are in increasing order. Tables have the shape (*cardinalities of the parents, cardinality) and positive
+    entries. `rng` draws the sample that replaces a joint distribution of more than `max_joint_cells`.
     """
     cards = [table.shape[-1] for table in tables]
     joint: _Joint | _Sample = _Joint(cards)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
 from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
 from gomea_bn.certainty.chains import bins_chain, sampled_posterior
-from gomea_bn.certainty.chains.cut_sums import CutSums, with_parents
+from gomea_bn.certainty.chains.bins_chain import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.table import read_table
 from gomea_bn.runtime.threads import StopFlag
