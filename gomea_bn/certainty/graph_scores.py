@@ -115,14 +115,11 @@ class GraphScores:
                 ],
                 [Setting("max_indegree")],
             )
-        broken = self._violations()
-        if broken:
-            raise GomeaBnError(f"The network breaks a rule: {broken[0]}.")
-
-    def _violations(self) -> list[str]:
         edges = [(parent, child) for child, parents in enumerate(self.parents) for parent in parents]
         cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
-        return self.rules.violations(self.names, edges, cardinality)
+        broken = self.rules.violations(self.names, edges, cardinality)
+        if broken:
+            raise GomeaBnError(f"The network breaks a rule: {broken[0]}.")
 
     def with_candidates(self, most: int) -> GraphScores:
         """Return the scores of graphs in which every variable has at most `most` candidate parents.

@@ -222,7 +222,7 @@ class BinsChain:
         sets = self._parent_sets()
         search = OrderSearch(sets)
         order = graphs.first_order(search, None if at_network else generator)
-        self._sums = SweepSums(len(sets))
+        self.sums = SweepSums(len(sets))
         self._follow(sets, search.choices(order), order)
 
     def _parent_sets(self) -> list[ScoredParentSets]:
@@ -231,13 +231,8 @@ class BinsChain:
     def _follow(self, sets: list[ScoredParentSets], chosen: Sequence[int], order: Sequence[int]) -> None:
         """Go on with the graph under other parent sets."""
         self._sets = sets
-        self._chain = GraphChain(chain_families(sets), chosen, order, self._generator, self._sums)
+        self._chain = GraphChain(chain_families(sets), chosen, order, self._generator, self.sums)
         self._n_left = SWEEPS_PER_DRAW
-
-    @property
-    def n_sweeps(self) -> int:
-        """Number of sweeps so far."""
-        return self._sums.n_sweeps
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Take sweeps, and draw all bins whenever as many as `SWEEPS_PER_DRAW` have been taken.
@@ -268,10 +263,6 @@ class BinsChain:
         chosen = [_nearest(of_child, wanted) for of_child, wanted in zip(sets, parents, strict=True)]
         self._follow(sets, chosen, list(topological_order(parents, self._model.graphs.names)))
         return True
-
-    def mean_probabilities(self) -> NDArray[np.float64]:
-        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
-        return self._sums.mean()
 
     def state(self) -> State:
         """Return all that further sweeps and the means depend on, for checkpoints."""

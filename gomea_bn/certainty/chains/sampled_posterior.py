@@ -160,14 +160,24 @@ def _run_chains(
             chain.restore(of_chain)
         stop.check_deadline()
 
+    def sweep(_thread: int, block: int) -> None:
+        chains[block].sweep(goal - chains[block].sums.n_sweeps)
+
     section.resume(restore)
     section.keep(state)
     n_threads = min(thread_count(options.n_jobs), len(chains))
     with stop.catching_interrupts(), Workers(n_threads, stop) as workers:
         # every chain takes the first turn, which draws no bins; a stop may end a draw of bins in a later one
         while taken < options.n_sweeps and not agree and not (stop.reason and taken):
-            _sweep_all(chains, min(taken + n_in_turn, options.n_sweeps, comparison), workers)
-            taken = min(chain.n_sweeps for chain in chains)
+            goal = min(taken + n_in_turn, options.n_sweeps, comparison)
+            workers.run(
+                sweep,
+                len(chains),
+                n_threads=n_threads,
+                inline=n_threads == 1,
+                n_certain=len(chains),
+            )
+            taken = min(chain.sums.n_sweeps for chain in chains)
             if taken == comparison:
                 agree = chain_difference(_means(chains)) <= options.tolerance
                 comparison *= 2
@@ -178,20 +188,5 @@ def _run_chains(
     return _means(chains), taken
 
 
-def _sweep_all(chains: Sequence[GraphChain | BinsChain], n_sweeps: int, workers: Workers) -> None:
-    """Let every chain sweep up to a number of sweeps in all; none of them is left out if the flag is raised."""
-
-    def work(_thread: int, block: int) -> None:
-        chains[block].sweep(n_sweeps - chains[block].n_sweeps)
-
-    workers.run(
-        work,
-        len(chains),
-        n_threads=workers.n_threads,
-        inline=workers.n_threads == 1,
-        n_certain=len(chains),
-    )
-
-
 def _means(chains: Sequence[GraphChain | BinsChain]) -> NDArray[np.float64]:
-    return np.array([chain.mean_probabilities() for chain in chains])
+    return np.array([chain.sums.mean() for chain in chains])
