@@ -50,18 +50,34 @@ def check_proposer(method: object, option: str, others: tuple[str, ...] = ()) ->
 
     `option` is the name of the option, as the caller knows it.
     """
-    if isinstance(method, Discretizer):
-        _check_object(method, option)
-    elif not isinstance(method, str) or method not in {*PROPOSERS, *others}:
-        names = sorted({*PROPOSERS, *others})
-        if method == "mdlp":
-            raise _needs_classes(option)
+    kind = type(method).__name__
+    if method == "mdlp" or kind == DISCRETIZERS["mdlp"][1]:
         raise GomeaBnError(
             [
-                Option(option),
-                f" must be one of {listed(map(repr, names))} or a discretizer, got {method!r:.80}."
-                f"{nearest(str(method), names)}",
+                Option(option, "mdlp"),
+                " needs classes, not a graph: cut the table by MDLP alone, then learn with its cuts as ",
+                Option("cut_points"),
+                ".",
             ]
+        )
+    if not isinstance(method, Discretizer):
+        names = sorted({*PROPOSERS, *others})
+        if not isinstance(method, str) or method not in names:
+            raise GomeaBnError(
+                [
+                    Option(option),
+                    f" must be one of {listed(map(repr, names))} or a discretizer, got {method!r:.80}."
+                    f"{nearest(str(method), names)}",
+                ]
+            )
+    elif kind in _GRAPH_LEARNERS:
+        raise GomeaBnError(
+            f"{option}: {kind} learns a graph of its own; use it by itself, or use one of {list(PROPOSERS)}."
+        )
+    elif method.get_params(deep=False).get("aggregate_levels") is not None:
+        raise GomeaBnError(
+            f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
+            "table first."
         )
 
 
@@ -122,33 +138,6 @@ def propose(
             wide = without_narrow_bins(cuts[column.name], network.support[column.name], min_width)
             cuts[column.name] = without_sparse_bins(wide, column.values, min_bin_count)
     return Proposal(cuts, timed.stopped_by_)
-
-
-def _needs_classes(option: str) -> GomeaBnError:
-    return GomeaBnError(
-        [
-            Option(option, "mdlp"),
-            " needs classes, not a graph: cut the table by MDLP alone, then learn with its cuts as ",
-            Option("cut_points"),
-            ".",
-        ]
-    )
-
-
-def _check_object(method: Discretizer, option: str) -> None:
-    """Raise `GomeaBnError` for a discretizer that learns a graph, or needs more than one."""
-    if type(method).__name__ == DISCRETIZERS["mdlp"][1]:
-        raise _needs_classes(option)
-    if type(method).__name__ in _GRAPH_LEARNERS:
-        raise GomeaBnError(
-            f"{option}: {type(method).__name__} learns a graph of its own; use it by itself, or use one of "
-            f"{list(PROPOSERS)}."
-        )
-    if method.get_params(deep=False).get("aggregate_levels") is not None:
-        raise GomeaBnError(
-            f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
-            "table first."
-        )
 
 
 def discretizer(name: str, **options: Any) -> Discretizer:

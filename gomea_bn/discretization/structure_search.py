@@ -250,19 +250,14 @@ def orders_to_try(
 ) -> Iterator[list[int]]:
     """Yield the one order as positions, or `n_restarts` random orders, each drawn when it is asked for."""
     if order is not None:
-        return iter([_positions_in_order(order, names)])
+        ordered = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
+        for name in ordered:
+            if name not in names:
+                raise GomeaBnError(f"order: unknown column {name!r}.{nearest(str(name), names)}")
+        check_each_once(ordered, names, "column")
+        return iter([[list(names).index(name) for name in ordered]])
     generator = np.random.default_rng(random_state)
     return (generator.permutation(len(names)).tolist() for _ in range(n_restarts))
-
-
-def _positions_in_order(order: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Return the positions of all columns in the order of their names."""
-    ordered = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else [order]
-    for name in ordered:
-        if name not in names:
-            raise GomeaBnError(f"order: unknown column {name!r}.{nearest(str(name), names)}")
-    check_each_once(ordered, names, "column")
-    return [list(names).index(name) for name in ordered]
 
 
 def best_parent(
@@ -561,13 +556,7 @@ def frozen_parents(parents: Sequence[set[int]]) -> Parents:
 def permitted_start(
     first: ColumnGraph, rules: EdgeRules, knowledge: ExpertKnowledge | None, cardinality: Sequence[int]
 ) -> Parents:
-    """Return every column's parents in a first graph with the required edges added.
-
-    Raises
-    ------
-    GomeaBnError
-        If it breaks the rules.
-    """
+    """Return every column's parents in a first graph with the required edges added; raises if it breaks the rules."""
     names = first.names
     edges = sorted({*first.edges, *(knowledge.required_edges if knowledge else ())})
     graph = ColumnGraph.of(edges, names)

@@ -89,12 +89,8 @@ def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> 
 def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
     """Return the parts of an expert's network in JSON: a file, or text that begins with a brace.
 
-    JSON of a network (`DiscretizedBayesNet.to_json`) is read as well.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, is not such JSON, or has another format version or unknown fields.
+    JSON of a network (`DiscretizedBayesNet.to_json`) is read as well. Other files, versions and fields raise
+    `GomeaBnError`.
     """
     text, where = source_text(source, _WHAT)
     content = load_json(text, where)
@@ -133,12 +129,8 @@ def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     """Return the edges of a CSV or TSV file with the two columns parent and child.
 
     The first line holds the names of the two columns in any order. Fields are separated by commas, tabs or semicolons,
-    and are quoted if they contain one. Blanks around fields and empty lines are ignored.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, has other columns, or has a line without exactly two names.
+    and are quoted if they contain one. Blanks around fields and empty lines are ignored. A file that cannot be read,
+    has other columns, or has a line without exactly two names raises `GomeaBnError`.
     """
     text, where = file_text(path, _WHAT), named_source(path)
     delimiter = _delimiter(text)

@@ -208,18 +208,18 @@ class BayesianCuts:
         tables = [_table(around.parents, (), n_rows)] if around.parents else []
         tables += [_table((family.child,), family.spouses, n_rows) for family in around.families]
         # other tables cost nothing
-        tables = [table for table in tables if table.row_size > 1]
-        self._counts = IntervalCounts(column, [table.counts for table in tables])
+        tables = [(table, row_size) for table, row_size in tables if row_size > 1]
+        self._counts = IntervalCounts(column, [table for table, _ in tables])
         log_factorials = np.zeros(n_rows + 1)
         log_factorials[1:] = np.cumsum(np.log(np.arange(1, n_rows + 1)))
         row_costs = np.zeros((len(tables), n_rows + 1))
         self._slack = 0.0
-        for costs, table in zip(row_costs, tables):
-            costs[1:] = np.cumsum(np.log(table.row_size + np.arange(n_rows)))
+        for costs, (table, row_size) in zip(row_costs, tables):
+            costs[1:] = np.cumsum(np.log(row_size + np.arange(n_rows)))
             # joining intervals of g1 and g2 rows saves at most ln C(g2 + J - 1, J - 1) for each row of a table, since
             # multinomial coefficients multiply to at most that of the sums
-            row_cells = table.counts.n_cells // table.counts.n_table_rows
-            totals = np.bincount(table.counts.codes // row_cells)
+            row_cells = table.n_cells // table.n_table_rows
+            totals = np.bincount(table.codes // row_cells)
             self._slack += float(np.sum(costs[totals] - log_factorials[totals]))
         self._row_costs = row_costs
         self._log_factorials = log_factorials
@@ -249,12 +249,11 @@ class BayesianCuts:
         The gaps of the cuts `incumbent` are candidates even if the others are thinned. The deadline of a task ends the
         search; the result is then meaningless.
         """
-        stop = NO_STOP if task is None else task.stop.flag
-
-        def solve() -> tuple[NDArray[np.int64], float]:
-            return self._solve(max_candidates, incumbent, stop)
-
-        chosen, cost = solve() if task is None else task.interruptible(solve)
+        if task is None:
+            chosen, cost = self._solve(max_candidates, incumbent, NO_STOP)
+        else:
+            flag = task.stop.flag
+            chosen, cost = task.interruptible(lambda: self._solve(max_candidates, incumbent, flag))
         return self.column.cuts[chosen], cost
 
     def _solve(
@@ -357,19 +356,14 @@ class BayesianCuts:
         return cells, rule, work
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A table of counts around the column, and the number of cells per row that its prior knows, seen or not."""
-
-    counts: CountTable
-    row_size: float
-
-
-def _table(members: tuple[CodedColumn, ...], conditions: tuple[CodedColumn, ...], n_rows: int) -> _Table:
+def _table(
+    members: tuple[CodedColumn, ...], conditions: tuple[CodedColumn, ...], n_rows: int
+) -> tuple[CountTable, float]:
+    """Return a table of counts around the column, and the cells per row that its prior knows, seen or not."""
     values, n_values, row_size = joint_codes(members, n_rows)
     rows, n_observed, _ = joint_codes(conditions, n_rows)
     cells = rows * np.int32(n_values) + values
-    return _Table(CountTable(cells, n_observed * n_values, n_observed), row_size)
+    return CountTable(cells, n_observed * n_values, n_observed), row_size
 
 
 @cache

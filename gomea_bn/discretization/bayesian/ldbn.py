@@ -42,23 +42,12 @@ class LDBN(Discretizer):
 
     Parameters
     ----------
-    order : sequence of str, optional
-        Names of all columns, each after the columns that may be its parents. By default random orders, of which the
-        best result is the final one.
-    max_indegree : int
-        Largest number of parents of a column.
-    n_restarts : int
-        Number of random orders (the paper: 50); not used if `order` is given.
+    order, max_indegree, n_restarts, pseudo_count, random_state
+        See `K2`; the paper has 50 random orders.
     max_cycles : int
         Largest number of passes of a discretization.
-    cardinality_over : {"table", "blanket"}
+    cardinality_over, max_candidates
         See `BayesianDiscretizer`.
-    max_candidates : int or None
-        See `BayesianDiscretizer`.
-    pseudo_count : float
-        Pseudo-count per row of the network's tables.
-    random_state : int, optional
-        Seed of the orders.
     kinds, missing, max_levels
         See `gomea_bn.read_table`.
     max_seconds : float, optional
@@ -66,16 +55,10 @@ class LDBN(Discretizer):
 
     Attributes
     ----------
-    network_ : DiscretizedBayesNet
-    edges_ : list of (parent, child)
     score_ : float
         ln of the K2 score of the discretized table, in nats; higher is better.
-    order_ : list of str
-        Order of the best result.
-    n_restarts_ : int
-        Number of orders that were tried.
-    stopped_by_ : str
-        "n_restarts", "max_seconds" or "interrupt".
+    network_, edges_, order_, n_restarts_, stopped_by_
+        See `K2`.
     cut_points_, levels_, table_, fit_seconds_, feature_names_in_, n_features_in_
         See `Discretizer`.
 

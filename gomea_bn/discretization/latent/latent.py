@@ -196,16 +196,6 @@ class LatentDiscretizer(Discretizer):
         return over or task.expired
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Split:
-    """The best cut of a block of distinct values; sorts by gain over all its rows, negated."""
-
-    rank: float
-    low: int
-    middle: int
-    high: int
-
-
 class ClassCuts:
     """Cuts of one column between rows of different classes.
 
@@ -224,13 +214,14 @@ class ClassCuts:
     ) -> NDArray[np.float64]:
         """Return the cuts, ascending; the cuts so far once `expired` returns true."""
         gaps: list[int] = []
-        waiting: list[_Split] = []
+        # minus the gain over all rows of a block of distinct values, and where it begins, is split and ends
+        waiting: list[tuple[float, int, int, int]] = []
         self._offer(0, len(self.rows_below) - 1, waiting)
         while waiting and len(gaps) + 1 < max_bins and not expired():
-            split = heappop(waiting)
-            gaps.append(split.middle - 1)
-            self._offer(split.low, split.middle, waiting)
-            self._offer(split.middle, split.high, waiting)
+            _, low, middle, high = heappop(waiting)
+            gaps.append(middle - 1)
+            self._offer(low, middle, waiting)
+            self._offer(middle, high, waiting)
         cuts = self.column.cuts[sorted(gaps)]
         return np.asarray(cuts[cuts > self.column.low], np.float64)
 
@@ -241,26 +232,24 @@ class ClassCuts:
         entropies = [_entropy(shares) for shares in np.diff(self.below[edges], axis=0) / rows[:, None]]
         return float(rows @ entropies) / self.column.n_rows
 
-    def _offer(self, low: int, high: int, waiting: list[_Split]) -> None:
+    def _offer(self, low: int, high: int, waiting: list[tuple[float, int, int, int]]) -> None:
         """Add the best split of the distinct values `low` to `high` - 1, if the stopping rule accepts it."""
         if high - low < 2:
             return
         middle, _ = best_class_cut(self.below, self.rows_below, low, high)
-        n, n_left = self._rows(low, high), self._rows(low, middle)
-        whole, left, right = (self._shares(*block) for block in ((low, high), (low, middle), (middle, high)))
-        entropy, entropy_left, entropy_right = (_entropy(shares) for shares in (whole, left, right))
-        gain = entropy - (n_left * entropy_left + (n - n_left) * entropy_right) / n
+        n, n_left, n_right = (
+            int(self.rows_below[end] - self.rows_below[start])
+            for start, end in ((low, high), (low, middle), (middle, high))
+        )
+        entropy = _entropy((self.below[high] - self.below[low]) / n)
+        entropy_left = _entropy((self.below[middle] - self.below[low]) / n_left)
+        entropy_right = _entropy((self.below[high] - self.below[middle]) / n_right)
+        gain = entropy - (n_left * entropy_left + n_right * entropy_right) / n
         k = self.below.shape[1]
         spread = k * entropy - k * entropy_left - k * entropy_right
         price = log2(n - 1) + k * log2(3) + log2(1 - 2 * 3.0**-k) - spread
         if is_gain(gain, entropy) and n * gain > price:
-            heappush(waiting, _Split(-n * gain, low, middle, high))
-
-    def _rows(self, low: int, high: int) -> int:
-        return int(self.rows_below[high] - self.rows_below[low])
-
-    def _shares(self, low: int, high: int) -> NDArray[np.float64]:
-        return np.asarray((self.below[high] - self.below[low]) / self._rows(low, high), np.float64)
+            heappush(waiting, (-n * gain, low, middle, high))
 
 
 def _entropy(shares: NDArray[np.float64]) -> float:

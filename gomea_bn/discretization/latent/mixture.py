@@ -238,16 +238,16 @@ class MixtureSearch:
         for n_tried in range(1 if n_classes == 1 else self.n_restarts):
             if short is not None and self.expired():
                 break
-            start = self._spread_classes if n_tried % 2 == 0 else _random_classes
-            run = self._from_labels(rows, start(rows, n_classes, generator))
+            if n_tried % 2 == 0:
+                labels = self._spread_classes(rows, n_classes, generator)
+            else:
+                labels = generator.integers(0, n_classes, len(rows.values))
+            run = self._from_labels(rows, labels)
             run.advance(_SHORT_STEPS, _SHORT_TOLERANCE)
             if short is None or run.log_likelihood > short.log_likelihood:
                 short = run
         assert short is not None
-        if short.rows is self.table.rows:
-            whole = short
-        else:
-            whole = self.from_state(short.state)
+        whole = short if short.rows is self.table.rows else self.from_state(short.state)
         whole.advance(_MAX_ITERATIONS, _TOLERANCE)
         return whole.mixture(self.table)
 
@@ -307,7 +307,7 @@ class MixtureSearch:
     def from_state(self, state: MixtureState) -> _Run:
         """Return a run over all rows that goes on from a state."""
         run = _Run(self, self.table.rows, state)
-        run.expect()
+        self.run(lambda: int(expect(run.rows, run.state, run.work) < 0.0))
         return run
 
     def rule(self, tolerance: float) -> MixtureRule:
@@ -323,11 +323,6 @@ class MixtureSearch:
         )
 
 
-def _random_classes(rows: MixtureRows, n_classes: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random class for every row."""
-    return generator.integers(0, n_classes, len(rows.values))
-
-
 class _Run:
     """A run of EM on some rows, which can be continued."""
 
@@ -338,10 +333,6 @@ class _Run:
         self.work = _work(state, search.stop)
         self.n_steps = 0
         self.log_likelihood = -inf
-
-    def expect(self) -> None:
-        """Compute the statistics of the present parameters."""
-        self.search.run(lambda: int(expect(self.rows, self.state, self.work) < 0.0))
 
     def advance(self, max_steps: int, tol: float) -> None:
         """Take up to `max_steps` more steps, until one gains at most `tol` nats per row."""

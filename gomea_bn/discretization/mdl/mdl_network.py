@@ -138,10 +138,13 @@ class MDLNetwork(DescriptionDiscretizer):
         if task.target is not None:
             raise GomeaBnError("MDLNetwork does not use y; put the classes into the table as a column.")
         columns = MDLColumns(task, self._grouped)
-        rules = self._edge_rules(task, columns)
-        n_columns = len(task.table.columns)
-        parents = permitted_start(task.graph, rules, self.knowledge, [1] * n_columns)
-        first = ColumnGraph(task.table.names, parents)
+        names = task.table.names
+        fewest = [
+            1 if v in columns.movable else len(column.levels or task.known_cuts[v]) + column.is_continuous
+            for v, column in enumerate(task.table.columns)
+        ]
+        rules = edge_rules(self.knowledge, names, fewest, max_indegree=self.max_indegree)
+        first = ColumnGraph(names, permitted_start(task.graph, rules, self.knowledge, [1] * len(names)))
         starts: list[tuple[_State, MDLCycle]] = []
         self.n_rounds_ = 0
         for n_bins in self.start_bins:
@@ -206,14 +209,6 @@ class MDLNetwork(DescriptionDiscretizer):
             if entry.objective < history[-1].objective:
                 history.append(entry)
         return _State(cuts, better, length, tuple(history))
-
-    def _edge_rules(self, task: DiscretizationTask, columns: MDLColumns) -> EdgeRules:
-        """Return the rules of the knowledge and of the limits."""
-        fewest = [
-            1 if v in columns.movable else len(column.levels or task.known_cuts[v]) + column.is_continuous
-            for v, column in enumerate(task.table.columns)
-        ]
-        return edge_rules(self.knowledge, task.table.names, fewest, max_indegree=self.max_indegree)
 
     def _network(self, task: DiscretizationTask, state: _State) -> DiscretizedBayesNet:
         """Return the network with its tables."""

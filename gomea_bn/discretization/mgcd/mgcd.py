@@ -284,7 +284,11 @@ class MGCDColumns:
             self.converged = True
             for v in order:
                 around = [] if self._options.univariate else sorted(state.graph.blanket(v))
-                most = min(self._options.max_bins, _room(v, state.graph, coded, max_table_cells))
+                most = self._options.max_bins
+                if max_table_cells < inf:
+                    # tables around the column stay within the limit
+                    room = state.graph.neighbourhood(v, coded).most_bins(max_table_cells)
+                    most = max(1, min(most, room))
                 mixture = self._mixture(v, [coded[u] for u in around], most)
                 if mixture is None:
                     return MGCDState(state.graph, cuts, mixtures)
@@ -351,13 +355,6 @@ class MGCDColumns:
         cuts = separating_cuts(mixture.cuts(), column)
         wide = without_narrow_bins(cuts, (column.low, column.high), self._options.min_width)
         return without_sparse_bins(wide, self.task.table.columns[v].values, self._options.min_bin_count)
-
-
-def _room(v: int, graph: ColumnGraph, coded: list[CodedColumn], max_table_cells: float) -> int:
-    """Return the largest number of bins of a column with which no table exceeds its limit; at least 1."""
-    if max_table_cells == inf:
-        return MAX_CARDINALITY
-    return max(1, min(MAX_CARDINALITY, graph.neighbourhood(v, coded).most_bins(max_table_cells)))
 
 
 @cache
