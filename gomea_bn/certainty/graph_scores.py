@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.certainty.orders import OrderSearch
-from gomea_bn.certainty.parent_sets import ScoredParentSets, parent_sets
+from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
 from gomea_bn.learning.cut_cycle import RefinementSession

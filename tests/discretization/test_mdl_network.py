@@ -23,8 +23,7 @@ from gomea_bn.discretization.mdl.description_length import (
     description_length,
     total_length,
 )
-from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
-from gomea_bn.discretization.mdl.mdl_network import MDLNetwork, shortest_graph
+from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork, shortest_graph
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph

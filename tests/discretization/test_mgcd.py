@@ -12,8 +12,7 @@ from sklearn.base import clone
 from table_examples import truncated_gaussians
 
 from gomea_bn.discretization import discretizer
-from gomea_bn.discretization.mgcd.mgcd import MGCDColumns, MGCDiscretizer
-from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture
+from gomea_bn.discretization.mgcd.mgcd import MGCDColumns, MGCDiscretizer, SharedMixture
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from gomea_bn.data.table import read_table
-from gomea_bn.discretization.latent import mixture as mixtures
+from gomea_bn.discretization.latent import latent as mixtures
 from gomea_bn.discretization.latent.kernels import (
     MixtureRows,
     MixtureRule,
@@ -25,7 +25,7 @@ from gomea_bn.discretization.latent.kernels import (
     expect,
     fill_memberships,
 )
-from gomea_bn.discretization.latent.mixture import MixtureSearch, MixtureTable
+from gomea_bn.discretization.latent.latent import MixtureSearch, MixtureTable
 
 
 def table_of(frame, **options):

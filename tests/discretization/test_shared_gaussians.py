@@ -16,7 +16,7 @@ from sklearn.mixture import GaussianMixture
 from table_examples import truncated_gaussians
 
 from gomea_bn.discretization.mgcd.kernels import EMWork, SharedGaussians, expectation_maximisation
-from gomea_bn.discretization.mgcd.shared_gaussians import (
+from gomea_bn.discretization.mgcd.mgcd import (
     ColumnCells,
     Configurations,
     SharedMixtureSearch,

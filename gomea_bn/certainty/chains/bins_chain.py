@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.orders import OrderSearch
-from gomea_bn.certainty.parent_sets import ScoredParentSets
+from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.certainty.chains.bins_chain import SWEEPS_PER_DRAW, BinsChain, BinsModel
 from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.orders import OrderSearch
+from gomea_bn.certainty.parent_sets import OrderSearch
 from gomea_bn.errors import GomeaBnWarning, check_integer, check_number
 from gomea_bn.runtime.checkpoints import Section, State
 from gomea_bn.runtime.threads import StopFlag, Workers, thread_count
