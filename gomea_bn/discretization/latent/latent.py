@@ -199,23 +199,19 @@ class LatentDiscretizer(Discretizer):
             expired=lambda: self._out_of_time(task),
             stop=task.stop.flag,
         )
-        self.bic_: dict[int, float] = {}
-        if self.n_classes is not None:
-            if self.n_classes > table.n_rows:
-                raise GomeaBnError(
-                    f"n_classes must be at most the number of rows, {table.n_rows}, got {self.n_classes}."
-                )
-            mixture = search.fit(self.n_classes)
-            if mixture is not None:
-                self.bic_[self.n_classes] = mixture.bic
+        self.bic_: dict[int, float]
+        if self.n_classes is None:
+            mixture, self.bic_ = search.select(self.max_classes)
+            if self._out_of_time(task):
+                self.stopped_by_ = "max_seconds"
             return mixture
-        selected = search.select(self.max_classes)
-        if self._out_of_time(task):
-            self.stopped_by_ = "max_seconds"
-        if selected is None:
-            return None
-        self.bic_ = selected.bic
-        return selected.mixture
+        if self.n_classes > table.n_rows:
+            raise GomeaBnError(
+                f"n_classes must be at most the number of rows, {table.n_rows}, got {self.n_classes}."
+            )
+        mixture = search.fit(self.n_classes)
+        self.bic_ = {} if mixture is None else {self.n_classes: mixture.bic}
+        return mixture
 
     def _out_of_time(self, task: DiscretizationTask) -> bool:
         """Return whether the time for the mixture is up."""
@@ -411,14 +407,6 @@ class Mixture:
         return [column.name for column in self.table.columns if column.is_continuous == continuous]
 
 
-@dataclass(frozen=True, slots=True)
-class MixtureSelection:
-    """The mixture of highest BIC, and the BIC of every number of classes that was tried."""
-
-    mixture: Mixture
-    bic: dict[int, float]
-
-
 class MixtureSearch:
     """Fits mixtures to one table.
 
@@ -445,10 +433,11 @@ class MixtureSearch:
         self.expired = expired
         self.stop = np.zeros(1, np.uint8) if stop is None else stop
 
-    def select(self, max_classes: int) -> MixtureSelection | None:
-        """Return the best of 1, 2, ... up to `max_classes` classes, or None if the deadline came before the first.
+    def select(self, max_classes: int) -> tuple[Mixture | None, dict[int, float]]:
+        """Return the best of 1, 2, ... up to `max_classes` classes by BIC, and the BIC of those that were tried.
 
-        The search ends after two numbers in a row without improvement.
+        The search ends after two numbers in a row without improvement. The mixture is None if the deadline came before
+        the first.
         """
         best: Mixture | None = None
         bic: dict[int, float] = {}
@@ -463,7 +452,7 @@ class MixtureSearch:
                 best, worse = mixture, 0
             if worse == 2 or self.expired():
                 break
-        return None if best is None else MixtureSelection(best, bic)
+        return best, bic
 
     def fit(self, n_classes: int) -> Mixture | None:
         """Return a mixture of at most `n_classes` classes, or None if the deadline came before the end of one pass.
