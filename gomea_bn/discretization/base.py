@@ -199,16 +199,26 @@ class Discretizer(Parameters, ABC):
 
         if not hasattr(self, "cut_points_"):
             raise GomeaBnError(f"This {type(self).__name__} has no cuts yet; call fit(frame) first.")
+        index, values = self._values(X)
+        codes = {
+            name: of_column if name in self.levels_ else coded_bins(of_column, self.cut_points_[name]).codes
+            for name, of_column in values.items()
+        }
+        return pd.DataFrame(codes, index=index)
+
+    def _values(self, X: Any) -> tuple[pd.Index[Any], dict[str, NDArray[Any]]]:
+        """Return the index of a frame, and its fitted columns by name: numbers, or codes of levels."""
         frame = source_frame(X)
-        positions = column_positions(frame, self.feature_names_in_.tolist())
-        codes: dict[str, NDArray[Any]] = {}
-        for name, position in ((name, positions[name]) for name in self.feature_names_in_.tolist()):
-            series = frame.iloc[:, position]
+        names = self.feature_names_in_.tolist()
+        positions = column_positions(frame, names)
+        values: dict[str, NDArray[Any]] = {}
+        for name in names:
+            series = frame.iloc[:, positions[name]]
             if name in self.levels_:
-                codes[name] = encode_levels(series, name, self.levels_[name])
+                values[name] = encode_levels(series, name, self.levels_[name])
             else:
-                codes[name] = coded_bins(numeric_values(series, name), self.cut_points_[name]).codes
-        return pd.DataFrame(codes, index=frame.index)
+                values[name] = numeric_values(series, name)
+        return frame.index, values
 
     def fit_transform(self, X: Any, y: Any = None, *, network: Network | None = None) -> pd.DataFrame:
         """Return the codes of the table that was fitted; see `fit` and `transform`."""

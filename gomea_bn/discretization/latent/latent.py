@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import column_positions, encode_levels, numeric_values
-from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Column, Table
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer
 from gomea_bn.discretization.latent.kernels import (
@@ -153,17 +151,11 @@ class LatentDiscretizer(Discretizer):
         if getattr(self, "mixture_", None) is None:
             raise GomeaBnError("There are no classes yet; call fit(frame) first, with enough max_seconds.")
         assert self.mixture_ is not None
-        frame = source_frame(X)
-        positions = column_positions(frame, self.feature_names_in_.tolist())
-        numbers, codes = [], []
-        for name in self.feature_names_in_.tolist():
-            series = frame.iloc[:, positions[name]]
-            if name in self.levels_:
-                codes.append(encode_levels(series, name, self.levels_[name]).astype(np.int32))
-            else:
-                numbers.append(numeric_values(series, name))
+        index, values = self._values(X)
+        numbers = [of_column for name, of_column in values.items() if name not in self.levels_]
+        codes = [values[name].astype(np.int32) for name in values if name in self.levels_]
         memberships = self.mixture_.memberships(self.mixture_.table.rows_of(numbers, codes))
-        return pd.DataFrame(memberships, index=frame.index)
+        return pd.DataFrame(memberships, index=index)
 
     def compile(self) -> None:
         """Compile or load the kernels of the method."""

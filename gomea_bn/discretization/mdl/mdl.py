@@ -240,6 +240,11 @@ class DescriptionDiscretizer(Discretizer):
         self._grouped = grouped_columns(self.aggregate_levels, table)
         return table
 
+    def _cycle(self, columns: MDLColumns, *, published: bool = False) -> MDLCycle:
+        criterion = Criterion(self.criterion, columns.task.table.n_rows)
+        options = SearchOptions(self.search, self.max_bins, self.n_cells)
+        return MDLCycle(columns, criterion, options, published=published)
+
     def _warn_of_degenerate(self, cycle: MDLCycle) -> None:
         """Warn once about the columns for which the single-threshold rule does not depend on the data."""
         reasons = cycle.degenerate
@@ -373,10 +378,8 @@ class MDLDiscretizer(DescriptionDiscretizer):
                 ),
                 stacklevel=3,
             )
-        criterion = Criterion(self.criterion, task.table.n_rows)
         published = self.variant == "published"
-        options = SearchOptions(self.search, self.max_bins, self.n_cells)
-        cycle = MDLCycle(columns, criterion, options, published=published)
+        cycle = self._cycle(columns, published=published)
         cuts = {
             **starting_cuts(task, self.start, self.start_bins),
             **starting_groups(columns, self.start_bins),
@@ -526,11 +529,7 @@ class MDLNetwork(DescriptionDiscretizer):
         starts: list[tuple[_State, MDLCycle]] = []
         self.n_rounds_ = 0
         for n_bins in self.start_bins:
-            cycle = MDLCycle(
-                columns,
-                Criterion(self.criterion, task.table.n_rows),
-                SearchOptions(self.search, self.max_bins, self.n_cells),
-            )
+            cycle = self._cycle(columns)
             starts.append((self._improve(cycle, first, n_bins, rules), cycle))
             if task.expired or self.start == "network":
                 break
