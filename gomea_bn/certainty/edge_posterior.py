@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -48,14 +48,13 @@ DRAWN = "drawn"
 
 @dataclass(frozen=True)
 class _Options:
-    """What decides the posterior for given bins and rows; see `edge_probabilities`."""
+    """What decides the posterior for given bins and rows; see `edge_probabilities`.
+
+    `scores` are options of `GraphScores.of`.
+    """
 
     method: str
-    max_indegree: int
-    knowledge: ExpertKnowledge | None
-    scoring_method: str | None
-    equivalent_sample_size: float | None
-    edge_cost: float | None
+    scores: Mapping[str, Any]
     draws_bins: bool
     chains: ChainOptions
 
@@ -63,7 +62,7 @@ class _Options:
         check_choice("method", self.method, ("auto", "exact", "sampled"))
         if self.draws_bins and self.method == "exact":
             raise GomeaBnError("Drawn bins are sampled; method='exact' is for given bins.")
-        check_number("edge_cost", self.edge_cost, 0, optional=True)
+        check_number("edge_cost", self.scores["edge_cost"], 0, optional=True)
 
     def is_exact(self, n_variables: int) -> bool:
         """Return whether sums over all graphs are computed; raises `GomeaBnError` for too many variables."""
@@ -77,15 +76,7 @@ class _Options:
         self, network: DiscretizedBayesNet, table: Table, max_seconds: float | None, section: Section
     ) -> Posterior:
         """Return the probabilities over the bins of one network and a table without missing values."""
-        graphs = GraphScores.of(
-            network,
-            table,
-            max_indegree=self.max_indegree,
-            knowledge=self.knowledge,
-            scoring_method=self.scoring_method,
-            equivalent_sample_size=self.equivalent_sample_size,
-            edge_cost=self.edge_cost,
-        )
+        graphs = GraphScores.of(network, table, **self.scores)
         if self.draws_bins:
             check_score_of_draws(graphs.method_name, is_dirichlet=graphs.scorer.rule.kind == DIRICHLET)
         if self.is_exact(len(graphs.names)):
@@ -197,11 +188,13 @@ def edge_probabilities(
     """
     options = _Options(
         method=method,
-        max_indegree=max_indegree,
-        knowledge=knowledge,
-        scoring_method=scoring_method,
-        equivalent_sample_size=equivalent_sample_size,
-        edge_cost=edge_cost,
+        scores={
+            "max_indegree": max_indegree,
+            "knowledge": knowledge,
+            "scoring_method": scoring_method,
+            "equivalent_sample_size": equivalent_sample_size,
+            "edge_cost": edge_cost,
+        },
         draws_bins=_draws_bins(network, bins),
         chains=ChainOptions(n_sweeps, n_chains, tolerance, n_jobs, seed_of(random_state)),
     )
@@ -249,7 +242,7 @@ def _combined(
         n_sweeps=min(each.n_sweeps for each in posteriors),
         stopped_by=next((each.stopped_by for each in posteriors if each.stopped_by != "end"), "end"),
         seconds=0.0,
-        max_indegree=options.max_indegree,
+        max_indegree=options.scores["max_indegree"],
         n_bin_sets=min(sum(weights), n_bin_sets),
         has_drawn_bins=options.draws_bins,
         n_draws=min(each.n_draws for each in posteriors),
@@ -270,13 +263,7 @@ def _draws_bins(network: DiscretizedBayesNet, bins: object) -> bool:
 def _runs(
     network: DiscretizedBayesNet, bins: Sequence[DiscretizedBayesNet], n_completions: int
 ) -> list[_Run]:
-    """Return the posteriors to compute: one for every set of bins, and at least one for every completed table.
-
-    Raises
-    ------
-    GomeaBnError
-        For bins that are no networks, or have other variables.
-    """
+    """Return the posteriors to compute: one for every set of bins, and at least one for every completed table."""
     for position, of_bins in enumerate(bins):
         if not isinstance(of_bins, DiscretizedBayesNet):
             raise GomeaBnError(
@@ -302,14 +289,14 @@ def _recorded(
     max_seconds: float | None,
 ) -> dict[str, str]:
     """Return the options that decide the result as texts, for checkpoints."""
-    values = {name: value for name, value in vars(options).items() if name not in ("chains", "draws_bins")}
     of_chains = asdict(options.chains)
     of_chains.pop("n_jobs")
     seed = of_chains.pop("seed")
     return option_texts(
         {
             "network": network,
-            **values,
+            "method": options.method,
+            **options.scores,
             **of_chains,
             "bins": bins if isinstance(bins, str) else list(bins),
             "n_completions": n_completions,

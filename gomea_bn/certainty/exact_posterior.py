@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.parent_sets import ScoredParentSets
-from gomea_bn.certainty.subsets import over_subsets
+from gomea_bn.certainty.parent_sets import ScoredParentSets, over_subsets
 
 MOST_EXACT = 15
 """Largest number of variables: the time grows with 3 to this power."""
@@ -22,15 +21,9 @@ MOST_EXACT = 15
 def exact_edge_probabilities(sets: Sequence[ScoredParentSets]) -> NDArray[np.float64]:
     """Return the posterior probability of every edge, float64 (n_variables, n_variables), [parent, child].
 
-    Parameters
-    ----------
-    sets : sequence of ScoredParentSets
-        All allowed parent sets of every variable.
-
-    Notes
-    -----
-    Let a_v(U) be the sum of the weights of the parent sets of v within U, f(S) the sum over the graphs on S, and g(U)
-    the sum over the graphs on the other variables, whose parents may also lie in U. Then, with T not empty,
+    `sets` are all allowed parent sets of every variable. Let a_v(U) be the sum of the weights of the parent sets of v
+    within U, f(S) the sum over the graphs on S, and g(U) the sum over the graphs on the other variables, whose parents
+    may also lie in U. Then, with T not empty,
 
     f(S) = sum over T in S of (-1)^(|T|+1) f(S - T) prod over v in T of a_v(S - T),
     g(U) = sum over T outside U of (-1)^(|T|+1) g(U + T) prod over v in T of a_v(U).

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.certainty.parent_sets import ScoredParentSets, parent_sets
+from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets, parent_sets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, is_real
 from gomea_bn.learning.cut_cycle import RefinementSession
@@ -33,25 +33,9 @@ if TYPE_CHECKING:
 class GraphScores:
     """Scores of graphs over the variables of a network, with its bins.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the variables.
-    table : Table
-        The rows.
-    scorer : FamilyScorer
-        Scorer of families; every variable has one policy.
-    rules : EdgeRules
-        Rules that graphs must obey.
-    parents : list of list of int
-        Parents of every variable in the tables of the network. Edges of variables with a single bin or level, which say
-        nothing, are left out.
-    method_name : str
-        Name of the score.
-    knowledge_rules : EdgeRules
-        The rules without regard to numbers of bins; `rules` also forbid edges of variables with a single one.
-    session : RefinementSession or None
-        Codes and shapes of the columns under any bins; None for a score of tables alone.
+    Every variable of the scorer has one policy. `parents` are those in the tables of the network; edges of variables
+    with a single bin or level, which say nothing, are left out. `rules` forbid such edges as well, `knowledge_rules` do
+    not. `session` has codes and shapes of the columns under any bins; it is None for a score of tables alone.
     """
 
     names: tuple[str, ...]
@@ -70,9 +54,9 @@ class GraphScores:
         data: pd.DataFrame | Table | str | os.PathLike[str],
         *,
         max_indegree: int,
-        knowledge: ExpertKnowledge | None,
-        scoring_method: str | None,
-        equivalent_sample_size: float | None,
+        knowledge: ExpertKnowledge | None = None,
+        scoring_method: str | None = None,
+        equivalent_sample_size: float | None = None,
         edge_cost: float | None = None,
     ) -> GraphScores:
         """Return the scores of graphs; parameters and errors are those of `certify` and `edge_probabilities`."""
@@ -96,12 +80,20 @@ class GraphScores:
         ]
         return cls(network.names, table, scorer, rules, parents, scorer.method.name, knowledge_rules, session)
 
-    @property
-    def required_order(self) -> list[int]:
-        """An order of the variables in which required parents come before their children."""
+    def first_order(self, search: OrderSearch, generator: np.random.Generator | None) -> list[int]:
+        """Return the order of the network, or a random one.
+
+        If it allows no graph, it is one in which required parents come before their children.
+        """
         n = len(self.names)
-        required = [[p for p in range(n) if p != v and self.is_required(p, v)] for v in range(n)]
-        return list(topological_order(required, self.names))
+        if generator is None:
+            order = list(topological_order(self.parents, self.names))
+        else:
+            order = generator.permutation(n).tolist()
+        if search.score(search.choices(order)) == -np.inf:
+            required = [[p for p in range(n) if p != v and self.is_required(p, v)] for v in range(n)]
+            order = list(topological_order(required, self.names))
+        return order
 
     def is_required(self, parent: int, child: int) -> bool:
         """Return whether every allowed graph has an edge."""
@@ -122,14 +114,11 @@ class GraphScores:
                 ],
                 [Setting("max_indegree")],
             )
-        broken = self._violations()
-        if broken:
-            raise GomeaBnError(f"The network breaks a rule: {broken[0]}.")
-
-    def _violations(self) -> list[str]:
         edges = [(parent, child) for child, parents in enumerate(self.parents) for parent in parents]
         cardinality = self.scorer.rows.cardinality[self.scorer.view_offset[:-1]].tolist()
-        return self.rules.violations(self.names, edges, cardinality)
+        broken = self.rules.violations(self.names, edges, cardinality)
+        if broken:
+            raise GomeaBnError(f"The network breaks a rule: {broken[0]}.")
 
     def with_candidates(self, most: int) -> GraphScores:
         """Return the scores of graphs in which every variable has at most `most` candidate parents.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -191,15 +191,9 @@ def test_graph(
     codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)
     position = {name: v for v, name in enumerate(names)}
     parents = {v: [position[parent] for parent in graph.parents(name)] for v, name in enumerate(names)}
-    graphs = GraphScores.of(
-        graph,
-        rows,
-        max_indegree=n,
-        knowledge=None,
-        scoring_method=scoring_method,
-        equivalent_sample_size=None,
-    )
-    pairs: list[tuple[int, int, float]] = []
+    graphs = GraphScores.of(graph, rows, max_indegree=n, scoring_method=scoring_method)
+    # parent, child, parents of the child with the edge, and p-value
+    pairs: list[tuple[int, int, list[int], float]] = []
     ranks = []
     before: list[int] = []
     for name in graph.order:
@@ -207,34 +201,23 @@ def test_graph(
         others = [v for v in before if v not in parents[child] and np.ptp(codes[:, v]) > 0]
         if others and np.ptp(codes[:, child]) > 0:
             gains = _permuted_gains(codes, child, parents[child], others, n_permutations, generator)
-            pairs += [(v, child, _p_value(of_pair)) for v, of_pair in zip(others, gains, strict=True)]
+            pairs += [
+                (v, child, [*parents[child], v], _p_value(of_pair))
+                for v, of_pair in zip(others, gains, strict=True)
+            ]
             ranks.append(_rank(gains, generator))
         before.append(child)
     # the smallest of independent uniform numbers
     p_value = float(-np.expm1(len(ranks) * np.log1p(-min(ranks)))) if ranks else 1.0
-    missing = _tested_pairs(
-        names,
-        pairs,
-        _changes(graphs, [(child, parents[child], [*parents[child], v]) for v, child, _ in pairs]),
-    )
+    missing = _tested_pairs(graphs, parents, pairs)
     missing["verdict"] = _verdicts(missing, missing["gain"] > 0, "miss", "do not miss")
     edges = []
     for name, of_child in graph.edges:
         parent, child = position[name], position[of_child]
         others = [v for v in parents[child] if v != parent]
         gains = _permuted_gains(codes, child, others, [parent], min(n_permutations, _OF_EDGES), generator)
-        edges.append((parent, child, _p_value(gains[0])))
-    present = _tested_pairs(
-        names,
-        edges,
-        _changes(
-            graphs,
-            [
-                (child, parents[child], [v for v in parents[child] if v != parent])
-                for parent, child, _ in edges
-            ],
-        ),
-    )
+        edges.append((parent, child, others, _p_value(gains[0])))
+    present = _tested_pairs(graphs, parents, edges)
     present["verdict"] = _verdicts(present, present["gain"] < 0, "support", "reject")
     missing = missing.sort_values("p_value", kind="stable", ignore_index=True)
     present = present.sort_values("gain", ascending=False, kind="stable", ignore_index=True)
@@ -246,17 +229,28 @@ test_graph.__test__ = False  # type: ignore[attr-defined]
 
 
 def _tested_pairs(
-    names: Sequence[str], pairs: Sequence[tuple[int, int, float]], gains: NDArray[np.float64]
+    graphs: GraphScores,
+    parents: Mapping[int, list[int]],
+    tested: Sequence[tuple[int, int, list[int], float]],
 ) -> pd.DataFrame:
-    """Return a frame of pairs (parent, child, p-value), with gains and false-discovery rates."""
+    """Return a frame of pairs (parent, child, changed parents of the child, p-value), with gains in nats."""
     import pandas as pd
     import scipy.stats
 
-    p_values = np.array([p for _, _, p in pairs], np.float64)
+    def scores(families: Iterable[tuple[int, list[int]]]) -> NDArray[np.float64]:
+        return graphs.scorer.score(
+            [Family((child, 0), tuple((v, 0) for v in chosen)) for child, chosen in families]
+        )
+
+    gains = np.empty(0)
+    if tested:
+        gains = scores((child, changed) for _, child, changed, _ in tested)
+        gains = gains - scores((child, parents[child]) for _, child, _, _ in tested)
+    p_values = np.array([p for *_, p in tested], np.float64)
     return pd.DataFrame(
         {
-            "parent": [names[v] for v, _, _ in pairs],
-            "child": [names[child] for _, child, _ in pairs],
+            "parent": [graphs.names[v] for v, *_ in tested],
+            "child": [graphs.names[child] for _, child, *_ in tested],
             "gain": gains,
             "p_value": p_values,
             "q_value": scipy.stats.false_discovery_control(p_values),
@@ -270,21 +264,6 @@ def _verdicts(frame: pd.DataFrame, scores_better: pd.Series[bool], both: str, ne
     return np.select(
         [depends & scores_better, ~(depends | scores_better)], [both, neither], "do not decide on"
     )
-
-
-def _changes(graphs: GraphScores, changes: list[tuple[int, list[int], list[int]]]) -> NDArray[np.float64]:
-    """Return by how much the scores of families (child, parents) grow with other parents, float64 (n,), in nats."""
-    if not changes:
-        return np.empty(0)
-
-    def scores(parents: Iterable[tuple[int, list[int]]]) -> NDArray[np.float64]:
-        return graphs.scorer.score(
-            [Family((child, 0), tuple((v, 0) for v in chosen)) for child, chosen in parents]
-        )
-
-    after = [(child, parents) for child, _, parents in changes]
-    before = [(child, parents) for child, parents, _ in changes]
-    return np.asarray(scores(after) - scores(before))
 
 
 def _permuted_gains(

@@ -11,10 +11,10 @@ from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.parent_sets import ScoredParentSets
-from gomea_bn.certainty.subsets import MOST_VARIABLES, best_of_subsets
+from gomea_bn.certainty.parent_sets import ScoredParentSets, over_subsets
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -22,6 +22,10 @@ from gomea_bn.problems.knowledge import ExpertKnowledge
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# the tables hold 2 to this power times this number of floats, 170 MB
+_MOST_VARIABLES = 20
 
 
 @dataclass(frozen=True)
@@ -87,9 +91,9 @@ def near_optimal_graphs(
         equivalent_sample_size=equivalent_sample_size,
     )
     n = len(graphs.names)
-    if n > MOST_VARIABLES:
+    if n > _MOST_VARIABLES:
         raise GomeaBnError(
-            f"Near-optimal graphs can be listed for at most {MOST_VARIABLES} variables, got {n}."
+            f"Near-optimal graphs can be listed for at most {_MOST_VARIABLES} variables, got {n}."
         )
     constant = graphs.scorer.constant_score
     entries: list[NearOptimalGraph] = []
@@ -111,7 +115,7 @@ def best_graphs(sets: Sequence[ScoredParentSets]) -> Iterator[tuple[float, list[
     n = len(sets)
     masks = [of_child.masks.tolist() for of_child in sets]
     scores = [of_child.scores.tolist() for of_child in sets]
-    best = best_of_subsets(sets).tolist()
+    best = _best_of_subsets(sets).tolist()
     ticket = count()
     # minus the bound, ticket, score of the removed sinks, remaining, due, choices so far, next sink and its parent set
     heap: list[tuple[float, int, float, int, int, tuple[object, ...] | None, int, int]] = []
@@ -149,3 +153,28 @@ def best_graphs(sets: Sequence[ScoredParentSets]) -> Iterator[tuple[float, list[
                 step, v, position = step
                 parents[v] = np.flatnonzero(sets[v].members[position]).tolist()
             yield -bound, parents
+
+
+def _best_of_subsets(sets: Sequence[ScoredParentSets]) -> NDArray[np.float64]:
+    """Return the best score of a graph on every subset of the variables, in nats, float64 (2**n_variables,).
+
+    A graph has a sink, whose parents are among the other variables, and the rest is a graph again (Silander &
+    Myllymäki, "A simple approach for finding the globally optimal Bayesian network structure", UAI 2006).
+    """
+    within = [over_subsets(of_child, np.maximum) for of_child in sets]
+    n = len(within)
+    subsets = np.arange(1 << n)
+    n_members = np.zeros(1 << n, np.int64)
+    for v in range(n):
+        n_members += subsets >> v & 1
+    best = np.full(1 << n, -np.inf)
+    best[0] = 0.0
+    order = np.argsort(n_members, kind="stable")
+    ends = np.cumsum(np.bincount(n_members))
+    for size in range(1, n + 1):
+        layer = order[ends[size - 1] : ends[size]]
+        for v in range(n):
+            with_v = layer[layer >> v & 1 == 1]
+            others = with_v ^ (1 << v)
+            best[with_v] = np.maximum(best[with_v], best[others] + within[v][others])
+    return best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb
@@ -16,18 +17,15 @@ from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 # memory and seconds: a score takes about a microsecond per thousand rows
 _MOST_FAMILIES = 20_000_000
 _BLOCK = 1 << 16
+# score of a variable whose required parents come later
+_IMPOSSIBLE = -1e12
 
 
 @dataclass(frozen=True)
 class ScoredParentSets:
-    """Parent sets of one variable and their scores, best score first; equal scores in order of size.
+    """Parent sets of one variable and their scores in nats, best score first; equal scores in order of size.
 
-    Attributes
-    ----------
-    members : ndarray of shape (n_sets, n_variables), bool
-        Which variables are in a set.
-    scores : ndarray of shape (n_sets,), float64
-        Scores of the family in nats.
+    `members`, (n_sets, n_variables), says which variables are in a set.
     """
 
     members: NDArray[np.bool_]
@@ -42,24 +40,12 @@ class ScoredParentSets:
 def parent_sets(
     scorer: FamilyScorer, rules: EdgeRules, *, prune: bool, margin: float = 0.0
 ) -> list[ScoredParentSets]:
-    """Return the allowed parent sets of every variable with their scores.
+    """Return the allowed parent sets of every variable, which has one policy, with their scores.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Scorer of variables with one policy each.
-    rules : EdgeRules
-        Allowed edges, and limits on parents and on cells of a table.
-    prune : bool
-        Whether to leave out sets that score no higher than one of their subsets. The best graph has none of them.
-    margin : float
-        Nats by which such a set must score lower than a subset to be left out. If a graph has the set, the one with the
-        subset in its place has exp(margin) times its weight.
-
-    Raises
-    ------
-    GomeaBnError
-        If there are more than twenty million sets, or a variable has no allowed one.
+    With `prune` sets are left out that score by `margin` nats lower than one of their subsets, or with margin 0 no
+    higher. The best graph has none of them. If a graph has such a set, the one with the subset in its place has
+    exp(margin) times its weight. Raises `GomeaBnError` if there are more than twenty million sets, or a variable has no
+    allowed one.
     """
     may = rules.may_lead
     must = may & ~rules.may_lack
@@ -171,3 +157,91 @@ def _scores(
         offsets = np.concatenate(([0], ends)).astype(np.int64)
         scores[block] = scorer.score_encoded(offsets, views, use_cache=False)
     return scores
+
+
+def over_subsets(sets: ScoredParentSets, combine: np.ufunc) -> NDArray[np.float64]:
+    """Return a sum or maximum of the scores of a variable's sets within every subset, float64 (2**n_variables,).
+
+    `combine` is `numpy.maximum`, or `numpy.logaddexp` for the logarithm of a sum.
+    """
+    n = sets.members.shape[1]
+    table = np.full(1 << n, -np.inf)
+    table[sets.masks] = sets.scores
+    for bit in range(n):
+        halves = table.reshape(-1, 2, 1 << bit)
+        combine(halves[:, 1], halves[:, 0], out=halves[:, 1])
+    return table
+
+
+class OrderSearch:
+    """Best graphs of orders of the variables; the sets have none that score no higher than a subset."""
+
+    def __init__(self, sets: Sequence[ScoredParentSets]) -> None:
+        self.sets = sets
+        # the empty set comes last, for orders that allow no other
+        self._members = [np.pad(of_child.members, ((0, 1), (0, 0))).astype(np.float32) for of_child in sets]
+        self._scores = [np.append(of_child.scores, _IMPOSSIBLE) for of_child in sets]
+
+    def choice(self, child: int, later: NDArray[np.bool_]) -> int:
+        """Return the position of the best parent set without any of the later variables; their number if none fits."""
+        return int(np.argmax(self._members[child] @ later.astype(np.float32) == 0))
+
+    def value(self, child: int, later: NDArray[np.bool_]) -> float:
+        """Return the score of a variable with its best parent set without any of the later variables."""
+        return float(self._scores[child][self.choice(child, later)])
+
+    def choices(self, order: Sequence[int]) -> list[int]:
+        """Return the position of the best parent set of every variable under an order."""
+        later = np.ones(len(self.sets), np.bool_)
+        chosen = [0] * len(self.sets)
+        for child in order:
+            chosen[child] = self.choice(child, later)
+            later[child] = False
+        return chosen
+
+    def score(self, choices: Sequence[int]) -> float:
+        """Return the score of a choice of parent sets in nats, minus infinity if a variable has none that fits."""
+        score = float(sum(scores[k] for scores, k in zip(self._scores, choices, strict=True)))
+        return score if score > _IMPOSSIBLE / 2 else -np.inf
+
+    def parents(self, choices: Sequence[int]) -> list[list[int]]:
+        """Return the parents of every variable under a choice of parent sets."""
+        return [
+            np.flatnonzero(of_child.members[k]).tolist()
+            for of_child, k in zip(self.sets, choices, strict=True)
+        ]
+
+    def climbed(self, order: Sequence[int], generator: np.random.Generator) -> list[int]:
+        """Return an order that no insertion of one variable at another position improves."""
+        current = list(order)
+        improves = True
+        while improves:
+            improves = False
+            for child in generator.permutation(len(current)).tolist():
+                position, gain = self._best_position(current, child)
+                if gain > 1e-9:
+                    current.remove(child)
+                    current.insert(position, child)
+                    improves = True
+        return current
+
+    def _best_position(self, order: Sequence[int], child: int) -> tuple[int, float]:
+        """Return where a variable is best inserted into the order of the others, and the gain in nats."""
+        others = [v for v in order if v != child]
+        later = np.ones(len(self.sets), np.bool_)
+        # score of the order with the variable at each position, up to a constant
+        of_child = np.empty(len(order))
+        difference = np.empty(len(others))
+        for position, other in enumerate(others):
+            later[child] = True
+            of_child[position] = self.value(child, later)
+            without = self.value(other, later)
+            later[child] = False
+            difference[position] = self.value(other, later) - without
+            later[other] = False
+        of_child[-1] = self.value(child, later)
+        # variables after the inserted one may have it as a parent
+        gains = np.append(np.cumsum(difference[::-1])[::-1], 0.0)
+        total = of_child + gains
+        best = int(np.argmax(total))
+        return best, float(total[best] - total[order.index(child)])

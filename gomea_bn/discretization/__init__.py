@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from gomea_bn.discretization.baselines import EqualFrequency as EqualFrequency
     from gomea_bn.discretization.baselines import EqualWidth as EqualWidth
     from gomea_bn.discretization.baselines import KMeans as KMeans
+    from gomea_bn.discretization.bayesian.bayesian import LDBN as LDBN
     from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer as BayesianDiscretizer
-    from gomea_bn.discretization.bayesian.ldbn import LDBN as LDBN
     from gomea_bn.discretization.latent.latent import LatentDiscretizer as LatentDiscretizer
     from gomea_bn.discretization.mdl.description_length import DescriptionLength as DescriptionLength
     from gomea_bn.discretization.mdl.description_length import description_length as description_length
     from gomea_bn.discretization.mdl.mdl import MDLDiscretizer as MDLDiscretizer
-    from gomea_bn.discretization.mdl.mdl_network import MDLNetwork as MDLNetwork
+    from gomea_bn.discretization.mdl.mdl import MDLNetwork as MDLNetwork
     from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer as MGCDiscretizer
     from gomea_bn.discretization.proposals import DISCRETIZERS as DISCRETIZERS
     from gomea_bn.discretization.proposals import discretizer as discretizer
-    from gomea_bn.discretization.structure_search.k2 import K2 as K2
-    from gomea_bn.discretization.structure_search.tabu import Tabu as Tabu
+    from gomea_bn.discretization.structure_search import K2 as K2
+    from gomea_bn.discretization.structure_search import Tabu as Tabu
 
 __getattr__, __dir__, __all__ = public_names(__name__, __file__)

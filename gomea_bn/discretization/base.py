@@ -43,21 +43,10 @@ class NoNeighbourWarning(GomeaBnWarning):
 class DiscretizationTask:
     """The input of a method.
 
-    Attributes
-    ----------
-    table : Table
-    graph : ColumnGraph
-        Over the table's columns.
-    movable : tuple of int
-        Positions of the continuous columns to cut, in column order.
-    known_cuts : dict of int to ndarray
-        Cuts of the network given to `fit`, fixed ones included; a method may start from them.
-    target : ndarray of shape (n_rows,), int32, or None
-        `y` as codes of its distinct values, aligned with the table's rows.
-    stop : StopFlag
-        Raised by the deadline and by Ctrl-C; use `expired`, or ``stop.flag`` in kernels.
-    workers : Workers
-        Thread of compiled calls; see `interruptible`.
+    `graph` is over the table's columns, `movable` has the positions of the continuous columns to cut, in column order.
+    `known_cuts` are those of the network given to `fit`, fixed ones included; a method may start from them. `target` is
+    `y` as codes of its distinct values, aligned with the table's rows. The deadline and Ctrl-C raise `stop`; use
+    `expired`, or ``stop.flag`` in kernels. Compiled calls run in the thread of `workers`; see `interruptible`.
     """
 
     table: Table
@@ -210,36 +199,33 @@ class Discretizer(Parameters, ABC):
 
         if not hasattr(self, "cut_points_"):
             raise GomeaBnError(f"This {type(self).__name__} has no cuts yet; call fit(frame) first.")
+        index, values = self._values(X)
+        codes = {
+            name: of_column if name in self.levels_ else coded_bins(of_column, self.cut_points_[name]).codes
+            for name, of_column in values.items()
+        }
+        return pd.DataFrame(codes, index=index)
+
+    def _values(self, X: Any) -> tuple[pd.Index[Any], dict[str, NDArray[Any]]]:
+        """Return the index of a frame, and its fitted columns by name: numbers, or codes of levels."""
         frame = source_frame(X)
-        positions = column_positions(frame, self.feature_names_in_.tolist())
-        codes: dict[str, NDArray[Any]] = {}
-        for name, position in ((name, positions[name]) for name in self.feature_names_in_.tolist()):
-            series = frame.iloc[:, position]
+        names = self.feature_names_in_.tolist()
+        positions = column_positions(frame, names)
+        values: dict[str, NDArray[Any]] = {}
+        for name in names:
+            series = frame.iloc[:, positions[name]]
             if name in self.levels_:
-                codes[name] = encode_levels(series, name, self.levels_[name])
+                values[name] = encode_levels(series, name, self.levels_[name])
             else:
-                codes[name] = coded_bins(numeric_values(series, name), self.cut_points_[name]).codes
-        return pd.DataFrame(codes, index=frame.index)
+                values[name] = numeric_values(series, name)
+        return frame.index, values
 
     def fit_transform(self, X: Any, y: Any = None, *, network: Network | None = None) -> pd.DataFrame:
         """Return the codes of the table that was fitted; see `fit` and `transform`."""
         return self.fit(X, y, network=network).transform(X)
 
     def read(self, source: Any, network: Network | None = None) -> Table:
-        """Return the source as a table; columns of a network have the kinds that they have there.
-
-        Parameters
-        ----------
-        source : DataFrame, Table, path, ndarray or Loaded
-            As of `fit`; `Loaded` rows are read already.
-        network : DiscretizedBayesNet or list of (parent, child), optional
-            As of `fit`; edges alone decide no kinds.
-
-        Raises
-        ------
-        GomeaBnError
-            For a table that cannot be used, and for kinds that contradict the network.
-        """
+        """Return the source, as of `fit` or `Loaded`, as a table; columns of a network have their kinds there."""
         if self.kinds is not None and not isinstance(self.kinds, Mapping):
             raise GomeaBnError(f"kinds must map column names to kinds, got {type(self.kinds).__name__}.")
         kinds = {str(name): kind for name, kind in (self.kinds or {}).items()}
@@ -273,16 +259,7 @@ class Discretizer(Parameters, ABC):
 
 
 def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> None:
-    """Raise `GomeaBnError` unless the option `order` contains each of the names once.
-
-    Parameters
-    ----------
-    order : iterable of str
-        Some of the names.
-    names : sequence of str
-    noun : str
-        Kind of thing that the names stand for, for the message.
-    """
+    """Raise `GomeaBnError` unless the option `order` contains each of the names, which are those of a `noun`, once."""
     counts = Counter(order)
     lacking = [name for name in names if not counts[name]]
     duplicates = [name for name, count in counts.items() if count > 1]
@@ -291,6 +268,23 @@ def check_each_once(order: Iterable[str], names: Sequence[str], noun: str) -> No
         if not lacking:
             reason = f"duplicate {listed(map(repr, duplicates), most=5)}"
         raise GomeaBnError(f"order must name every {noun} once; {reason}.")
+
+
+def visiting_order(
+    order: Sequence[str] | None, movable: Iterable[int], graph: ColumnGraph, noun: str, full_noun: str
+) -> list[int]:
+    """Return the movable columns in the order of a pass: the option `order`, by default children before parents."""
+    positions = sorted(movable)
+    if order is None:
+        return [v for v in graph.reverse_topological_order() if v in positions]
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise GomeaBnError(f"order must be a list of column names, got {order!r:.80}.")
+    names = [graph.names[v] for v in positions]
+    for name in order:
+        if name not in names:
+            raise GomeaBnError(f"order: {name!r} is not a {full_noun}.{nearest(str(name), names)}")
+    check_each_once(order, names, noun)
+    return [graph.names.index(name) for name in order]
 
 
 def starting_bin_count(table: Table) -> int:
@@ -308,17 +302,9 @@ def starting_bin_count(table: Table) -> int:
 def starting_cuts(task: DiscretizationTask, how: str = "equal-width", n_bins: int | None = None) -> Cuts:
     """Return first cuts of every continuous column, for methods that need the bins of all other columns.
 
-    Fixed columns keep their cuts.
-
-    Parameters
-    ----------
-    task : DiscretizationTask
-    how : {"equal-width", "equal-frequency", "network"}
-        "equal-width": bins [a, b) as in the code of Chen et al., with every cut moved to the mid-point of the values
-        around it, so that no bin is empty. "network": the cuts of the network given to `fit`, and equal frequency for
-        other columns.
-    n_bins : int, optional
-        Number of bins; by default `starting_bin_count`.
+    Fixed columns keep their cuts. "equal-width": bins [a, b) as in the code of Chen et al., with every cut moved to the
+    mid-point of the values around it, so that no bin is empty. "network": the cuts of the network given to `fit`, and
+    equal frequency for other columns. The default number of bins is that of `starting_bin_count`.
     """
     n_starting = starting_bin_count(task.table) if n_bins is None else n_bins
     cut = _equal_width_start if how == "equal-width" else equal_frequency_cuts

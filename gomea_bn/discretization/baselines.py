@@ -75,10 +75,8 @@ class EqualFrequency(_FixedCount):
     ----------
     n_bins : int
         Number of bins.
-    kinds, missing, max_levels
-        See `gomea_bn.read_table`.
-    max_seconds : float, optional
-        Deadline in seconds; columns that are not reached get one bin.
+    kinds, missing, max_levels, max_seconds
+        See `EqualWidth`.
 
     Examples
     --------
@@ -102,10 +100,8 @@ class KMeans(_FixedCount):
         Number of bins; smaller for a column with fewer distinct values.
     random_state : int, optional
         Seed of scikit-learn, which draws 200,000 rows from larger tables.
-    kinds, missing, max_levels
-        See `gomea_bn.read_table`.
-    max_seconds : float, optional
-        Deadline in seconds; columns that are not reached get one bin.
+    kinds, missing, max_levels, max_seconds
+        See `EqualWidth`.
 
     Notes
     -----
@@ -156,10 +152,8 @@ class MDLP(_PerColumn):
     ----------
     max_classes : int
         Largest number of distinct values of `y`.
-    kinds, missing, max_levels
-        See `gomea_bn.read_table`.
-    max_seconds : float, optional
-        Deadline in seconds; columns that are not reached get one bin.
+    kinds, missing, max_levels, max_seconds
+        See `EqualWidth`.
 
     Notes
     -----

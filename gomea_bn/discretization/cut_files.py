@@ -25,11 +25,6 @@ def write_cut_file(path: str | os.PathLike[str], cut_points: Mapping[str, ArrayL
     The file is an object with three fields: "format" ("gomea-bn cut points"), "format_version" (1) and "cut_points".
     The latter maps a column's name to the increasing list of its inner cuts in the data's units, exact to the last bit.
     An empty list means one bin.
-
-    Raises
-    ------
-    GomeaBnError
-        If the file cannot be written.
     """
     lines = [
         f"    {json.dumps(name)}: {json.dumps(np.asarray(cuts, np.float64).tolist(), allow_nan=False)}"
@@ -41,13 +36,7 @@ def write_cut_file(path: str | os.PathLike[str], cut_points: Mapping[str, ArrayL
 
 
 def read_cut_file(path: str | os.PathLike[str]) -> dict[str, list[float]]:
-    """Return the inner cuts by column of a file that `write_cut_file` describes.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, or that is not a file of cut points.
-    """
+    """Return the inner cuts by column of a file that `write_cut_file` describes, or raise `GomeaBnError`."""
     content, where = read_json(Path(path), "a file of cut points", FORMAT, FORMAT_VERSION)
     cut_points = field_of(content, "cut_points", dict, where)
     for name, cuts in cut_points.items():

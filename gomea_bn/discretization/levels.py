@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,6 @@ from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-if TYPE_CHECKING:
-    pass
-
 LevelGroups = tuple[tuple[Level, ...], ...]
 """The groups of a column's levels, in code order."""
 
@@ -23,29 +19,15 @@ LevelGroups = tuple[tuple[Level, ...], ...]
 def grouped_columns(option: str | Iterable[str] | None, table: Table) -> tuple[int, ...]:
     """Return the positions of the discrete columns whose adjacent levels may be grouped.
 
-    Parameters
-    ----------
-    option : None, "ordered" or sequence of str
-        None: no column. "ordered": every discrete column with at least three levels that have an order: numbers, or the
-        levels of an ordered pandas categorical. Names: these columns, whose levels must have an order.
-    table : Table
-        Rows to discretize.
-
-    Raises
-    ------
-    GomeaBnError
-        For names of unknown or continuous columns, and of columns whose levels have no order.
+    The option is that of `MDLDiscretizer.aggregate_levels`. Raises `GomeaBnError` for names of unknown or continuous
+    columns, and of columns whose levels have no order.
     """
     if option is None:
         return ()
     ordered = [v for v, column in enumerate(table.columns) if _is_ordered(column)]
-    if isinstance(option, str):
-        if option != "ordered":
-            raise GomeaBnError(
-                f"aggregate_levels must be None, 'ordered' or a list of column names, got {option!r:.80}."
-            )
+    if option == "ordered":
         return tuple(v for v in ordered if len(table.columns[v].levels or ()) > 2)
-    if not isinstance(option, Iterable):
+    if isinstance(option, str) or not isinstance(option, Iterable):
         raise GomeaBnError(
             f"aggregate_levels must be None, 'ordered' or a list of column names, got {option!r:.80}."
         )
@@ -88,10 +70,7 @@ def level_groups(levels: Sequence[Level], cut_points: NDArray[np.float64]) -> Le
 def group_cuts(name: str, levels: Sequence[Level], groups: Sequence[Sequence[Level]]) -> NDArray[np.float64]:
     """Return the cuts of the codes that give these groups.
 
-    Raises
-    ------
-    GomeaBnError
-        If the groups, one after the other, are not the column's levels in code order.
+    Raises `GomeaBnError` if the groups, one after the other, are not the column's levels in code order.
     """
     if [level for group in groups for level in group] != list(levels) or not all(groups):
         raise GomeaBnError(

@@ -48,26 +48,36 @@ class Proposal:
 def check_proposer(method: object, option: str, others: tuple[str, ...] = ()) -> None:
     """Raise `GomeaBnError` unless `method` is a discretizer for a given graph, its name, or one of the `others`.
 
-    Parameters
-    ----------
-    method : object
-    option : str
-        Name of the option, as the caller knows it.
-    others : tuple of str
-        Further allowed names.
+    `option` is the name of the option, as the caller knows it.
     """
-    if isinstance(method, Discretizer):
-        _check_object(method, option)
-    elif not isinstance(method, str) or method not in {*PROPOSERS, *others}:
-        names = sorted({*PROPOSERS, *others})
-        if method == "mdlp":
-            raise _needs_classes(option)
+    kind = type(method).__name__
+    if method == "mdlp" or kind == DISCRETIZERS["mdlp"][1]:
         raise GomeaBnError(
             [
-                Option(option),
-                f" must be one of {listed(map(repr, names))} or a discretizer, got {method!r:.80}."
-                f"{nearest(str(method), names)}",
+                Option(option, "mdlp"),
+                " needs classes, not a graph: cut the table by MDLP alone, then learn with its cuts as ",
+                Option("cut_points"),
+                ".",
             ]
+        )
+    if not isinstance(method, Discretizer):
+        names = sorted({*PROPOSERS, *others})
+        if not isinstance(method, str) or method not in names:
+            raise GomeaBnError(
+                [
+                    Option(option),
+                    f" must be one of {listed(map(repr, names))} or a discretizer, got {method!r:.80}."
+                    f"{nearest(str(method), names)}",
+                ]
+            )
+    elif kind in _GRAPH_LEARNERS:
+        raise GomeaBnError(
+            f"{option}: {kind} learns a graph of its own; use it by itself, or use one of {list(PROPOSERS)}."
+        )
+    elif method.get_params(deep=False).get("aggregate_levels") is not None:
+        raise GomeaBnError(
+            f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
+            "table first."
         )
 
 
@@ -76,13 +86,7 @@ def proposer(
 ) -> Discretizer:
     """Return a discretizer by its name, or a copy of a discretizer.
 
-    Parameters
-    ----------
-    method : str or Discretizer
-    max_bins : int, optional
-        Set in a discretizer by name that has such an option.
-    random_state : int, optional
-        Set in a discretizer whose option `random_state` is None.
+    `max_bins` is set in a discretizer by name that has such an option, and `random_state` in one whose seed is None.
     """
     made = discretizer(method) if isinstance(method, str) else method
     options = made.get_params(deep=False)
@@ -96,10 +100,7 @@ def proposer(
 def proposers(
     method: str | Discretizer, *, max_bins: int, random_state: int | None = None
 ) -> tuple[Discretizer, ...]:
-    """Return the discretizers whose cuts compete: one per number of bins if a name leaves this number open.
-
-    The parameters are those of `proposer`.
-    """
+    """Return the discretizers whose cuts compete: one per number of bins if a name leaves this number open."""
     made = proposer(method, max_bins=max_bins, random_state=random_state)
     if isinstance(method, str) and "n_bins" in made.get_params(deep=False):
         return tuple(
@@ -124,18 +125,8 @@ def propose(
 ) -> Proposal:
     """Return the cuts that a discretizer finds for a network; cuts that the metadata name as fixed stay.
 
-    Parameters
-    ----------
-    method : Discretizer
-    table : Table
-        Rows, with the network's columns.
-    network : DiscretizedBayesNet
-    min_width : float
-        Width of the narrowest bin, as a fraction of the column's range; narrower bins are joined with a neighbour.
-    min_bin_count : int
-        Smallest number of rows of a bin; bins with fewer are joined with a neighbour.
-    max_seconds : float, optional
-        Deadline in seconds, unless that of the method is earlier.
+    Bins narrower than `min_width`, a fraction of the column's range, and bins with fewer than `min_bin_count` rows are
+    joined with a neighbour. The deadline is the earlier of `max_seconds` and that of the method.
     """
     limits = [limit for limit in (method.max_seconds, max_seconds) if limit is not None]
     timed: Any = type(method)(**{**method.get_params(deep=False), "max_seconds": min(limits, default=None)})
@@ -147,33 +138,6 @@ def propose(
             wide = without_narrow_bins(cuts[column.name], network.support[column.name], min_width)
             cuts[column.name] = without_sparse_bins(wide, column.values, min_bin_count)
     return Proposal(cuts, timed.stopped_by_)
-
-
-def _needs_classes(option: str) -> GomeaBnError:
-    return GomeaBnError(
-        [
-            Option(option, "mdlp"),
-            " needs classes, not a graph: cut the table by MDLP alone, then learn with its cuts as ",
-            Option("cut_points"),
-            ".",
-        ]
-    )
-
-
-def _check_object(method: Discretizer, option: str) -> None:
-    """Raise `GomeaBnError` for a discretizer that learns a graph, or needs more than one."""
-    if type(method).__name__ == DISCRETIZERS["mdlp"][1]:
-        raise _needs_classes(option)
-    if type(method).__name__ in _GRAPH_LEARNERS:
-        raise GomeaBnError(
-            f"{option}: {type(method).__name__} learns a graph of its own; use it by itself, or use one of "
-            f"{list(PROPOSERS)}."
-        )
-    if method.get_params(deep=False).get("aggregate_levels") is not None:
-        raise GomeaBnError(
-            f"{option}: aggregate_levels groups levels, which a network cannot carry; leave it out, or transform the "
-            "table first."
-        )
 
 
 def discretizer(name: str, **options: Any) -> Discretizer:

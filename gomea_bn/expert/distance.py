@@ -30,23 +30,11 @@ def draw_expert_sample(
 ) -> ExpertSample:
     """Return rows drawn from an expert's network with scrambled Sobol points, one coordinate per variable.
 
-    Parameters
-    ----------
-    network : NetworkLike
-        The expert's network.
-    n_samples : int
-        Number of rows, rounded up to a power of two, for which Sobol points are balanced.
-    random_state : int
-        Seed of the scrambling.
-    mentioned : frozenset of str, optional
-        Variables whose families count; all if not given.
-
-    Notes
-    -----
-    A coordinate becomes a value through the inverse distribution function of the variable given its parents' bins, so
-    that the sample of every variable is stratified. A variable with a shape is distributed as the shape inside its
-    bins. The mean log density uses the same rows, so that a network equal to the expert's has distance 0 up to
-    rounding.
+    The number of rows is rounded up to a power of two, for which Sobol points are balanced. `random_state` is the seed
+    of the scrambling. The families of the variables `mentioned` count, by default all. A coordinate becomes a value
+    through the inverse distribution function of the variable given its parents' bins, so that the sample of every
+    variable is stratified. A variable with a shape is distributed as the shape inside its bins. The mean log density
+    uses the same rows, so that a network equal to the expert's has distance 0 up to rounding.
     """
     from scipy.stats import qmc
 
@@ -61,6 +49,7 @@ def draw_expert_sample(
     values: list[NDArray[np.float64] | NDArray[np.int32]] = list(codes)
     counted = np.array([mentioned is None or name in mentioned for name in names])
     total = np.zeros(len(points))
+    everywhere = np.arange(len(points))
     parent_positions = [tuple(position_of[parent] for parent in network.parents(name)) for name in names]
     for i in chain.from_iterable(layers(parent_positions, names)):
         rows = family_index(codes, parent_positions[i], i, cards) // cards[i]
@@ -69,12 +58,11 @@ def draw_expert_sample(
         u = points[:, i] * upper[:, -1]
         codes[i] = np.minimum((u[:, None] >= upper).sum(axis=1), cards[i] - 1).astype(np.int32)
         # rounding may end on a bin of probability 0
-        probability = np.take_along_axis(table, codes[i][:, None].astype(np.int64), axis=1)[:, 0]
-        codes[i] = np.where(probability > 0, codes[i], table.argmax(axis=1)).astype(np.int32)
-        probability = np.take_along_axis(table, codes[i][:, None].astype(np.int64), axis=1)[:, 0]
+        codes[i] = np.where(table[everywhere, codes[i]] > 0, codes[i], table.argmax(axis=1)).astype(np.int32)
+        probability = table[everywhere, codes[i]]
         log_density = np.log(probability)
         if names[i] in cuts:
-            start = np.take_along_axis(upper, codes[i][:, None].astype(np.int64), axis=1)[:, 0] - probability
+            start = upper[everywhere, codes[i]] - probability
             inside = np.clip((u - start) / probability, 0.0, 1.0)
             if (shape := shapes.get(names[i])) is not None:
                 drawn = shape.inside(codes[i], cuts[names[i]], inside)
@@ -127,36 +115,17 @@ def expert_distance(
     """Return KL(expert || network) in nats, over the families of the variables that the expert mentions.
 
     This is the objective "expert_distance": the mean of ln p - ln q over a fixed sample from the expert's network,
-    where both terms are sums over these families, or 0 if the mean is below 0.
-
-    Parameters
-    ----------
-    expert : DiscretizedBayesNet
-        The expert's network, from `ExpertNetwork.fitted`.
-    network : DiscretizedBayesNet
-        A network with the same variables and levels.
-    n_samples : int
-        Number of rows of the sample, rounded up to a power of two.
-    random_state : int
-        Seed of the sample.
-
-    Raises
-    ------
-    GomeaBnError
-        If the expert's network has a point mass that the other network lacks, so that the distance is infinite.
+    where both terms are sums over these families, or 0 if the mean is below 0. The expert's network is that of
+    `ExpertNetwork.fitted`. Raises `GomeaBnError` if it has a point mass that the other network lacks, so that the
+    distance is infinite.
     """
     return expert_distance_estimate(expert, network, n_samples=n_samples, random_state=random_state).distance
 
 
 class DistanceEstimate(NamedTuple):
-    """A distance to an expert's network, estimated from a sample.
+    """A distance to an expert's network in nats, at least 0, estimated from a sample.
 
-    Attributes
-    ----------
-    distance : float
-        In nats, at least 0.
-    standard_error : float
-        In nats, as if the rows were drawn independently. The error of the scrambled Sobol points is smaller.
+    The standard error is as if the rows were drawn independently. The error of the scrambled Sobol points is smaller.
     """
 
     distance: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
@@ -9,20 +10,26 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.data.columns import Level, same_as_text
+from gomea_bn.data.table import Column, Table
+from gomea_bn.errors import GomeaBnError, Setting, is_real, nearest
 from gomea_bn.expert import files
-from gomea_bn.expert.bins import checked_cuts, joined_cuts
-from gomea_bn.expert.completion import completed, unknown_column
-from gomea_bn.expert.parts import ExpertParts
+from gomea_bn.expert.files import ExpertParts
 from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.network.formats.dot import read_dot_graph
 from gomea_bn.network.parts import Immutable
+from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed
+
+# equal-frequency bins of a column without bins from the expert: low, middle, high
+_DEFAULT_BINS = 3
+_WITHOUT_TABLES = "ExpertNetwork.from_edges(expert.edges, cut_points=expert.cut_points)"
 
 
 class ExpertNetwork(Immutable):
@@ -74,11 +81,11 @@ class ExpertNetwork(Immutable):
         edge_list = _edge_list(edges)
         with prefixed_errors("Expert's network"):
             checks.check_edges(edge_list, names)
-        cuts = checked_cuts(cut_points or {}, names)
+        cuts = _checked_cuts(cut_points or {}, names)
         if network is not None:
             if network.names != names or set(network.edges) != set(edge_list):
                 raise GomeaBnError("The names and edges of an expert with tables must be those of network.")
-            cuts = joined_cuts(cuts, network)
+            cuts = _joined_cuts(cuts, network)
         self._set_parts(
             {"_names": names, "_edges": tuple(edge_list), "_cut_points": cuts, "_network": network}
         )
@@ -226,7 +233,7 @@ class ExpertNetwork(Immutable):
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the expert's network as JSON text, exact to the last bit; write it to `path` if given."""
-        return files.to_json(self._parts(), path)
+        return files.to_json(ExpertParts(self.names, self.edges, self.cut_points, self.network), path)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -263,7 +270,7 @@ class ExpertNetwork(Immutable):
             raise GomeaBnError(f"table must be a Table, got {type(table).__name__}; use read_table(frame).")
         unknown = [name for name in self._names if name not in table.names]
         if unknown:
-            lines = [unknown_column(name, self._edges, table.names) for name in unknown[:10]]
+            lines = [_unknown_column(name, self._edges, table.names) for name in unknown[:10]]
             if len(unknown) > 10:
                 lines.append(f"… and {counted(len(unknown) - 10, 'more variable')}")
             raise GomeaBnError("\n".join(lines))
@@ -312,10 +319,7 @@ class ExpertNetwork(Immutable):
             on the other; and for levels that only one side has.
         """
         self.mentioned(table)
-        return completed(self._parts(), table, pseudo_count, shapes or {})
-
-    def _parts(self) -> ExpertParts:
-        return ExpertParts(self.names, self.edges, self.cut_points, self.network)
+        return _completed(self, table, pseudo_count, shapes or {})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExpertNetwork):
@@ -341,6 +345,53 @@ class ExpertNetwork(Immutable):
             f"{type(self).__name__}({counted(len(self._names), 'variable')}, {counted(len(self._edges), 'edge')}, "
             f"bins of {counted(n_binned, 'variable')}, {'with' if self._network is not None else 'no'} tables)"
         )
+
+
+def _checked_cuts(
+    cut_points: Mapping[str, ArrayLike], names: tuple[str, ...]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the cut points by name, in the order of the names, read-only."""
+    if not isinstance(cut_points, Mapping):
+        raise GomeaBnError(f"cut_points must map names to lists of numbers, got {type(cut_points).__name__}.")
+    for name, cuts in cut_points.items():
+        if name not in names:
+            raise GomeaBnError(f"cut_points: unknown variable {name!r}.{nearest(str(name), names)}")
+        if (
+            isinstance(cuts, str)
+            or not isinstance(cuts, Iterable)
+            or not all(is_real(cut) for cut in np.ravel(np.asarray(cuts, dtype=object)))
+        ):
+            raise GomeaBnError(f"cut_points['{name}'] must be a list of numbers, got {cuts!r:.80}.")
+    checked = {
+        name: checks.check_cut_points(cut_points[name], name, (-math.inf, math.inf))
+        for name in names
+        if name in cut_points
+    }
+    for cuts in checked.values():
+        cuts.flags.writeable = False
+    return checked
+
+
+def _joined_cuts(
+    cut_points: Mapping[str, NDArray[np.float64]], network: NetworkLike
+) -> dict[str, NDArray[np.float64]]:
+    """Return cut points, which must fit the states of a network, together with those of the network."""
+    for name, cuts in cut_points.items():
+        if name in network.cut_points:
+            if not np.array_equal(cuts, network.cut_points[name]):
+                raise GomeaBnError(
+                    f"cut_points['{name}'] must be left out, because the network already has bins of '{name}', with "
+                    f"the cut points {network.cut_points[name].tolist()}."
+                )
+        elif len(cuts) + 1 != len(network.levels[name]):
+            states = network.levels[name]
+            raise GomeaBnError(
+                f"cut_points['{name}'] makes {len(cuts) + 1} bins, but the network has {len(states)} states of "
+                f"'{name}', {listed(map(repr, states), most=10)}: give {counted(len(states) - 1, 'cut point')}, lowest "
+                "bin first."
+            )
+    both = {**cut_points, **network.cut_points}
+    return {name: both[name] for name in network.names if name in both}
 
 
 def _edge_list(edges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -369,3 +420,186 @@ def _rebuild(
 ) -> ExpertNetwork:
     """Return an expert's network from its pickled parts, which are checked again."""
     return kind(names, edges, cut_points=cut_points, network=network)
+
+
+def _completed(
+    expert: ExpertNetwork, table: Table, pseudo_count: PseudoCount, shapes: Mapping[str, Shape]
+) -> DiscretizedBayesNet:
+    """Return the network of `ExpertNetwork.fitted`; all of the expert's names are columns of the table."""
+    cut_points, network = expert.cut_points, expert.network
+    weight = check_pseudo_count(pseudo_count)
+    if weight is None:
+        raise GomeaBnError("pseudo_count must be a finite number of at least 0 or 'auto', got None.")
+    table.require_complete("The expert's network")
+    for column in table.columns:
+        if column.name in cut_points and not column.is_continuous:
+            raise GomeaBnError(
+                f"The expert gives cut points of column '{column.name}', which is discrete ({column.reason}).",
+                [
+                    *([] if column.is_constant else [Setting("kinds", "continuous", column.name)]),
+                    "leave these cut points out",
+                ],
+            )
+    record = {
+        "not_mentioned": [name for name in table.names if name not in expert.names],
+        "default_bins": [
+            column.name for column in table.columns if column.is_continuous and column.name not in cut_points
+        ],
+        "counted_tables": [name for name in table.names if network is None or name not in network.names],
+    }
+    if network is None:
+        cuts = {column.name: _cuts(column, cut_points) for column in table.columns if column.is_continuous}
+        return DiscretizedBayesNet.from_table(
+            table,
+            expert.edges,
+            cuts,
+            pseudo_count=weight,
+            shapes=shapes,
+            metadata={"expert_fit": record},
+        )
+    return _with_given_tables(table, cut_points, network, weight, shapes, record)
+
+
+def _cuts(column: Column, cut_points: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    if column.name not in cut_points:
+        return _default_cuts(column)
+    _column_range(column, cut_points[column.name], "leave it out")
+    return cut_points[column.name]
+
+
+def _default_cuts(column: Column) -> NDArray[np.float64]:
+    """Return the cut points of three equal-frequency bins, or of fewer if the column has too many equal values."""
+    return equal_frequency_cuts(column.values, _DEFAULT_BINS)
+
+
+def _column_range(column: Column, cuts: NDArray[np.float64], advice: str) -> tuple[float, float]:
+    """Return the minimum and maximum of a column, or raise if a cut point of the expert lies outside."""
+    low, high = float(column.values.min()), float(column.values.max())
+    outside = cuts[(cuts <= low) | (cuts >= high)].tolist()
+    if outside:
+        raise GomeaBnError(
+            f"Expert's {'cut points' if len(outside) > 1 else 'cut point'} {listed(outside)} of column '{column.name}' "
+            f"must lie inside the range of its data, {low!r} to {high!r}. A bin outside it has neither rows nor a "
+            f"width; {advice}, or check the units."
+        )
+    return low, high
+
+
+def _shared_support(column: Column, support: tuple[float, float]) -> tuple[float, float]:
+    """Return the expert's support of a column, or raise if all data lie outside of it."""
+    low, high = float(column.values.min()), float(column.values.max())
+    if support[1] <= low or support[0] >= high:
+        raise GomeaBnError(
+            f"The expert's bins of column '{column.name}' span {support[0]!r} to {support[1]!r}, but all its data lie "
+            f"between {low!r} and {high!r}; check the units."
+        )
+    return support
+
+
+def _with_given_tables(
+    table: Table,
+    cut_points: Mapping[str, NDArray[np.float64]],
+    network: DiscretizedBayesNet,
+    pseudo_count: PseudoCount,
+    shapes: Mapping[str, Shape],
+    record: dict[str, list[str]],
+) -> DiscretizedBayesNet:
+    """Return the expert's probability tables in the order of the columns, with counted tables of the other columns."""
+    columns = {column.name: column for column in table.columns}
+    parts: dict[str, dict[str, Any]] = {
+        "cut_points": {},
+        "support": {},
+        "levels": {},
+        "tables": {},
+        "shapes": dict(network.shapes),
+    }
+    codes: dict[str, list[int]] = {}
+    for name in network.names:
+        column = columns[name]
+        if name in cut_points:
+            parts["cut_points"][name] = cut_points[name]
+            parts["support"][name] = (
+                _shared_support(column, network.support[name])
+                if name in network.support
+                else _column_range(column, cut_points[name], f"give support={{'{name}': (min, max)}}")
+            )
+        else:
+            codes[name] = _level_codes(column, network.levels[name])
+            parts["levels"][name] = column.levels
+    position_of = {name: position for position, name in enumerate(table.names)}
+    for name in network.names:
+        parents = network.parents(name)
+        order = sorted(range(len(parents)), key=lambda axis: position_of[parents[axis]])
+        probabilities = network.tables[name].transpose([*order, len(parents)])
+        for axis, variable in enumerate([*(parents[position] for position in order), name]):
+            if variable in codes:
+                probabilities = probabilities.take(codes[variable], axis=axis)
+        parts["tables"][name] = probabilities
+    others = tuple(column for column in table.columns if column.name not in network.names)
+    if others:
+        alone = Table(others, table.n_rows, table.dropped_rows)
+        cuts = {column.name: _default_cuts(column) for column in others if column.is_continuous}
+        counted = DiscretizedBayesNet.from_table(alone, [], cuts, pseudo_count=pseudo_count)
+        for kind, part in parts.items():
+            part.update(getattr(counted, kind))
+    for name, shape in shapes.items():
+        # an expert who gives tables and a support means bins that are uniform inside
+        if name not in network.support and name in parts["support"]:
+            parts["shapes"][name] = shape
+    same_smoothing = not others or network.pseudo_count == pseudo_count
+    return DiscretizedBayesNet(
+        table.names,
+        network.edges,
+        conditionals=None,
+        curve_edges=(),
+        pseudo_count=network.pseudo_count if same_smoothing else None,
+        metadata={**network.metadata, "expert_fit": record},
+        **parts,
+    )
+
+
+def _level_codes(column: Column, expert_levels: Sequence[Level]) -> list[int]:
+    """Return for each level of a column its code among the expert's levels; raise if the levels do not match."""
+    name = column.name
+    if column.levels is None:
+        raise GomeaBnError(
+            f"Column '{name}' is continuous ({column.reason}), but the expert's network gives it the states "
+            f"{_shown(expert_levels)}. If these are bins, give their cut points, lowest first: "
+            f"ExpertNetwork.from_bif(path, cut_points={{'{name}': [...]}}); if they are values, read the data with "
+            f"kinds={{'{name}': 'discrete'}}."
+        )
+    by_value = {level: code for code, level in enumerate(expert_levels)}
+    codes: list[int] = []
+    for level in column.levels:
+        same_text = [code for code, other in enumerate(expert_levels) if same_as_text(level, other)]
+        code = by_value.get(level, same_text[0] if len(same_text) == 1 else -1)
+        if code < 0 or code in codes:
+            raise GomeaBnError(
+                f"Column '{name}' has the level {level!r}, which the expert's table of '{name}' lacks; its levels are "
+                f"{_shown(expert_levels)}.{nearest(str(level), map(str, expert_levels))} Rename levels in the data or "
+                f"in the expert's network, or drop the expert's tables: {_WITHOUT_TABLES}."
+            )
+        codes.append(code)
+    unmatched = [level for code, level in enumerate(expert_levels) if code not in codes]
+    if unmatched:
+        raise GomeaBnError(
+            f"The expert's table of '{name}' has the level {_shown(unmatched)}, which column '{name}' lacks; its "
+            f"levels are {_shown(column.levels)}. Declare it in the data, frame['{name}'] = "
+            f"pandas.Categorical(frame['{name}'], categories=[...]), or drop the expert's tables: "
+            f"{_WITHOUT_TABLES}."
+        )
+    return codes
+
+
+def _shown(levels: Sequence[Level]) -> str:
+    return listed(map(repr, levels), most=10)
+
+
+def _unknown_column(name: str, edges: Sequence[tuple[str, str]], columns: tuple[str, ...]) -> str:
+    """Return the message for an expert's variable that is not a column of the table."""
+    hint = nearest(name, columns)
+    if not hint:
+        hint = f" Columns are {_shown(columns)}."
+    edge = next((edge for edge in edges if name in edge), None)
+    statement = f"edge '{edge[0]}' -> '{edge[1]}'" if edge else f"variable '{name}'"
+    return f"Expert's {statement}: unknown column '{name}'.{hint}"

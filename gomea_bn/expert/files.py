@@ -6,11 +6,10 @@ import csv
 import json
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.parts import ExpertParts
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.json_format import FORMAT as NETWORK_FORMAT
 from gomea_bn.network.formats.json_format import network_from_content
@@ -27,6 +26,16 @@ _WHAT = "an expert's network"
 _NETWORKS_TOO = f"Files of networks, {NETWORK_FORMAT!r}, can be read as well."
 _OPTIONAL_FIELDS = ("names", "edges", "cut_points", "network")
 _EDGE_COLUMNS = {"parent", "child"}
+
+
+class ExpertParts(NamedTuple):
+    """Arguments of an `ExpertNetwork`; None for parts that are not stated."""
+
+    names: Sequence[str] | None
+    edges: list[tuple[str, str]]
+    # array-likes of shape (n_cuts,)
+    cut_points: Mapping[str, Any]
+    network: DiscretizedBayesNet | None
 
 
 def file_kind(path: str | os.PathLike[str]) -> str:
@@ -80,12 +89,8 @@ def to_json(expert: ExpertParts, path: str | os.PathLike[str] | None = None) -> 
 def read_expert_json(source: str | os.PathLike[str]) -> ExpertParts:
     """Return the parts of an expert's network in JSON: a file, or text that begins with a brace.
 
-    JSON of a network (`DiscretizedBayesNet.to_json`) is read as well.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, is not such JSON, or has another format version or unknown fields.
+    JSON of a network (`DiscretizedBayesNet.to_json`) is read as well. Other files, versions and fields raise
+    `GomeaBnError`.
     """
     text, where = source_text(source, _WHAT)
     content = load_json(text, where)
@@ -124,12 +129,8 @@ def read_edge_list(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     """Return the edges of a CSV or TSV file with the two columns parent and child.
 
     The first line holds the names of the two columns in any order. Fields are separated by commas, tabs or semicolons,
-    and are quoted if they contain one. Blanks around fields and empty lines are ignored.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, has other columns, or has a line without exactly two names.
+    and are quoted if they contain one. Blanks around fields and empty lines are ignored. A file that cannot be read,
+    has other columns, or has a line without exactly two names raises `GomeaBnError`.
     """
     text, where = file_text(path, _WHAT), named_source(path)
     delimiter = _delimiter(text)

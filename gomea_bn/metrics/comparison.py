@@ -21,18 +21,10 @@ _MOST_VALUES = 12
 
 @dataclass(frozen=True, slots=True)
 class VariableStates:
-    """Bins or levels of one variable in two networks.
+    """Bins or levels of one variable in two networks, and their numbers.
 
-    Attributes
-    ----------
-    name : str
-        Name of the variable.
-    n_a, n_b : int
-        Number of bins or levels.
-    cut_points_a, cut_points_b : tuple of float or None
-        Inner cut points in original units; None if the variable is discrete.
-    levels_a, levels_b : tuple or None
-        Levels in code order; None if the variable is continuous.
+    Inner cut points are in original units, None if the variable is discrete. Levels are in code order, None if it is
+    continuous.
     """
 
     name: str
@@ -239,20 +231,11 @@ def _probability(edge: Edge, probabilities: Mapping[Edge, EdgeProbability], name
 
 
 def _states(name: str, a: DiscretizedBayesNet, b: DiscretizedBayesNet) -> VariableStates:
-    return VariableStates(
-        name=name,
-        n_a=a.cardinality(name),
-        n_b=b.cardinality(name),
-        cut_points_a=_cut_points(name, a),
-        cut_points_b=_cut_points(name, b),
-        levels_a=a.levels.get(name),
-        levels_b=b.levels.get(name),
+    cuts_a, cuts_b = (
+        tuple(network.cut_points[name].tolist()) if name in network.cut_points else None for network in (a, b)
     )
-
-
-def _cut_points(name: str, network: DiscretizedBayesNet) -> tuple[float, ...] | None:
-    cuts = network.cut_points.get(name)
-    return None if cuts is None else tuple(cuts.tolist())
+    levels = a.levels.get(name), b.levels.get(name)
+    return VariableStates(name, a.cardinality(name), b.cardinality(name), cuts_a, cuts_b, *levels)
 
 
 def _state_line(states: VariableStates, name_a: str, name_b: str) -> str:

@@ -257,11 +257,6 @@ def _estimate(values: NDArray[np.float64]) -> Estimate:
     return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)))
 
 
-def _check_acyclic(dag: NDArray[np.bool_], names: Sequence[str]) -> None:
-    """Raise `GomeaBnError` for an adjacency matrix with a cycle."""
-    topological_order([np.flatnonzero(dag[:, child]).tolist() for child in range(len(dag))], names)
-
-
 def _common_names(truth: Graph, learned: Graph, names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the variables of both graphs; raise if they differ or are unknown."""
     sets = [tuple(graph.names) for graph in (truth, learned) if isinstance(graph, DiscretizedBayesNet)]
@@ -294,7 +289,8 @@ def _adjacencies(
                         f"Edge {edge!r}: unknown variable {name!r}.{nearest(str(name), common)}"
                     )
             adjacency[position[edge[0]], position[edge[1]]] = True
-        _check_acyclic(adjacency, common)
+        # raises for a cycle
+        topological_order([np.flatnonzero(of_child).tolist() for of_child in adjacency.T], common)
         result.append(adjacency)
     return result[0], result[1]
 

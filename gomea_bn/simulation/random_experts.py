@@ -18,15 +18,6 @@ from gomea_bn.network.protocol import NetworkLike
 _MOST_BINS = 255
 
 
-def _check_options(truth: DiscretizedBayesNet, known: float, max_bins: int, max_indegree: int) -> None:
-    """Raise `GomeaBnError` for options of `simulated_expert` that are out of range."""
-    if not isinstance(truth, DiscretizedBayesNet):
-        raise GomeaBnError(f"truth must be a DiscretizedBayesNet, got {type(truth).__name__}.")
-    check_number("known", known, 0, 1)
-    check_integer("max_bins", max_bins, 2, _MOST_BINS)
-    check_integer("max_indegree", max_indegree, 1)
-
-
 def _column_ranges(table: Table, truth: DiscretizedBayesNet) -> dict[str, tuple[float, float]]:
     """Return (min, max) of the columns of the true network's continuous variables."""
     table.require_complete("simulated_expert")
@@ -147,7 +138,11 @@ def simulated_expert(
     >>> len(expert.edges), len(expert.cut_points)
     (12, 9)
     """
-    _check_options(truth, known, max_bins, max_indegree)
+    if not isinstance(truth, DiscretizedBayesNet):
+        raise GomeaBnError(f"truth must be a DiscretizedBayesNet, got {type(truth).__name__}.")
+    check_number("known", known, 0, 1)
+    check_integer("max_bins", max_bins, 2, _MOST_BINS)
+    check_integer("max_indegree", max_indegree, 1)
     ranges = truth.support if table is None else _column_ranges(table, truth)
     seeds = random_generator(random_state).integers(2**63, size=2)
     edge_rng, bin_rng = (np.random.default_rng(seed) for seed in seeds)

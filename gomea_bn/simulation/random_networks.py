@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from string import ascii_letters
 from typing import Literal, TypeAlias, get_args
 
@@ -12,7 +14,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_graphs import GraphBounds, ide_cozman_edges, tree_edges
 
 __all__ = ["random_network"]
 
@@ -25,6 +26,9 @@ MAX_JOINT_CELLS = 2**20
 
 N_CALIBRATION_ROWS = 2**17
 """Number of rows of that sample, with which marginals are uniform within about 1e-3."""
+
+BURN_IN = 20
+"""Number of steps of the Markov chain, in multiples of the squared number of variables."""
 
 
 def random_network(
@@ -106,9 +110,14 @@ def random_network(
     >>> len(network.names), len(network.levels)
     (8, 1)
     """
-    _check_options(
-        n_variables, law, kind, rows, max_indegree, max_edge_fraction, max_table_rows, discrete_fraction
-    )
+    check_integer("n_variables", n_variables, 2)
+    check_integer("max_indegree", max_indegree, 1)
+    check_integer("max_table_rows", max_table_rows, 2)
+    check_number("max_edge_fraction", max_edge_fraction, 0, 1)
+    check_number("discrete_fraction", discrete_fraction, 0, 1)
+    check_choice("law", law, get_args(Law))
+    check_choice("kind", kind, get_args(Kind))
+    check_choice("rows", rows, get_args(Rows))
     fewest, most = cardinality
     if not 2 <= fewest <= most <= max_table_rows:
         raise GomeaBnError(
@@ -151,27 +160,6 @@ def random_network(
     )
 
 
-def _check_options(
-    n_variables: int,
-    law: str,
-    kind: str,
-    rows: str,
-    max_indegree: int,
-    max_edge_fraction: float,
-    max_table_rows: int,
-    discrete_fraction: float,
-) -> None:
-    """Raise `GomeaBnError` for the first option that is out of range."""
-    check_integer("n_variables", n_variables, 2)
-    check_integer("max_indegree", max_indegree, 1)
-    check_integer("max_table_rows", max_table_rows, 2)
-    check_number("max_edge_fraction", max_edge_fraction, 0, 1)
-    check_number("discrete_fraction", discrete_fraction, 0, 1)
-    check_choice("law", law, get_args(Law))
-    check_choice("kind", kind, get_args(Kind))
-    check_choice("rows", rows, get_args(Rows))
-
-
 def _edge_limit(n_variables: int, max_edge_fraction: float) -> int:
     """Return the largest number of edges of a graph, at least that of a spanning tree."""
     pairs = n_variables * (n_variables - 1) // 2
@@ -198,16 +186,8 @@ def equalise_marginals(
 ) -> list[NDArray[np.float64]]:
     """Return the tables rescaled so that every variable's marginal is uniform.
 
-    Parameters
-    ----------
-    parents : sequence of sequences of int
-        Parents of each variable, in increasing order.
-    tables : sequence of ndarray
-        Table of each variable, of shape (*cardinalities of the parents, cardinality), with positive entries.
-    rng : numpy.random.Generator
-        Generator of the sample that replaces a joint distribution of more than `max_joint_cells`.
-    max_joint_cells : int
-        Largest exact joint table, in cells.
+    Parents are in increasing order. Tables have the shape (*cardinalities of the parents, cardinality) and positive
+    entries. `rng` draws the sample that replaces a joint distribution of more than `max_joint_cells`.
     """
     cards = [table.shape[-1] for table in tables]
     joint: _Joint | _Sample = _Joint(cards)
@@ -315,3 +295,145 @@ class _Sample:
         draws = self.rng.random((self.n_rows, 1))
         self.columns[variable] = (draws > cumulative[:, :-1]).sum(axis=1)
         self.columns = {v: self.columns[v] for v in keep}
+
+
+Edge: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBounds:
+    """Upper bounds of a graph; variables are the positions of `cardinalities`."""
+
+    cardinalities: Sequence[int]
+    max_edges: int
+    max_indegree: int
+    max_table_rows: int
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.cardinalities)
+
+
+class _Graph:
+    """A directed acyclic graph as bit masks, with checks of its bounds."""
+
+    def __init__(self, bounds: GraphBounds) -> None:
+        self.bounds = bounds
+        self.edges: list[Edge] = []
+        self.children = [0] * bounds.n_variables
+        self.neighbours = [0] * bounds.n_variables
+        self.indegree = [0] * bounds.n_variables
+        self.table_rows = [1] * bounds.n_variables
+
+    def has(self, edge: Edge) -> bool:
+        """Return whether the graph has the edge."""
+        return bool(self.children[edge[0]] >> edge[1] & 1)
+
+    def fits(self, edge: Edge) -> bool:
+        """Return whether the bounds allow one more edge, without a check for cycles."""
+        parent, child = edge
+        return (
+            len(self.edges) < self.bounds.max_edges
+            and self.indegree[child] < self.bounds.max_indegree
+            and self.table_rows[child] * self.bounds.cardinalities[parent] <= self.bounds.max_table_rows
+        )
+
+    def closes_cycle(self, edge: Edge) -> bool:
+        """Return whether a path leads from the child of the edge to its parent."""
+        return _leads_to(self.children, edge[1], edge[0])
+
+    def add(self, edge: Edge) -> None:
+        """Add an edge without checks."""
+        parent, child = edge
+        self.edges.append(edge)
+        self.indegree[child] += 1
+        self.table_rows[child] *= self.bounds.cardinalities[parent]
+        self._flip(edge)
+
+    def remove(self, position: int) -> Edge:
+        """Remove and return the edge at a position of `edges`, whose order changes."""
+        edge = self.edges[position]
+        self.edges[position] = self.edges[-1]
+        self.edges.pop()
+        parent, child = edge
+        self.indegree[child] -= 1
+        self.table_rows[child] //= self.bounds.cardinalities[parent]
+        self._flip(edge)
+        return edge
+
+    def joins(self, edge: Edge) -> bool:
+        """Return whether the two ends are connected, directions ignored."""
+        return _leads_to(self.neighbours, *edge)
+
+    def _flip(self, edge: Edge) -> None:
+        parent, child = edge
+        self.children[parent] ^= 1 << child
+        self.neighbours[parent] ^= 1 << child
+        self.neighbours[child] ^= 1 << parent
+
+
+def _leads_to(links: Sequence[int], start: int, goal: int) -> bool:
+    """Return whether a path follows the bit masks `links` from `start` to `goal`."""
+    seen = ahead = 1 << start
+    while ahead:
+        if ahead >> goal & 1:
+            return True
+        lowest = ahead & -ahead
+        reached = links[lowest.bit_length() - 1] & ~seen
+        seen |= reached
+        ahead = (ahead ^ lowest) | reached
+    return False
+
+
+def tree_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
+    """Return edges by the law "tree": a random tree along a random order, with further random edges."""
+    n_variables = bounds.n_variables
+    order = [int(v) for v in rng.permutation(n_variables)]
+    n_draws = int(rng.integers(n_variables - 1, bounds.max_edges + 1)) - (n_variables - 1)
+    graph = _Graph(bounds)
+    for position in range(1, n_variables):
+        graph.add((order[int(rng.integers(position))], order[position]))
+    pairs = [(order[i], order[j]) for i in range(n_variables) for j in range(i + 1, n_variables)]
+    for k in rng.integers(len(pairs), size=n_draws):
+        if not graph.has(pairs[k]) and graph.fits(pairs[k]):
+            graph.add(pairs[k])
+    return graph.edges
+
+
+def ide_cozman_edges(bounds: GraphBounds, rng: np.random.Generator) -> list[Edge]:
+    """Return edges by the law "ide-cozman": uniform over the connected acyclic graphs within the bounds."""
+    n_variables = bounds.n_variables
+    graph = _Graph(bounds)
+    path = [int(v) for v in rng.permutation(n_variables)]
+    for edge in pairwise(path):
+        graph.add(edge)
+    n_steps = BURN_IN * n_variables**2
+    firsts = rng.integers(n_variables, size=n_steps).tolist()
+    gaps = rng.integers(1, n_variables, size=n_steps).tolist()
+    replaces = (rng.random(n_steps) < 0.5).tolist()
+    picks = rng.random(n_steps).tolist()
+    for first, gap, replace, pick in zip(firsts, gaps, replaces, picks):
+        pair = (first, (first + gap) % n_variables)
+        if replace:
+            _replace(graph, int(pick * len(graph.edges)), pair)
+        elif graph.has(pair):
+            graph.remove(graph.edges.index(pair))
+            if not graph.joins(pair):
+                graph.add(pair)
+        elif graph.fits(pair) and not graph.closes_cycle(pair):
+            graph.add(pair)
+    return graph.edges
+
+
+def _replace(graph: _Graph, position: int, pair: Edge) -> None:
+    """Replace one edge by `pair` if the graph stays within its bounds and connected."""
+    if graph.has(pair):
+        return
+    removed = graph.remove(position)
+    if graph.fits(pair) and not graph.closes_cycle(pair):
+        graph.add(pair)
+        if graph.joins(removed):
+            return
+        graph.remove(len(graph.edges) - 1)
+    graph.add(removed)

@@ -12,11 +12,11 @@ from gomea_bn.certainty import (
     EdgeProbabilities,
     certify,
     edge_probabilities,
-    integer_programme,
     near_optimal_graphs,
 )
+from gomea_bn.certainty import certificate as certificate_module
+from gomea_bn.certainty.certificate import bounded_optimum
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.integer_programme import bounded_optimum
 from gomea_bn.certainty.near_optimal import best_graphs
 from gomea_bn.cli.output import spelling
 from gomea_bn.errors import GomeaBnWarning
@@ -196,7 +196,7 @@ def test_an_interrupt_keeps_the_bound(monkeypatch):
     graphs = of_bdeu(network_of(frame), frame)
     sets = graphs.parent_sets(prune=True)
     best = graphs.score(next(best_graphs(sets))[1])
-    rounds = iter([integer_programme.violated_clusters])
+    rounds = iter([certificate_module.violated_clusters])
 
     def interrupted(*arguments):
         return next(rounds, interrupt)(*arguments)
@@ -204,7 +204,7 @@ def test_an_interrupt_keeps_the_bound(monkeypatch):
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(integer_programme, "violated_clusters", interrupted)
+    monkeypatch.setattr(certificate_module, "violated_clusters", interrupted)
     found = bounded_optimum(sets, [], None)
     assert found.stopped_by == "interrupt"
     assert best <= found.bound + 1e-6

@@ -23,7 +23,7 @@ from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import MISSING_CODE, encode_levels
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.discretization import EqualFrequency
-from gomea_bn.discretization.structure_search.k2 import K2
+from gomea_bn.discretization.structure_search import K2
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.rows import table_for

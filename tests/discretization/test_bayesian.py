@@ -16,7 +16,7 @@ from processor_time import at_most
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import LDBN, BayesianDiscretizer
-from gomea_bn.discretization.bayesian.cuts import BayesianCuts
+from gomea_bn.discretization.bayesian.bayesian import BayesianCuts
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood

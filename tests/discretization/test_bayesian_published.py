@@ -10,7 +10,7 @@ from published_tables import assert_cuts
 
 from gomea_bn.discretization import BayesianDiscretizer
 from gomea_bn.discretization.bayesian.bayesian import _PublishedPasses
-from gomea_bn.discretization.structure_search.k2 import k2_scorer
+from gomea_bn.discretization.structure_search import coded_scorer
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets
 
@@ -86,7 +86,7 @@ def test_published_densities_and_score_of_auto_mpg():
     parents = [
         tuple("ABCDEFGH".index(p) for p, c in published.AUTO_GRAPH if c == name) for name in "ABCDEFGH"
     ]
-    scorer = k2_scorer(published.LETTERS[:8], columns)
+    scorer = coded_scorer(published.LETTERS[:8], columns, "k2")
     assert scorer.graph_score(parents) == pytest.approx(-3515.973982, abs=5e-7)
 
 

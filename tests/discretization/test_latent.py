@@ -16,7 +16,7 @@ from processor_time import at_most
 
 from gomea_bn.data.table import read_table
 from gomea_bn.discretization import MDLP, discretizer
-from gomea_bn.discretization.latent import mixture
+from gomea_bn.discretization.latent import latent
 from gomea_bn.discretization.latent.kernels import best_class_cut
 from gomea_bn.discretization.latent.latent import ClassCuts, LatentDiscretizer
 from gomea_bn.errors import GomeaBnError
@@ -352,7 +352,7 @@ def test_many_rows_take_seconds_and_deadlines_hold():
 
 def test_limits_of_em_are_reported(frame, monkeypatch):
     for name, value in (("_MAX_ITERATIONS", 1), ("_TOLERANCE", 0.0), ("_START_ROWS", 50)):
-        monkeypatch.setattr(mixture, name, value)
+        monkeypatch.setattr(latent, name, value)
     stopped = LatentDiscretizer(3, n_restarts=1).fit(frame)
     assert stopped.stopped_by_ == "max_iterations"
     assert not stopped.mixture_.converged

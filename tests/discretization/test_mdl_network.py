@@ -23,9 +23,7 @@ from gomea_bn.discretization.mdl.description_length import (
     description_length,
     total_length,
 )
-from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure
-from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
-from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
+from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork, shortest_graph
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
@@ -138,8 +136,8 @@ def climbed(
     stop = StopFlag(None)
     with Workers(1, stop) as workers:
         task = DiscretizationTask(Table((), len(codes[0]), ()), start, (), {}, None, stop, workers)
-        search = GreedyStructure(columns, names, Criterion(criterion, len(codes[0])), rules)
-        return ColumnGraph(names, search.climb(start.parents, task))
+        judge = Criterion(criterion, len(codes[0]))
+        return ColumnGraph(names, shortest_graph(columns, start, judge, rules, task))
 
 
 @settings(max_examples=40)

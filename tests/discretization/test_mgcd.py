@@ -12,9 +12,7 @@ from sklearn.base import clone
 from table_examples import truncated_gaussians
 
 from gomea_bn.discretization import discretizer
-from gomea_bn.discretization.mgcd.columns import MGCDColumns
-from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
-from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture
+from gomea_bn.discretization.mgcd.mgcd import MGCDColumns, MGCDiscretizer, SharedMixture
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -225,7 +223,7 @@ def test_limits_on_bins_and_passes_hold(monkeypatch):
     frame = pd.DataFrame({"x": values, "y": codes})
     edges = [("y", "x")]
     assert len(MGCDiscretizer(max_bins=2, random_state=0).fit(frame, network=edges).cut_points_["x"]) == 1
-    monkeypatch.setattr("gomea_bn.discretization.mgcd.columns._MAX_CYCLES", 1)
+    monkeypatch.setattr("gomea_bn.discretization.mgcd.mgcd._MAX_CYCLES", 1)
     frame = chain(300, 0)
     once = MGCDiscretizer(random_state=0).fit(frame, network=[("a", "b"), ("b", "c")])
     assert once.stopped_by_ == "max_cycles"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from gomea_bn.data.table import read_table
-from gomea_bn.discretization.latent import mixture as mixtures
+from gomea_bn.discretization.latent import latent as mixtures
 from gomea_bn.discretization.latent.kernels import (
     MixtureRows,
     MixtureRule,
@@ -25,7 +25,7 @@ from gomea_bn.discretization.latent.kernels import (
     expect,
     fill_memberships,
 )
-from gomea_bn.discretization.latent.mixture import MixtureSearch, MixtureTable
+from gomea_bn.discretization.latent.latent import MixtureSearch, MixtureTable
 
 
 def table_of(frame, **options):
@@ -255,10 +255,9 @@ def test_a_raised_flag_leaves_a_pass_and_keeps_the_parameters():
 
 def test_well_separated_classes_are_recovered_from_mixed_columns():
     frame, h = mixed_frame(900, 0)
-    selected = MixtureSearch(table_of(frame)).select(10)
-    mixture = selected.mixture
-    assert mixture.n_classes == max(selected.bic, key=selected.bic.get) == 3
-    assert sorted(selected.bic) == [1, 2, 3, 4, 5]  # two in a row were no better
+    mixture, bic = MixtureSearch(table_of(frame)).select(10)
+    assert mixture.n_classes == max(bic, key=bic.get) == 3
+    assert sorted(bic) == [1, 2, 3, 4, 5]  # two in a row were no better
     assert mixture.converged
     assert (np.diff(mixture.weights) <= 0).all()
     order = np.argsort(mixture.means["x"])
@@ -280,7 +279,7 @@ def test_classes_of_discrete_columns_alone_are_recovered():
     h = rng.integers(0, 2, 1500)
     columns = {name: np.where(rng.random(1500) < 0.15, 1 - h, h).astype(str) for name in "abcde"}
     columns["many"] = (20 * h + rng.integers(0, 20, 1500)).astype(str)
-    mixture = MixtureSearch(table_of(columns)).select(6).mixture
+    mixture, _ = MixtureSearch(table_of(columns)).select(6)
     assert mixture.n_classes == 2
     assert mixture.means == {}
     single = MixtureSearch(table_of(columns), 1).fit(2)  # around seeds that lie far apart
@@ -380,8 +379,8 @@ def test_a_seed_gives_one_result_whatever_else_is_tried_and_however_rows_are_ord
     monkeypatch.setattr(mixtures, "_START_ROWS", 500)
     first = MixtureSearch(table_of(frame), 4, 5).fit(3)
     assert fingerprint(first) == fingerprint(MixtureSearch(table_of(shuffled), 4, 5).fit(3))
-    chosen = MixtureSearch(table_of(frame), 4, 5).select(3)
-    assert chosen.bic[3] == first.bic
+    _, bic = MixtureSearch(table_of(frame), 4, 5).select(3)
+    assert bic[3] == first.bic
     others = {MixtureSearch(table_of(frame), 4, seed).fit(3).log_likelihood for seed in (6, 7, None)}
     assert others != {first.log_likelihood}
 
@@ -412,12 +411,12 @@ def test_deadlines_end_a_fit_with_what_there_is():
         calls.append(1)
         return len(calls) > 3
 
-    selection = MixtureSearch(table, expired=expired).select(10)
-    assert 1 <= max(selection.bic) <= 2
-    assert np.isfinite(selection.mixture.log_likelihood)
+    mixture, bic = MixtureSearch(table, expired=expired).select(10)
+    assert 1 <= max(bic) <= 2
+    assert np.isfinite(mixture.log_likelihood)
     raised = MixtureSearch(table, stop=np.ones(1, np.uint8))
     assert raised.fit(2) is None
-    assert raised.select(3) is None
+    assert raised.select(3) == (None, {})
 
 
 def test_iterations_are_limited_and_counted(monkeypatch):

@@ -16,7 +16,7 @@ from sklearn.mixture import GaussianMixture
 from table_examples import truncated_gaussians
 
 from gomea_bn.discretization.mgcd.kernels import EMWork, SharedGaussians, expectation_maximisation
-from gomea_bn.discretization.mgcd.shared_gaussians import (
+from gomea_bn.discretization.mgcd.mgcd import (
     ColumnCells,
     Configurations,
     SharedMixtureSearch,
@@ -34,15 +34,7 @@ def configurations(codes):
 
 def search(values, codes, *, n_cells=10**6, penalty="nml"):
     cells = ColumnCells(SortedColumn(np.asarray(values, float)), n_cells)
-    return SharedMixtureSearch(
-        cells,
-        configurations(codes),
-        15,
-        penalty,
-        np.random.default_rng(0),
-        stop=np.zeros(1, np.uint8),
-        run=lambda call: call(),
-    )
+    return SharedMixtureSearch(cells, configurations(codes), 15, penalty, np.random.default_rng(0))
 
 
 def em(mixtures, start, iterations, tolerance=-math.inf):

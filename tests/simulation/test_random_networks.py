@@ -18,8 +18,14 @@ from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_graphs import GraphBounds, ide_cozman_edges, tree_edges
-from gomea_bn.simulation.random_networks import _edge_limit, equalise_marginals, random_network
+from gomea_bn.simulation.random_networks import (
+    GraphBounds,
+    _edge_limit,
+    equalise_marginals,
+    ide_cozman_edges,
+    random_network,
+    tree_edges,
+)
 
 LAWS = ["tree", "ide-cozman"]
 KINDS = ["random", "equal-width", "equal-frequency"]

@@ -7,38 +7,49 @@ backward sampling over the intervals of the dynamic programme (`CutPosterior`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.certainty.chains.cut_sums import CutModel, CutSums, with_parents
 from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, SweepSums, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.orders import OrderSearch
-from gomea_bn.certainty.parent_sets import ScoredParentSets
+from gomea_bn.certainty.parent_sets import OrderSearch, ScoredParentSets
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.network.graph import reachable, topological_order
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, ParentSets, coded_bins
+from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.cuts.interval_dp import IntervalScore
+from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.threads import StopFlag
 
-SWEEPS_PER_DRAW = 20
-"""Sweeps of a chain over graphs between two draws of all bins: scoring the parent sets takes longer than they do."""
+# most bins of a drawn column: draws take time that grows with it, and with the square of candidates
+_MOST_BINS = 15
+
+
+def with_parents(graph: Sequence[Sequence[int]], v: int, parents: Iterable[int]) -> list[list[int]]:
+    """Return the parents of every variable in a graph where one variable has other parents."""
+    return [sorted(parents) if w == v else list(of_w) for w, of_w in enumerate(graph)]
 
 
 @dataclass(frozen=True)
-class BinsModel(CutModel):
+class BinsModel:
     """What chains over graphs and bins have in common.
 
-    Attributes
-    ----------
-    n_edge_proposals : int
-        Number of single edges that are proposed to come or go before a draw of a column's cuts.
+    `graphs` are the scores over the bins of the network, under "density-bd", and `columns` those whose cuts are drawn.
+    A cut costs `cut_cost` times ln m for m places of a cut; 1 gives all places together the same prior probability as
+    the column without that cut. Before a draw of a column's cuts `n_edge_proposals` single edges are proposed to come
+    or go.
     """
 
+    graphs: GraphScores
+    columns: dict[int, SortedColumn]
+    session: RefinementSession
+    interval_score: IntervalScore
+    cut_cost: float = 1.0
     n_edge_proposals: int = 2
 
     @classmethod
@@ -109,19 +120,88 @@ class BinsModel(CutModel):
             return with_parents(graph, v, proposed)
         return graph
 
+    def posterior(
+        self, v: int, cuts: NDArray[np.float64], graph: ParentSets, coded: Sequence[CodedColumn], seed: int
+    ) -> CutPosterior | None:
+        """Return the posterior of a column's cuts, among candidates that contain its present ones.
+
+        The same seed draws the same candidates. None stands for a graph under which no cuts are within the limits on
+        bins and tables.
+        """
+        around = graph.neighbourhood(v, coded)
+        shape = self.session.shapes.get(v)
+        least = self._least_bins(v, graph)
+        most = min(_MOST_BINS, around.most_bins(self.graphs.knowledge_rules.max_table_cells))
+        if most < least:
+            return None
+        intervals = PricedIntervals(
+            CutProblem(self.columns[v], around, self.interval_score, shape),
+            CutLimits(least, most),
+            shaped=shape is not None and shape.may_be_shaped,
+            incumbent=cuts,
+            generator=np.random.default_rng(seed),
+        )
+        try:
+            return CutPosterior(intervals, cut_cost=self.cut_cost)
+        except GomeaBnError:
+            return None
+
+    def _least_bins(self, v: int, graph: ParentSets) -> int:
+        """Return 2 for a variable with an edge, which needs two bins, unless all its edges are required ones."""
+        is_free = any(not self.graphs.is_required(p, v) for p in graph.parents[v]) or any(
+            not self.graphs.is_required(v, c) for c in graph.children[v]
+        )
+        return 2 if is_free else 1
+
+
+class CutSums:
+    """Sums over the cuts of one column by its parents, given all other edges and the bins of the other columns.
+
+    `cuts` are its present ones. The parents of the column in `graph` and its own codes in `coded` do not matter. `seed`
+    is that of the candidate cuts.
+    """
+
+    def __init__(
+        self,
+        model: BinsModel,
+        v: int,
+        cuts: NDArray[np.float64],
+        graph: Sequence[Sequence[int]],
+        coded: Sequence[CodedColumn],
+        seed: int,
+    ) -> None:
+        self._model, self._v, self._cuts, self._coded, self._seed = model, v, cuts, coded, seed
+        self._graph = graph
+        self._posteriors: dict[frozenset[int], CutPosterior | None] = {}
+
+    def posterior(self, parents: frozenset[int]) -> CutPosterior | None:
+        """Return the posterior of the cuts under parents of the column; None if no cuts are within the limits."""
+        if parents not in self._posteriors:
+            graph = ParentSets(with_parents(self._graph, self._v, parents))
+            self._posteriors[parents] = self._model.posterior(
+                self._v, self._cuts, graph, self._coded, self._seed
+            )
+        return self._posteriors[parents]
+
+    def gain(self, parents: frozenset[int], proposed: frozenset[int]) -> float:
+        """Return ln of the posterior odds of other parents, -inf if no cuts are within the limits under them."""
+        now, then = self.posterior(parents), self.posterior(proposed)
+        if then is None or now is None:
+            return -np.inf
+        gain = then.log_total - now.log_total
+        return gain - (len(proposed) - len(parents)) * self._model.graphs.scorer.rule.edge_cost
+
+
+SWEEPS_PER_DRAW = 20
+"""Sweeps of a chain over graphs between two draws of all bins: scoring the parent sets takes longer than they do."""
+
 
 class BinsChain:
     """A Markov chain over graphs and bins, with the methods of a `GraphChain`.
 
-    Parameters
-    ----------
-    model : BinsModel
-    at_network : bool
-        Whether the chain starts at the bins and the graph of the network. Otherwise it starts at bins that are drawn
-        for columns without edges, and at the best graph of a random order over them.
-    generator : numpy Generator
-    stop : StopFlag
-        Ends draws of bins between two columns. The draw at the start is then left out.
+    With `at_network` the chain starts at the bins and the graph of the network. Otherwise it starts at bins that are
+    drawn for columns without edges, and at the best graph of a random order over them. `stop` ends draws of bins
+    between two columns; the draw at the start is then left out.
     """
 
     def __init__(
@@ -139,13 +219,9 @@ class BinsChain:
             if drawn is not None:
                 self._cuts, _ = drawn
         sets = self._parent_sets()
-        order = list(topological_order(graphs.parents, graphs.names))
-        if not at_network:
-            order = generator.permutation(len(sets)).tolist()
         search = OrderSearch(sets)
-        if search.score(search.choices(order)) == -np.inf:
-            order = graphs.required_order
-        self._sums = SweepSums(len(sets))
+        order = graphs.first_order(search, None if at_network else generator)
+        self.sums = SweepSums(len(sets))
         self._follow(sets, search.choices(order), order)
 
     def _parent_sets(self) -> list[ScoredParentSets]:
@@ -154,13 +230,8 @@ class BinsChain:
     def _follow(self, sets: list[ScoredParentSets], chosen: Sequence[int], order: Sequence[int]) -> None:
         """Go on with the graph under other parent sets."""
         self._sets = sets
-        self._chain = GraphChain(chain_families(sets), chosen, order, self._generator, self._sums)
+        self._chain = GraphChain(chain_families(sets), chosen, order, self._generator, self.sums)
         self._n_left = SWEEPS_PER_DRAW
-
-    @property
-    def n_sweeps(self) -> int:
-        """Number of sweeps so far."""
-        return self._sums.n_sweeps
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Take sweeps, and draw all bins whenever as many as `SWEEPS_PER_DRAW` have been taken.
@@ -191,10 +262,6 @@ class BinsChain:
         chosen = [_nearest(of_child, wanted) for of_child, wanted in zip(sets, parents, strict=True)]
         self._follow(sets, chosen, list(topological_order(parents, self._model.graphs.names)))
         return True
-
-    def mean_probabilities(self) -> NDArray[np.float64]:
-        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
-        return self._sums.mean()
 
     def state(self) -> State:
         """Return all that further sweeps and the means depend on, for checkpoints."""

@@ -112,12 +112,7 @@ def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class SweepSums:
-    """Sums of the probabilities of edges over consecutive sweeps, as many sweeps in each sum but the last.
-
-    Parameters
-    ----------
-    n_variables : int
-    """
+    """Sums of the probabilities of edges over consecutive sweeps, as many sweeps in each sum but the last."""
 
     def __init__(self, n_variables: int) -> None:
         self._n_variables = n_variables
@@ -150,19 +145,16 @@ class SweepSums:
         The number is at most `n_sweeps` and counts as taken.
         """
         if not self._counts or self._counts[-1] == self._sweeps_in_sum:
-            self._open()
+            if len(self._sums) == _MOST_SUMS:
+                # of too many sums, every two become one
+                self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
+                self._sweeps_in_sum *= 2
+                self._counts = [self._sweeps_in_sum] * len(self._sums)
+            self._sums.append(np.zeros((self._n_variables + 1, self._n_variables)))
+            self._counts.append(0)
         n_taken = min(n_sweeps, self._sweeps_in_sum - self._counts[-1])
         self._counts[-1] += n_taken
         return self._sums[-1], n_taken
-
-    def _open(self) -> None:
-        """Begin another sum; of too many, every two become one."""
-        if len(self._sums) == _MOST_SUMS:
-            self._sums = [first + second for first, second in zip(*[iter(self._sums)] * 2, strict=True)]
-            self._sweeps_in_sum *= 2
-            self._counts = [self._sweeps_in_sum] * len(self._sums)
-        self._sums.append(np.zeros((self._n_variables + 1, self._n_variables)))
-        self._counts.append(0)
 
     def mean(self) -> NDArray[np.float64]:
         """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
@@ -174,21 +166,8 @@ class SweepSums:
 class GraphChain:
     """A Markov chain over graphs, whose stationary distribution is their posterior.
 
-    Parameters
-    ----------
-    families : Families
-        Parent sets of all variables.
-    start : sequence of int
-        Position of the first parent set of every variable, counted among its own sets.
-    order : sequence of int
-        An order of the variables in which the parents of the start come first.
-    generator : numpy Generator
-    sums : SweepSums, optional
-        Sums of former sweeps, to which those of the chain are added.
-
-    Attributes
-    ----------
-    generator : numpy Generator
+    `start` has the position of the first parent set of every variable, counted among its own sets. In `order` the
+    parents of the start come first. The sums of former sweeps, to which those of the chain are added, may be given.
     """
 
     def __init__(
@@ -220,22 +199,12 @@ class GraphChain:
             steps=np.zeros(n + 1, np.int64),
             new_order=np.zeros(n + 1, np.int64),
         )
-        self._sums = SweepSums(n) if sums is None else sums
-
-    @property
-    def n_sweeps(self) -> int:
-        """Number of sweeps so far."""
-        return self._sums.n_sweeps
+        self.sums = SweepSums(n) if sums is None else sums
 
     @property
     def chosen(self) -> list[int]:
         """Position of the parent set of every variable, counted among its own sets."""
         return [int(k) for k in self._graph.chosen - self._families.offsets[:-1]]
-
-    @property
-    def order(self) -> list[int]:
-        """An order of the variables in which parents come first."""
-        return [int(v) for v in self._graph.order]
 
     def state(self) -> State:
         """Return all that further sweeps and the means depend on, for checkpoints."""
@@ -243,7 +212,7 @@ class GraphChain:
             "chosen": self._graph.chosen.tolist(),
             "order": self._graph.order.tolist(),
             "generator": generator_states([self.generator]),
-            **self._sums.state(),
+            **self.sums.state(),
         }
 
     def restore(self, state: State) -> None:
@@ -256,15 +225,11 @@ class GraphChain:
             raise ValueError(f"wanted a parent set of every variable, got {chosen.tolist()}")
         self._graph.chosen[:], self._graph.order[:] = chosen, order
         self.generator = generator_of(state["generator"])
-        self._sums.restore(state)
+        self.sums.restore(state)
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Take sweeps of as many steps as there are variables, and add the probabilities of edges given the graphs."""
         while n_sweeps > 0:
-            total, n_taken = self._sums.opened(n_sweeps)
+            total, n_taken = self.sums.opened(n_sweeps)
             sweep(self._families, self._graph, self._work, total, n_taken, self.generator)
             n_sweeps -= n_taken
-
-    def mean_probabilities(self) -> NDArray[np.float64]:
-        """Return the mean probability of every edge, without the first quarter of the sweeps, (n, n)."""
-        return self._sums.mean()

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from gomea_bn.certainty.chains.bins_chain import SWEEPS_PER_DRAW, BinsChain, BinsModel
 from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, chain_families
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.certainty.orders import OrderSearch
-from gomea_bn.certainty.parent_sets import ScoredParentSets
+from gomea_bn.certainty.parent_sets import OrderSearch
 from gomea_bn.errors import GomeaBnWarning, check_integer, check_number
-from gomea_bn.network.graph import topological_order
 from gomea_bn.runtime.checkpoints import Section, State
 from gomea_bn.runtime.threads import StopFlag, Workers, thread_count
 
@@ -34,14 +32,9 @@ _MOST_SETS_OF_DRAWS = 200_000
 
 @dataclass(frozen=True)
 class Posterior:
-    """Probabilities of edges over the bins of one network and one table.
+    """Probabilities of edges over the bins of one network and one table; the counts are those of `EdgeProbabilities`.
 
-    Attributes
-    ----------
-    means : ndarray of shape (n_chains, n_variables, n_variables), float64
-        Mean probabilities of every chain; one exact result.
-    n_sweeps, stopped_by, n_candidates, n_draws
-        As of `EdgeProbabilities`.
+    `means`, (n_chains, n_variables, n_variables), are the mean probabilities of every chain; one exact result.
     """
 
     means: NDArray[np.float64]
@@ -54,10 +47,7 @@ class Posterior:
 def chain_difference(means: NDArray[np.float64]) -> float:
     """Return the largest difference of the probability of an arc or a pair between two chains; nan for one chain.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_chains, n_variables, n_variables)
-        Mean probabilities of every chain.
+    `means` are those of a `Posterior`.
     """
     if len(means) < 2:
         return float("nan")
@@ -92,16 +82,8 @@ def sampled_posterior(
 ) -> Posterior:
     """Return the mean probabilities of edges of several chains over graphs, or over graphs and bins.
 
-    Parameters
-    ----------
-    graphs : GraphScores
-    options : ChainOptions
-    max_seconds : float or None
-        Time limit of all chains together.
-    section : Section
-        Section of the chains in a checkpoint.
-    draws_bins : bool
-        Whether chains also draw the bins, under "density-bd" with its Dirichlet prior.
+    `max_seconds` limits all chains together. With `draws_bins` chains also draw the bins, under "density-bd" with its
+    Dirichlet prior.
     """
     most_sets = _MOST_SETS_OF_DRAWS if draws_bins else _MOST_SETS
     n_candidates = _candidates(len(graphs.names), graphs.rules.max_indegree, most_sets)
@@ -125,7 +107,12 @@ def sampled_posterior(
         n_in_turn = SWEEPS_PER_DRAW
     else:
         sets = graphs.parent_sets(prune=True, margin=MARGIN)
-        chains = _chains(graphs, sets, generators)
+        search, families = OrderSearch(sets), chain_families(sets)
+        orders = [graphs.first_order(search, each if k else None) for k, each in enumerate(generators)]
+        chains = [
+            GraphChain(families, search.choices(order), order, each)
+            for order, each in zip(orders, generators)
+        ]
         sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
         n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
     means, n_sweeps = _run_chains(chains, options, n_in_turn, stop, section)
@@ -144,22 +131,6 @@ def _candidates(n: int, max_indegree: int, most_sets: int) -> int | None:
     while most > max_indegree and too_many(most):
         most -= 1
     return None if most == n - 1 else most
-
-
-def _chains(
-    graphs: GraphScores, sets: Sequence[ScoredParentSets], generators: Sequence[np.random.Generator]
-) -> list[GraphChain]:
-    """Return a chain for every generator, which starts at the best graph of an order."""
-    search, families = OrderSearch(sets), chain_families(sets)
-    chains = []
-    for k, generator in enumerate(generators):
-        order = list(topological_order(graphs.parents, graphs.names))
-        if k:
-            order = generator.permutation(len(sets)).tolist()
-        if search.score(search.choices(order)) == -np.inf:
-            order = graphs.required_order
-        chains.append(GraphChain(families, search.choices(order), order, generator))
-    return chains
 
 
 def _run_chains(
@@ -189,14 +160,24 @@ def _run_chains(
             chain.restore(of_chain)
         stop.check_deadline()
 
+    def sweep(_thread: int, block: int) -> None:
+        chains[block].sweep(goal - chains[block].sums.n_sweeps)
+
     section.resume(restore)
     section.keep(state)
     n_threads = min(thread_count(options.n_jobs), len(chains))
     with stop.catching_interrupts(), Workers(n_threads, stop) as workers:
         # every chain takes the first turn, which draws no bins; a stop may end a draw of bins in a later one
         while taken < options.n_sweeps and not agree and not (stop.reason and taken):
-            _sweep_all(chains, min(taken + n_in_turn, options.n_sweeps, comparison), workers)
-            taken = min(chain.n_sweeps for chain in chains)
+            goal = min(taken + n_in_turn, options.n_sweeps, comparison)
+            workers.run(
+                sweep,
+                len(chains),
+                n_threads=n_threads,
+                inline=n_threads == 1,
+                n_certain=len(chains),
+            )
+            taken = min(chain.sums.n_sweeps for chain in chains)
             if taken == comparison:
                 agree = chain_difference(_means(chains)) <= options.tolerance
                 comparison *= 2
@@ -207,20 +188,5 @@ def _run_chains(
     return _means(chains), taken
 
 
-def _sweep_all(chains: Sequence[GraphChain | BinsChain], n_sweeps: int, workers: Workers) -> None:
-    """Let every chain sweep up to a number of sweeps in all; none of them is left out if the flag is raised."""
-
-    def work(_thread: int, block: int) -> None:
-        chains[block].sweep(n_sweeps - chains[block].n_sweeps)
-
-    workers.run(
-        work,
-        len(chains),
-        n_threads=workers.n_threads,
-        inline=workers.n_threads == 1,
-        n_certain=len(chains),
-    )
-
-
 def _means(chains: Sequence[GraphChain | BinsChain]) -> NDArray[np.float64]:
-    return np.array([chain.mean_probabilities() for chain in chains])
+    return np.array([chain.sums.mean() for chain in chains])

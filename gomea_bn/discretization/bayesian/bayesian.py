@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gomea_bn.discretization.base import DiscretizationTask, Discretizer, check_each_once, starting_cuts
-from gomea_bn.discretization.bayesian.cuts import BayesianCuts, compile_bayesian_kernels
-from gomea_bn.errors import GomeaBnError, nearest
+from gomea_bn.data.table import Table
+from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts, visiting_order
+from gomea_bn.discretization.bayesian.kernels import (
+    CostRule,
+    PartitionWork,
+    best_partition,
+    best_split,
+    partition_cost,
+)
+from gomea_bn.discretization.structure_search import (
+    best_parent,
+    coded_scorer,
+    compile_structure_kernels,
+    named_edges,
+    orders_to_try,
+)
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import Choice, Integer, option
-from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, DueColumns, ParentSets, coded_bins
-from gomea_bn.problems.cuts.interval_counts import SortedColumns
+from gomea_bn.problems.cuts.blanket import (
+    CodedColumn,
+    CodedFamily,
+    Cuts,
+    DueColumns,
+    Neighbourhood,
+    ParentSets,
+    coded_bins,
+    joint_codes,
+)
+from gomea_bn.problems.cuts.interval_counts import (
+    NO_STOP,
+    CountTable,
+    IntervalCounts,
+    SortedColumn,
+    SortedColumns,
+)
+from gomea_bn.problems.kernels.intervals import CandidateCells
+from gomea_bn.problems.kernels.score import LEAST_GAIN
+from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CARDINALITY_OVER = Choice(("table", "blanket"))
 MAX_CANDIDATES = Integer(10, none="")
+
+# number of candidates from which bounds by a thinned programme pay
+_LARGE = 400
+_THINNING = 8
+# of refining a thinned programme; two are the rule
+_MAX_ROUNDS = 5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -79,7 +126,9 @@ class BayesianDiscretizer(Discretizer):
         result = discretize_all(
             task,
             starting_cuts(task, self.start),
-            _visiting_order(self.order, task),
+            visiting_order(
+                self.order, task.movable, task.graph, "continuous column", "continuous column with free cuts"
+            ),
             cardinality_over=self.cardinality_over,
             max_cycles=self.max_cycles,
             max_candidates=self.max_candidates,
@@ -105,9 +154,8 @@ class CycleResult:
 class _PublishedPasses(DueColumns):
     """Passes as the authors' code makes them.
 
-    They differ from `DueColumns` in two points. The prior of a column depends on the largest cardinality among
-    others, so that a column is also due when this has changed. And the passes end with a whole pass without a change,
-    which counts.
+    They differ from `DueColumns` in two points. A column is also due when the largest cardinality among others has
+    changed, on which its prior depends. And the passes end with a whole pass without a change, which counts.
     """
 
     def __init__(
@@ -168,18 +216,346 @@ def discretize_all(
     return CycleResult(cuts, costs, passes.n_passes, not passes.changed_in_pass)
 
 
-def _visiting_order(order: Sequence[str] | None, task: DiscretizationTask) -> list[int]:
-    """Return the movable columns in the order of a pass."""
-    if order is None:
-        return [v for v in task.graph.reverse_topological_order() if v in task.movable]
-    names = task.table.names
-    if isinstance(order, str) or not isinstance(order, Iterable):
-        raise GomeaBnError(f"order must be a list of column names, got {order!r:.80}.")
-    movable = [names[v] for v in task.movable]
-    for name in order:
-        if name not in movable:
+class BayesianCuts:
+    """The objective of one column's cuts, everything else fixed, and its minimum; see `BayesianDiscretizer`."""
+
+    def __init__(self, column: SortedColumn, around: Neighbourhood, largest_cardinality: int) -> None:
+        self.column = column
+        n_rows = column.n_rows
+        tables = [_table(around.parents, (), n_rows)] if around.parents else []
+        tables += [_table((family.child,), family.spouses, n_rows) for family in around.families]
+        # other tables cost nothing
+        tables = [(table, row_size) for table, row_size in tables if row_size > 1]
+        self._counts = IntervalCounts(column, [table for table, _ in tables])
+        log_factorials = np.zeros(n_rows + 1)
+        log_factorials[1:] = np.cumsum(np.log(np.arange(1, n_rows + 1)))
+        row_costs = np.zeros((len(tables), n_rows + 1))
+        self._slack = 0.0
+        for costs, (table, row_size) in zip(row_costs, tables):
+            costs[1:] = np.cumsum(np.log(row_size + np.arange(n_rows)))
+            # joining intervals of g1 and g2 rows saves at most ln C(g2 + J - 1, J - 1) for each row of a table, since
+            # multinomial coefficients multiply to at most that of the sums
+            row_cells = table.n_cells // table.n_table_rows
+            totals = np.bincount(table.codes // row_cells)
+            self._slack += float(np.sum(costs[totals] - log_factorials[totals]))
+        self._row_costs = row_costs
+        self._log_factorials = log_factorials
+        # divided by first: its inverse may overflow
+        width = column.high - column.low
+        with np.errstate(divide="ignore"):
+            self._edge_costs = -np.log(-np.expm1(-largest_cardinality * (np.diff(column.distinct) / width)))
+        # between two neighbouring floats the cut is the lower one, but the minimum itself cannot be a cut
+        self._edge_costs[column.cuts <= column.low] = np.inf
+        self._positions = largest_cardinality * ((column.distinct - column.low) / width)
+
+    def value(self, cut_points: NDArray[np.float64]) -> float:
+        """Return the objective of any cuts in nats; a cut counts as any other one between the same distinct values."""
+        chosen = self.column.gaps(cut_points) if len(cut_points) else np.empty(0, np.int64)
+        cells, rule, work = self._programme(chosen, NO_STOP)
+        return float(partition_cost(cells, rule, work, np.arange(len(chosen) + 2)))
+
+    def optimal(
+        self,
+        max_candidates: int | None = None,
+        *,
+        incumbent: NDArray[np.float64] | None = None,
+        task: DiscretizationTask | None = None,
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the best cuts and their objective; see `BayesianDiscretizer` for `max_candidates`.
+
+        The gaps of the cuts `incumbent` are candidates even if the others are thinned. The deadline of a task ends the
+        search; the result is then meaningless.
+        """
+        if task is None:
+            chosen, cost = self._solve(max_candidates, incumbent, NO_STOP)
+        else:
+            flag = task.stop.flag
+            chosen, cost = task.interruptible(lambda: self._solve(max_candidates, incumbent, flag))
+        return self.column.cuts[chosen], cost
+
+    def _solve(
+        self, max_candidates: int | None, incumbent: NDArray[np.float64] | None, stop: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the best cuts as indices of gaps, and their objective."""
+        n_gaps = len(self.column.cuts)
+        if max_candidates is None or n_gaps <= max_candidates:
+            return self._best(np.arange(n_gaps), stop)
+        grid = self._grid(max_candidates)
+        added = np.empty(0, np.int64)
+        if incumbent is not None and len(incumbent):
+            added = self.column.gaps(incumbent)
+        raw = self._programme(np.arange(n_gaps), stop)
+        best, best_cost = added, np.inf
+        for _ in range(_MAX_ROUNDS):
+            chosen, _cost = self._best(np.union1d(grid, added), stop)
+            if stop[0]:
+                break
+            chosen = self._moved(chosen, raw)
+            cost = float(partition_cost(*raw, np.concatenate(([0], chosen + 1, [n_gaps + 1]))))
+            if cost >= best_cost - LEAST_GAIN:
+                break
+            best, best_cost = chosen, cost
+            added = np.union1d(added, chosen)
+        return best, best_cost
+
+    def _grid(self, n_candidates: int) -> NDArray[np.int64]:
+        """Return the cheapest gap of each of `n_candidates` groups of about equal numbers of rows."""
+        group = self.column.below * n_candidates // self.column.n_rows
+        order = np.lexsort((self._edge_costs, group))
+        return np.asarray(order[np.flatnonzero(np.diff(group[order], prepend=-1))], np.int64)
+
+    def _best(
+        self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the best cuts among candidate gaps, by dynamic programming, and their objective."""
+        costs, origins = self._partitions(candidates, stop)
+        edges = []
+        edge = len(candidates) + 1
+        while not stop[0] and (edge := int(origins[edge])) > 0:
+            edges.append(edge - 1)
+        return candidates[edges[::-1]], float(costs[-1])
+
+    def _partitions(
+        self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return the least cost before every candidate edge, and the first cell of its last interval.
+
+        The costs of a thinned programme are bounds that let a large one end most of its sweeps early.
+        """
+        cells, rule, work = self._programme(candidates, stop)
+        if len(candidates) > _LARGE:
+            few = np.arange(_THINNING // 2, len(candidates), _THINNING)
+            work.bounds[few + 1] = self._partitions(candidates[few], stop)[0][1:-1]
+        best_partition(cells, rule, work)
+        return work.costs, work.origins
+
+    def _moved(
+        self, chosen: NDArray[np.int64], raw: tuple[CandidateCells, CostRule, PartitionWork]
+    ) -> NDArray[np.int64]:
+        """Return the cuts after moving or leaving out single ones, between their neighbours, until none gains."""
+        edges = [0, *(chosen + 1).tolist(), len(self.column.cuts) + 1]
+        due = set(edges[1:-1])
+        while due and not raw[2].stop[0]:
+            edge = min(due)
+            due.discard(edge)
+            k = edges.index(edge)
+            best_edge, gain = best_split(*raw, edges[k - 1], edges[k + 1])
+            if best_edge == edge:
+                continue
+            edges[k : k + 1] = [best_edge] if gain > 0.0 else []
+            due.update(edges[max(k - 1, 1) : k + 2])
+            due -= {best_edge, edges[0], edges[-1]}
+        return np.array(edges[1:-1], np.int64) - 1
+
+    def _programme(
+        self, candidates: NDArray[np.int64], stop: NDArray[np.uint8]
+    ) -> tuple[CandidateCells, CostRule, PartitionWork]:
+        """Return the counted cells between candidate gaps, their costs, and work space."""
+        column = self.column
+        n_cells = len(candidates) + 1
+        cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
+        rule = CostRule(
+            table_of=self._counts.table_of,
+            log_factorials=self._log_factorials,
+            row_costs=self._row_costs,
+            first=self._positions[np.concatenate(([0], candidates + 1))],
+            last=self._positions[np.concatenate((candidates, [len(column.cuts)]))],
+            edge_costs=np.concatenate((self._edge_costs[candidates], [0.0])),
+            slack=self._slack,
+        )
+        work = PartitionWork(
+            counts=self._counts.counts,
+            costs=np.zeros(n_cells + 1),
+            bounds=np.full(n_cells + 1, np.inf),
+            origins=np.zeros(n_cells + 1, np.int32),
+            stop=stop,
+        )
+        return cells, rule, work
+
+
+def _table(
+    members: tuple[CodedColumn, ...], conditions: tuple[CodedColumn, ...], n_rows: int
+) -> tuple[CountTable, float]:
+    """Return a table of counts around the column, and the cells per row that its prior knows, seen or not."""
+    values, n_values, row_size = joint_codes(members, n_rows)
+    rows, n_observed, _ = joint_codes(conditions, n_rows)
+    cells = rows * np.int32(n_values) + values
+    return CountTable(cells, n_observed * n_values, n_observed), row_size
+
+
+@cache
+def compile_bayesian_kernels() -> None:
+    """Compile or load the kernels on a tiny problem, so that no deadline pays for it."""
+    column = SortedColumn(np.arange(24.0))
+    coded = CodedColumn(np.repeat(np.array([0, 1], np.int32), 12), 2)
+    problem = BayesianCuts(column, Neighbourhood((coded,), (CodedFamily(coded, ()),)), 2)
+    problem.value(np.array([5.5]))
+    problem.optimal(10)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LDBN(Discretizer):
+    """Learns structure and bins together: K2 adds edges, and after every edge all columns are cut again.
+
+    Parameters
+    ----------
+    order, max_indegree, n_restarts, pseudo_count, random_state
+        See `K2`; the paper has 50 random orders.
+    max_cycles : int
+        Largest number of passes of a discretization.
+    cardinality_over, max_candidates
+        See `BayesianDiscretizer`.
+    kinds, missing, max_levels
+        See `gomea_bn.read_table`.
+    max_seconds : float, optional
+        Deadline in seconds; the best result so far is kept.
+
+    Attributes
+    ----------
+    score_ : float
+        ln of the K2 score of the discretized table, in nats; higher is better.
+    network_, edges_, order_, n_restarts_, stopped_by_
+        See `K2`.
+    cut_points_, levels_, table_, fit_seconds_, feature_names_in_, n_features_in_
+        See `Discretizer`.
+
+    Notes
+    -----
+    As in the authors' code, a column gets further parents while these raise the score that it had when its last parent
+    was accepted, before the bins changed. Orders are compared by the K2 score of tables with different bins, which
+    favours few bins.
+
+    Each pass of the discretization visits the columns in reverse order. After every new edge it begins with equal-width
+    bins.
+    """
+
+    order: Sequence[str] | None = None
+    max_indegree: int = option(6, Integer(0))
+    n_restarts: int = option(50, Integer(1))
+    max_cycles: int = option(10, Integer(1))
+    cardinality_over: str = option("table", CARDINALITY_OVER)
+    max_candidates: int | None = option(2000, MAX_CANDIDATES)
+    pseudo_count: float = 1.0
+    random_state: int | None = option(None, Integer(0, none=""))
+
+    def fit(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: Any = None,
+        *,
+        network: Network | None = None,
+    ) -> Self:
+        """Learn the structure and the bins, and return self.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
+            Never changed. An array's columns are named x0, x1, ...
+        y : ignored
+            Present for scikit-learn's tools; classes must be a column of the table.
+        network : None
+            Must be None, since the structure is learned; `BayesianDiscretizer` takes a network.
+
+        Raises
+        ------
+        GomeaBnError
+            For a table or an option that cannot be used; the message says what to do.
+        """
+        if network is not None:
             raise GomeaBnError(
-                f"order: {name!r} is not a continuous column with free cuts.{nearest(str(name), movable)}"
+                "LDBN learns the graph itself; leave network out, or use BayesianDiscretizer to keep the graph."
             )
-    check_each_once(order, movable, "continuous column")
-    return [names.index(name) for name in order]
+        super().fit(X)
+        self.network_ = DiscretizedBayesNet.from_table(
+            self.table_,
+            self.edges_,
+            self.cut_points_,
+            pseudo_count=self.pseudo_count,
+            metadata={"scoring_method": "k2", "score": self.score_, "n_rows": self.table_.n_rows},
+        )
+        return self
+
+    def compile(self) -> None:
+        """Compile or load the kernels of the method."""
+        compile_bayesian_kernels()
+        compile_structure_kernels()
+
+    def _find_cuts(self, task: DiscretizationTask) -> Cuts:
+        names = task.table.names
+        search = _CoupledSearch(task, self)
+        best, tried = None, 0
+        for order in orders_to_try(self.order, names, self.n_restarts, self.random_state):
+            learned = search.along(order)
+            tried += 1
+            if best is None or learned.score > best.score:
+                best, best_order = learned, order
+            if task.expired:
+                break
+        assert best is not None
+        self.edges_ = named_edges(best.parents, names)
+        self.score_ = best.score
+        self.order_ = [names[v] for v in best_order]
+        self.n_restarts_ = tried
+        self.stopped_by_ = "n_restarts"
+        return best.cuts
+
+
+class _Learned(NamedTuple):
+    """Result for one order."""
+
+    parents: list[tuple[int, ...]]
+    cuts: Cuts
+    score: float
+
+
+class _CoupledSearch:
+    """K2 and Bayesian discretization in turn over one table, whose columns are sorted once."""
+
+    def __init__(self, task: DiscretizationTask, options: LDBN) -> None:
+        self._task = task
+        self._options = options
+        self._columns = SortedColumns(lambda v: task.table.columns[v].values)
+        self._start = starting_cuts(task)
+
+    def along(self, order: Sequence[int]) -> _Learned:
+        """Return the result for one order; at the deadline, the last complete state."""
+        task = self._task
+        parents: list[tuple[int, ...]] = [()] * len(task.table.columns)
+        cuts = self._start
+        scorer = self._scorer(cuts)
+        # constant columns have no edges
+        order = [v for v in order if not task.table.columns[v].is_constant]
+        for position, child in enumerate(order):
+            score = float(scorer.score([Family((child, 0))])[0])
+            while len(parents[child]) < min(self._options.max_indegree, position) and not task.expired:
+                candidates = [v for v in order[:position] if v not in parents[child]]
+                new, grown = best_parent(scorer, child, parents[child], candidates)
+                if not grown > score:
+                    break
+                grown_parents = [*parents]
+                grown_parents[child] = (*parents[child], new)
+                grown_cuts = self._cuts(grown_parents, order)
+                if task.expired:
+                    break
+                parents, cuts, score = grown_parents, grown_cuts, grown
+                scorer = self._scorer(cuts)
+            if task.expired:
+                break
+        return _Learned(parents, cuts, scorer.graph_score(parents))
+
+    def _cuts(self, parents: Sequence[Sequence[int]], order: Sequence[int]) -> Cuts:
+        """Return the cuts for a graph, columns visited in reverse order."""
+        task = self._task
+        graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
+        return discretize_all(
+            replace(task, graph=graph),
+            self._start,
+            [v for v in reversed(order) if v in task.movable],
+            cardinality_over=self._options.cardinality_over,
+            max_cycles=self._options.max_cycles,
+            max_candidates=self._options.max_candidates,
+            sorted_columns=self._columns,
+        ).cuts
+
+    def _scorer(self, cuts: Cuts) -> FamilyScorer:
+        return coded_scorer(self._task.table.names, self._task.coded(cuts), "k2")

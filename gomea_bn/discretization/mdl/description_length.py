@@ -28,21 +28,8 @@ CRITERIA = ("mdl", "bic", "aic")
 class Criterion:
     """Costs of parameters, partitions and edges in nats.
 
-    Parameters
-    ----------
-    name : {"mdl", "bic", "aic"}
-        "mdl": (ln n)/2 per parameter, and the codes of partitions, numbers of bins and edges. "bic" and "aic":
-        (ln n)/2 or 1 per parameter, and nothing else.
-    n_rows : int
-        Number of rows n of the table.
-
-    Attributes
-    ----------
-    weight : float
-        Nats per free parameter.
-    codes_partitions : bool
-        Whether partitions, numbers of bins and edges have a cost.
-    x_log_x : ndarray of shape (n_rows + 1,)
+    "mdl": (ln n)/2 per parameter, and the codes of partitions, numbers of bins and edges. "bic" and "aic": (ln n)/2 or
+    1 per parameter, the `weight`, and nothing else.
     """
 
     def __init__(self, name: str, n_rows: int) -> None:

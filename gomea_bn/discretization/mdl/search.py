@@ -56,34 +56,18 @@ class Thresholds:
 
 
 class ThresholdProblem:
-    """The thresholds of one column, given the bins of its Markov blanket.
+    """The thresholds of one column, given the bins of its Markov blanket; levels of a discrete column are their codes.
 
-    Parameters
-    ----------
-    column : SortedColumn
-        The column; levels of a discrete one as their codes.
-    around : Neighbourhood
-        Coded parents, children and spouses.
-    criterion : Criterion
-    child_parameters : float, optional
-        Number of parameters of the children's tables per bin of the column. By default the sum over children c of
-        ``||S_c|| (||X_c|| - 1)``, where S_c are the child's other parents.
-
-    Attributes
-    ----------
-    degenerate : str
-        Reason why the result of the last "single-threshold" search follows from its penalty alone; else empty.
-
-    Notes
-    -----
-    The description length is the local part of Friedman & Goldszmidt (1996, equation 14), for m distinct values,
-    k bins and n rows::
+    The description length is the local part of Friedman & Goldszmidt (1996, equation 14), for m distinct values, k bins
+    and n rows::
 
         (m-1) H((k-1)/(m-1)) + ln k + (ln n)/2 [ ||Pa|| (k-1) + k sum_c ||S_c|| (||X_c||-1) ]
             - n [ I(X*; Pa) + sum_c I(X_c; Pa_c*) ]
 
-    H is the binary entropy, I the mutual information in the data, and * marks a discretized variable. The information
-    is a sum over intervals; the other terms depend on k alone.
+    H is the binary entropy, I the mutual information in the data, S_c the other parents of child c, and * marks a
+    discretized variable. The information is a sum over intervals; the other terms depend on k alone. `child_parameters`
+    replaces the sum over children. `degenerate` is the reason why the result of the last "single-threshold" search
+    follows from its penalty alone; else empty.
     """
 
     def __init__(
@@ -142,15 +126,9 @@ class ThresholdProblem:
         incumbent: NDArray[np.float64] | None = None,
         stop: NDArray[np.uint8] = NO_STOP,
     ) -> Thresholds | None:
-        """Return the thresholds that the chosen search finds, or None if `stop` was raised.
+        """Return the thresholds that the chosen search finds, or None if `stop` was raised by another thread.
 
-        Parameters
-        ----------
-        options : SearchOptions
-        incumbent : ndarray of shape (k,), optional
-            Cut points whose gaps are always among the candidates of the exact search.
-        stop : ndarray of shape (1,), uint8
-            Raised by another thread to give up.
+        The gaps of the cuts `incumbent` are always among the candidates of the exact search.
         """
         # thresholds of a column without neighbours preserve no dependence
         if not self.n_tables:

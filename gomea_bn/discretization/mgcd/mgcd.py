@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import erfc, inf, log, pi, sqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,28 +14,30 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.discretization.base import DiscretizationTask, Discretizer, starting_cuts
-from gomea_bn.discretization.mgcd.columns import (
-    MGCDColumns,
-    MGCDState,
-    compile_mgcd_kernels,
+from gomea_bn.discretization.mgcd.kernels import (
+    CountedCells,
+    EMWork,
+    SharedGaussians,
+    expectation_maximisation,
 )
-from gomea_bn.discretization.mgcd.shared_gaussians import PENALTIES
-from gomea_bn.discretization.structure_search.tabu import (
-    PATIENCE,
-    TABU_LENGTH,
-    TabuList,
-    TabuSearch,
+from gomea_bn.discretization.structure_search import (
+    Parents,
     check_knowledge,
-    compile_tabu_kernels,
+    compile_structure_kernels,
     permitted_start,
+    tabu_search,
 )
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.column_graph import Network
+from gomea_bn.network.column_graph import ColumnGraph, Network
 from gomea_bn.parameters import Choice, Flag, Integer, Number, option, without_effect
-from gomea_bn.problems.cuts.blanket import Cuts
-from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
+from gomea_bn.problems.cuts.blanket import CodedColumn, Cuts, coded_bins, joint_codes
+from gomea_bn.problems.cuts.interval_counts import NO_STOP, SortedColumn
+from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, without_narrow_bins, without_sparse_bins
 from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.scoring.family_scorer import FamilyScorer
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +46,23 @@ if TYPE_CHECKING:
 _LEAST_RANGE = 1e-303
 # alternations of search and discretization
 _MAX_ROUNDS = 10
+# passes over the columns for one graph
+_MAX_CYCLES = 3
+# iterations of EM from every start; only the best goes on
+_SHORT_RUN = 10
+# components with fewer rows are dropped
+_LEAST_ROWS = 2.0
+# numbers of components in a row without a better score that end the search
+_PATIENCE = 2
+# starts of EM for a number of components: one from quantiles, the others from rows drawn far apart
+_N_STARTS = 6
+_MAX_ITERATIONS = 200
+# nats per row
+_TOLERANCE = 1e-5
+# cells of near values that represent a column with more distinct values
+_N_CELLS = 300
+# smallest standard deviation of a component, relative to the column's
+_MIN_DEVIATION = 1e-3
 
 
 @without_effect(
@@ -120,7 +142,7 @@ class MGCDiscretizer(Discretizer):
 
     univariate: bool = option(False, Flag())
     max_bins: int = option(15, Integer(1, MAX_CARDINALITY))
-    penalty: str = option("nml", Choice(PENALTIES))
+    penalty: str = option("nml", Choice(("nml", "observed", "all")))
     min_width: float = option(1e-3, Number(0, 1, below=True))
     min_bin_count: int = option(1, Integer(1))
     max_indegree: int | None = option(6, Integer(0, none=""))
@@ -164,7 +186,7 @@ class MGCDiscretizer(Discretizer):
     def compile(self) -> None:
         """Compile or load the kernels of the method."""
         compile_mgcd_kernels()
-        compile_tabu_kernels()
+        compile_structure_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
         for column in (task.table.columns[v] for v in task.movable):
@@ -173,15 +195,7 @@ class MGCDiscretizer(Discretizer):
                     f"Column '{column.name}' ranges from {column.values.min():g} to {column.values.max():g}, too "
                     "narrow for the densities of float64; rescale it."
                 )
-        columns = MGCDColumns(
-            task,
-            univariate=bool(self.univariate),
-            max_components=self.max_bins,
-            penalty=self.penalty,
-            min_width=self.min_width,
-            min_bin_count=self.min_bin_count,
-            seed=self.random_state,
-        )
+        columns = MGCDColumns(task, self)
         state = MGCDState(task.graph, starting_cuts(task, "equal-frequency"), {})
         if self._learns_graph:
             state = self._alternate(columns, state)
@@ -206,12 +220,11 @@ class MGCDiscretizer(Discretizer):
         visited = {state.key()}
         self.stopped_by_ = "max_rounds"
         for _ in range(_MAX_ROUNDS):
-            search = TabuSearch(scorer, rules, TabuList(len(table.names), TABU_LENGTH))
-            result = search.run(state.graph.parents, task.stop, patience=PATIENCE)
-            if self.round_scores_ and result.parents == state.graph.parents:
+            found = tabu_search(scorer, rules, state.graph.parents, task.stop).parents
+            if self.round_scores_ and found == state.graph.parents:
                 self.stopped_by_ = "fixpoint"
                 break
-            searched = state.over(result.parents)
+            searched = state.over(found)
             moved = columns.discretized(searched, rules.max_table_cells)
             if task.expired:
                 for unfinished in (searched, moved):
@@ -239,3 +252,495 @@ class MGCDiscretizer(Discretizer):
             metadata={"scoring_method": "density-bic", "score": best_score, "n_rows": table.n_rows},
         )
         return best
+
+
+@dataclass(frozen=True, slots=True)
+class MGCDState:
+    """A graph, the bins of all continuous columns, and the mixtures behind those that moved."""
+
+    graph: ColumnGraph
+    cuts: Cuts
+    mixtures: dict[int, SharedMixture]
+
+    def over(self, parents: Parents) -> MGCDState:
+        """Return the state with another graph."""
+        return replace(self, graph=ColumnGraph(self.graph.names, parents))
+
+    def key(self) -> tuple[Parents, tuple[bytes, ...]]:
+        """Return a value that is equal for equal graphs and cuts."""
+        return self.graph.parents, tuple(self.cuts[v].tobytes() for v in sorted(self.cuts))
+
+
+class MGCDColumns:
+    """The columns of a table, each sorted once, with the last mixture of each and what it was fitted to.
+
+    The passes are not those of `DueColumns`: as published, a pass visits all columns, and the last one changes no row's
+    bin. A column whose blanket has the same codes as at its last fit keeps its mixture, also from one graph to another.
+    """
+
+    def __init__(self, task: DiscretizationTask, options: MGCDiscretizer) -> None:
+        self.task = task
+        self._options = options
+        self.n_cycles = 0
+        self.converged = True
+        self._cells: dict[int, ColumnCells] = {}
+        self._seed = np.random.SeedSequence(options.random_state).entropy
+        self._coded: dict[int, tuple[NDArray[np.float64], CodedColumn]] = {}
+        self._fitted: dict[int, tuple[list[CodedColumn], int, SharedMixture]] = {}
+
+    def discretized(self, state: MGCDState, max_table_cells: float = inf) -> MGCDState:
+        """Return the state after passes over the columns, children first, until no row's bin changes."""
+        cuts, mixtures = dict(state.cuts), dict(state.mixtures)
+        order = [v for v in state.graph.reverse_topological_order() if v in self.task.movable]
+        coded = self._recoded(cuts)
+        for _ in range(_MAX_CYCLES):
+            self.n_cycles += 1
+            self.converged = True
+            for v in order:
+                around = [] if self._options.univariate else sorted(state.graph.blanket(v))
+                most = self._options.max_bins
+                if max_table_cells < inf:
+                    # tables around the column stay within the limit
+                    room = state.graph.neighbourhood(v, coded).most_bins(max_table_cells)
+                    most = max(1, min(most, room))
+                mixture = self._mixture(v, [coded[u] for u in around], most)
+                if mixture is None:
+                    return MGCDState(state.graph, cuts, mixtures)
+                mixtures[v], cuts[v] = mixture, self._cuts(v, mixture)
+                before, coded = coded[v], self._recoded(cuts)
+                self.converged &= coded[v] is before
+            if self.converged:
+                break
+        return MGCDState(state.graph, cuts, mixtures)
+
+    def scorer(self, cuts: Cuts) -> FamilyScorer:
+        """Return the scorer of graphs under the bins by log density, which can be compared for different bins."""
+        table = self.task.table
+        method = scoring_method("density-bic")
+        variables = [
+            ScoredVariable(c.name, c.values, 0, (Policy(cuts[v]),))
+            if c.levels is None
+            else ScoredVariable(c.name, c.values, len(c.levels))
+            for v, c in enumerate(table.columns)
+        ]
+        return FamilyScorer(variables, method, score_rule(method, table.n_rows))
+
+    def _recoded(self, cuts: Cuts) -> list[CodedColumn]:
+        """Return all columns as codes; a column whose rows stay in their bins is the same object as before."""
+        for v, column in enumerate(self.task.table.columns):
+            if column.levels is not None:
+                self._coded.setdefault(v, (np.empty(0), CodedColumn(column.values, len(column.levels))))
+            elif v not in self._coded or self._coded[v][0] is not cuts[v]:
+                new = coded_bins(column.values, cuts[v])
+                if v in self._coded and np.array_equal(new.codes, self._coded[v][1].codes):
+                    new = self._coded[v][1]
+                self._coded[v] = cuts[v], new
+        return [self._coded[v][1] for v in range(len(self.task.table.columns))]
+
+    def _mixture(self, v: int, blanket: list[CodedColumn], most: int) -> SharedMixture | None:
+        """Return the best mixture of one column given its blanket; None at the deadline."""
+        if self.task.expired:
+            return None
+        near = None
+        if v in self._fitted:
+            former, limit, near = self._fitted[v]
+            if limit == most and len(former) == len(blanket) and all(a is b for a, b in zip(former, blanket)):
+                return near
+        task = self.task
+        if v not in self._cells:
+            self._cells[v] = ColumnCells(SortedColumn(task.table.columns[v].values))
+        search = SharedMixtureSearch(
+            self._cells[v],
+            Configurations.of(blanket, task.table.n_rows),
+            most,
+            self._options.penalty,
+            np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(v,))),
+            stop=task.stop.flag,
+            run=task.interruptible,
+        )
+        mixture = search.best(near)
+        if mixture is not None:
+            self._fitted[v] = blanket, most, mixture
+        return mixture
+
+    def _cuts(self, v: int, mixture: SharedMixture) -> NDArray[np.float64]:
+        """Return the mixture's cuts without those that leave a bin too narrow or with too few rows."""
+        column = self._cells[v].column
+        cuts = separating_cuts(mixture.cuts(), column)
+        wide = without_narrow_bins(cuts, (column.low, column.high), self._options.min_width)
+        return without_sparse_bins(wide, self.task.table.columns[v].values, self._options.min_bin_count)
+
+
+@cache
+def compile_mgcd_kernels() -> None:
+    """Compile or load the kernels on a tiny column, so that no deadline pays for it."""
+    cells = ColumnCells(SortedColumn(np.arange(12.0)), 10)
+    halves = CodedColumn(np.arange(12, dtype=np.int32) // 6, 2)
+    around = Configurations.of([halves], 12)
+    SharedMixtureSearch(cells, around, 2, "nml", np.random.default_rng(0)).fitted(2)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMixture:
+    """Gaussians that all configurations share, by ascending mean.
+
+    Means and standard deviations, (n_components,), are in the data's units. `shares` are those of all rows and sum to
+    1, `weights`, (n_configurations, n_components), are the shares of the rows of each configuration. The score is the
+    log likelihood minus the cost of the parameters, both in nats.
+    """
+
+    means: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    log_likelihood: float
+    score: float
+
+    def cuts(self) -> NDArray[np.float64]:
+        """Return the best cut between every two neighbouring means, ascending; equal means have none."""
+        means, deviations = self.means.tolist(), self.deviations.tolist()
+        cuts = [
+            gaussian_cut(means[k], deviations[k], means[k + 1], deviations[k + 1])
+            for k in range(len(means) - 1)
+            if means[k] < means[k + 1]
+        ]
+        return np.maximum.accumulate(np.array(cuts)) if cuts else np.empty(0)
+
+
+def gaussian_cut(mean_0: float, deviation_0: float, mean_1: float, deviation_1: float) -> float:
+    """Return the cut between two Gaussians, ``mean_0 < mean_1``, with the least of their mass on the wrong side.
+
+    The cut minimises ``1 - Phi((t - m0) / s0) + Phi((t - m1) / s1)`` over t in [mean_0, mean_1] (Mabrouk et al. 2015,
+    Eq. 6; their Proposition 2 says "highest" for lowest). At an inner minimum the densities cross: it is the root of a
+    quadratic at which its slope is positive, computed without cancellation.
+    """
+    ratio = deviation_1 / deviation_0
+    # halves, since the difference may overflow
+    distance = 2 * ((mean_1 / 2 - mean_0 / 2) / deviation_0)
+    curvature = 1 - 1 / ratio**2
+    slope = distance / ratio**2
+    odds = 2 * log(ratio)
+    discriminant = (distance / ratio) ** 2 + odds * curvature
+    positions = [0.0, distance]
+    if discriminant >= 0:
+        crossing = (distance * slope + odds) / (slope + sqrt(discriminant))
+        positions.insert(0, min(max(crossing, 0.0), distance))
+
+    def misplaced(position: float) -> float:
+        return erfc(position / sqrt(2)) + erfc((distance - position) / ratio / sqrt(2))
+
+    return min(max(mean_0 + deviation_0 * min(positions, key=misplaced), mean_0), mean_1)
+
+
+def separating_cuts(cuts: NDArray[np.float64], column: SortedColumn) -> NDArray[np.float64]:
+    """Return the ascending cuts that separate values, for bins (a, b].
+
+    A cut equal to a value moves just below it, since the paper's bins [a, b) put that value into the upper bin. Of
+    cuts between the same two values the lowest stays. Cuts beyond the values are dropped.
+    """
+    n_below = np.searchsorted(column.distinct, cuts, side="left")
+    inside = (n_below > 0) & (n_below < len(column.distinct))
+    cuts, n_below = cuts[inside], n_below[inside]
+    _, first = np.unique(n_below, return_index=True)
+    cuts, n_below = cuts[first], n_below[first]
+    moved = np.where(cuts == column.distinct[n_below], np.nextafter(cuts, -inf), cuts)
+    return np.asarray(moved[moved > column.low], np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Configurations:
+    """Configurations of the blanket of a column.
+
+    `codes` has that of every row, `rows` the number of rows of every configuration that occurs, and `n_all` is the
+    number of possible ones.
+    """
+
+    codes: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    n_all: float
+
+    @classmethod
+    def of(cls, blanket: Sequence[CodedColumn], n_rows: int) -> Configurations:
+        """Return the joint configurations of coded columns."""
+        joint, _, n_all = joint_codes(blanket, n_rows)
+        _, codes, rows = np.unique(joint, return_inverse=True, return_counts=True)
+        return cls(codes.astype(np.int32), rows, n_all)
+
+    def weight_cost(self, n_components: int, penalty: str) -> float:
+        """Return the cost of the weights of `n_components` components in nats; see `MGCDiscretizer`."""
+        if penalty == "nml":
+            sizes, counts = np.unique(self.rows, return_counts=True)
+            return float(counts @ log_complexity(n_components, sizes.astype(np.float64)))
+        n = self.n_all if penalty == "all" else len(self.rows)
+        return n * (n_components - 1) * log(len(self.codes)) / 2
+
+
+def log_complexity(n_values: int, n_rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the stochastic complexity of a distribution over `n_values` values for each number of rows, in nats.
+
+    It is the log of the sum over all samples of their highest likelihood. The recurrence is that of Kontkanen &
+    Myllymaki (2007); it starts from Szpankowski's approximation for two values, whose error is below one per cent.
+    """
+    before = np.ones(len(n_rows))
+    if n_values == 1:
+        return np.log(before)
+    current = np.sqrt(pi * n_rows / 2) * np.exp(
+        np.sqrt(8 / (9 * pi * n_rows)) + (3 * pi - 16) / (36 * pi * n_rows)
+    )
+    for k in range(1, n_values - 1):
+        before, current = current, current + n_rows / k * before
+    return np.asarray(np.log(current), np.float64)
+
+
+class ColumnCells:
+    """A column in at most `n_cells` cells of near values, standardized; of fewer distinct values each is a cell.
+
+    `floor` is the smallest standard deviation of a component: at least 1 / sqrt(12) times the median gap between
+    distinct values, as for values that are rounded to such steps.
+    """
+
+    def __init__(self, column: SortedColumn, n_cells: int = _N_CELLS) -> None:
+        self.column = column
+        low, high = column.low, column.high
+        self._low, self._high = low, high
+        # halves, since the range may overflow
+        inside = (column.distinct / 2 - low / 2) / (high / 2 - low / 2)
+        counts = np.diff(column.below, prepend=0, append=column.n_rows)
+        self._centre = float(np.average(inside, weights=counts))
+        self._scale = sqrt(np.average((inside - self._centre) ** 2, weights=counts))
+        values = (inside - self._centre) / self._scale
+        cell = np.arange(len(values))
+        if len(values) > n_cells:
+            cell = np.searchsorted(column.grid(n_cells), np.arange(len(values)), side="left")
+        rows = np.bincount(cell, counts)
+        self.means = np.bincount(cell, counts * values) / rows
+        self.variances = np.bincount(cell, counts * (values - self.means[cell]) ** 2) / rows
+        self.rows = rows
+        self.cell_of_row = np.empty(column.n_rows, np.int32)
+        self.cell_of_row[column.order] = np.repeat(cell, counts)
+        self.floor = max(_MIN_DEVIATION, float(np.median(np.diff(values))) / sqrt(12))
+
+    def counted(self, configurations: Configurations) -> CountedCells:
+        """Return the rows by configuration and cell."""
+        n_cells, q = len(self.means), len(configurations.rows)
+        joint = configurations.codes.astype(np.int64) * n_cells + self.cell_of_row
+        if q * n_cells <= 8 * self.column.n_rows:
+            counts = np.bincount(joint, minlength=q * n_cells)
+            occurring = np.flatnonzero(counts)
+            counts = counts[occurring]
+        else:
+            occurring, counts = np.unique(joint, return_counts=True)
+        return CountedCells(
+            means=self.means,
+            variances=self.variances,
+            starts=np.searchsorted(occurring, np.arange(q + 1) * n_cells),
+            cells=(occurring % n_cells).astype(np.int32),
+            counts=counts.astype(np.float64),
+        )
+
+    def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values in the data's units as standardized ones."""
+        inside = (values / 2 - self._low / 2) / (self._high / 2 - self._low / 2)
+        return np.asarray((inside - self._centre) / self._scale, np.float64)
+
+    def units(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return standardized values in the data's units."""
+        inside = means * self._scale + self._centre
+        return self._low * (1 - inside) + self._high * inside
+
+    @property
+    def unit(self) -> float:
+        """Return the column's standard deviation in the data's units."""
+        return 2 * (self._scale * (self._high / 2 - self._low / 2))
+
+
+class SharedMixtureSearch:
+    """Finds the number of Gaussians and the Gaussians of one column given configurations.
+
+    `penalty` is that of `MGCDiscretizer`, and `generator` draws the random starts. `stop` is raised by another thread
+    to give up, and `run` calls compiled functions, as `DiscretizationTask.interruptible` does.
+    """
+
+    def __init__(
+        self,
+        cells: ColumnCells,
+        configurations: Configurations,
+        max_components: int,
+        penalty: str,
+        generator: np.random.Generator,
+        *,
+        stop: NDArray[np.uint8] = NO_STOP,
+        run: Callable[[Callable[[], int]], int] = lambda call: call(),
+    ) -> None:
+        self.cells = cells
+        self.max_components = max_components
+        self.penalty = penalty
+        self.generator = generator
+        self.data = cells.counted(configurations)
+        self.n_rows = cells.column.n_rows
+        self._configurations = configurations
+        self._stop = stop
+        self._run = run
+
+    def best(self, near: SharedMixture | None = None) -> SharedMixture | None:
+        """Return the mixture with the best score; None if stopped.
+
+        More components are tried until two numbers in a row are no better. With a mixture to start from, the numbers go
+        up and down from its number of components while they are better.
+        """
+        most = min(self.max_components, len(self.cells.column.distinct))
+        if near is not None:
+            return self._best_near(near, min(len(near.means), most), most)
+        best: SharedMixture | None = None
+        worse = 0
+        for n_components in range(1, most + 1):
+            mixture = self.fitted(n_components)
+            if mixture is None:
+                return None
+            worse += 1
+            if best is None or mixture.score > best.score:
+                best, worse = mixture, 0
+            if worse >= _PATIENCE:
+                break
+        return best
+
+    def _best_near(self, near: SharedMixture, n_components: int, most: int) -> SharedMixture | None:
+        """Return the mixture with the best score among the numbers of components around `n_components`."""
+        best = self.fitted(n_components, near)
+        for step in (1, -1):
+            n_tried = n_components + step
+            while best is not None and 1 <= n_tried <= most:
+                mixture = self.fitted(n_tried)
+                if mixture is None:
+                    return None
+                if mixture.score <= best.score:
+                    break
+                best, n_tried = mixture, n_tried + step
+        return best
+
+    def fitted(self, n_components: int, near: SharedMixture | None = None) -> SharedMixture | None:
+        """Return the best mixture of `n_components` components over all starts; None if stopped.
+
+        Components with hardly any rows are dropped. If `near` has `n_components` components, it replaces the random
+        starts.
+        """
+        best = self._climb(self._started(self._quantiles(n_components)), _SHORT_RUN)
+        for start in self._further_starts(n_components, near):
+            if self._stop[0]:
+                return None
+            tried = self._climb(start, _SHORT_RUN)
+            if tried[1] > best[1]:
+                best = tried
+        mixture, likelihood, rows = best
+        while True:
+            mixture, likelihood, rows = self._climb(mixture, _MAX_ITERATIONS)
+            if self._stop[0]:
+                return None
+            living = rows >= min(_LEAST_ROWS, rows.max())
+            if living.all():
+                return self._described(mixture, likelihood, rows)
+            # a configuration may have had dropped components alone
+            weights = mixture.weights[:, living] + 1e-9
+            mixture = SharedGaussians(
+                means=mixture.means[living],
+                deviations=mixture.deviations[living],
+                weights=weights / weights.sum(axis=1, keepdims=True),
+            )
+
+    def _further_starts(self, n_components: int, near: SharedMixture | None) -> Iterator[SharedGaussians]:
+        """Yield the starts of EM other than quantiles."""
+        if near is None and n_components > 1:
+            for _ in range(_N_STARTS - 1):
+                yield self._started(self._far_apart(n_components))
+        elif near is not None and len(near.means) == n_components:
+            deviations = near.deviations / self.cells.unit
+            yield self._with_equal_weights(self.cells.standardized(near.means), deviations, near.shares)
+
+    def _quantiles(self, n_components: int) -> NDArray[np.float64]:
+        """Return the borders, in standardized units, of groups with about equal numbers of rows."""
+        below = np.cumsum(self.cells.rows) - self.cells.rows / 2
+        rows_below = np.arange(1, n_components) * (self.n_rows / n_components)
+        return np.asarray(np.interp(rows_below, below, self.cells.means), np.float64)
+
+    def _far_apart(self, n_components: int) -> NDArray[np.float64]:
+        """Return the borders between random rows, drawn in proportion to the squared distance to those before.
+
+        These are the first centres of k-means++ (Arthur & Vassilvitskii 2007).
+        """
+        values, chances = self.cells.means, self.cells.rows
+        centres: list[float] = []
+        nearest = np.full(len(values), inf)
+        for _ in range(n_components):
+            below = np.cumsum(chances)
+            drawn = np.searchsorted(below, self.generator.random() * below[-1], side="right")
+            centres.append(values[min(drawn, len(values) - 1)])
+            nearest = np.minimum(nearest, (values - centres[-1]) ** 2)
+            chances = self.cells.rows * nearest
+        ordered = np.sort(centres)
+        return np.asarray((ordered[1:] + ordered[:-1]) / 2, np.float64)
+
+    def _started(self, borders: NDArray[np.float64]) -> SharedGaussians:
+        """Return the Gaussians of the rows between borders, with equal weights for all configurations."""
+        cells = self.cells
+        k = len(borders) + 1
+        group = np.searchsorted(borders, cells.means)
+        rows = np.bincount(group, cells.rows, minlength=k)
+        at_least_one = np.maximum(rows, 1.0)
+        edges = np.concatenate((cells.means[:1], borders, cells.means[-1:]))
+        middle = (edges[1:] + edges[:-1]) / 2
+        means = np.where(
+            rows > 0, np.bincount(group, cells.rows * cells.means, minlength=k) / at_least_one, middle
+        )
+        spread = cells.variances + (cells.means - means[group]) ** 2
+        variances = np.where(
+            rows > 0, np.bincount(group, cells.rows * spread, minlength=k) / at_least_one, 1 / k**2
+        )
+        return self._with_equal_weights(means, np.sqrt(variances), at_least_one / at_least_one.sum())
+
+    def _with_equal_weights(
+        self, means: NDArray[np.float64], deviations: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> SharedGaussians:
+        """Return Gaussians in standardized units, with the same weights for all configurations."""
+        weights = np.tile(shares, (len(self.data.starts) - 1, 1))
+        return SharedGaussians(means, np.maximum(deviations, self.cells.floor), weights)
+
+    def _climb(
+        self, start: SharedGaussians, max_iterations: int
+    ) -> tuple[SharedGaussians, float, NDArray[np.float64]]:
+        """Return the mixture at the end of EM, its log likelihood and the rows of every component."""
+        mixture = SharedGaussians(start.means.copy(), start.deviations.copy(), start.weights.copy())
+        shape = (len(self.data.means), len(start.means))
+        work = EMWork(
+            logs=np.empty(shape),
+            ratios=np.empty(shape),
+            highest=np.empty(shape[0]),
+            mass=np.empty(shape),
+            weights=np.empty_like(start.weights),
+            shares=np.empty(shape[1]),
+            trace=np.empty(max_iterations + 1),
+            stop=self._stop,
+        )
+        tolerance = _TOLERANCE * self.n_rows
+        n_iterations = self._run(
+            lambda: expectation_maximisation(self.data, mixture, work, self.cells.floor, tolerance)
+        )
+        return mixture, float(work.trace[n_iterations]), work.mass.sum(axis=0)
+
+    def _described(
+        self, mixture: SharedGaussians, likelihood: float, rows: NDArray[np.float64]
+    ) -> SharedMixture:
+        """Return the mixture in the data's units."""
+        n_components = len(mixture.means)
+        # a mean and a deviation each
+        cost = n_components * log(self.n_rows)
+        cost += self._configurations.weight_cost(n_components, self.penalty)
+        likelihood -= self.n_rows * log(self.cells.unit)
+        order = np.argsort(mixture.means, kind="stable")
+        return SharedMixture(
+            means=self.cells.units(mixture.means[order]),
+            deviations=mixture.deviations[order] * self.cells.unit,
+            shares=rows[order] / self.n_rows,
+            weights=mixture.weights[:, order],
+            log_likelihood=likelihood,
+            score=likelihood - cost,
+        )

@@ -76,7 +76,7 @@ def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, *
     options
         Further options of `BayesNetLearner`, which take precedence over those of the name. LDBN ignores them.
     """
-    from gomea_bn.discretization.bayesian.ldbn import LDBN
+    from gomea_bn.discretization.bayesian.bayesian import LDBN
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.learning.warm_up import compile_kernels
 

@@ -116,7 +116,7 @@ def _smoothed_networks(
     task: Task, train: pd.DataFrame, kinds: dict[str, str]
 ) -> dict[str, DiscretizedBayesNet]:
     """Return the networks of a method of `OWN_SMOOTHING` by least width; ours learns again for each width."""
-    from gomea_bn.discretization.bayesian.ldbn import LDBN
+    from gomea_bn.discretization.bayesian.bayesian import LDBN
 
     if task["method"] == "optimal-own":
         widths = {floor: {"min_width": float(floor)} if float(floor) else {} for floor in FLOORS}
@@ -156,10 +156,8 @@ def _fitted(
     task: Task, train: pd.DataFrame, kinds: dict[str, str]
 ) -> tuple[list[tuple[str, str]], dict[str, NDArray[np.float64]]]:
     """Return the edges and cuts of one method."""
-    from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
-    from gomea_bn.discretization.bayesian.ldbn import LDBN
-    from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
-    from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
+    from gomea_bn.discretization.bayesian.bayesian import LDBN, BayesianDiscretizer
+    from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork
     from gomea_bn.learning.cuts.refinement import refine_boundaries
 
     table, method, seconds = task["table"], task["method"], task["seconds"]

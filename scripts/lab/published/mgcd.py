@@ -172,7 +172,7 @@ def _measure_predictions(task: Task) -> Measured:
 
 def fitted(task: Task, frame: pd.DataFrame, kinds: dict[str, str]) -> tuple[DiscretizedBayesNet, float, str]:
     """Return the network of one method, its seconds, and the limit that ended it."""
-    from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
+    from gomea_bn.discretization.mdl.mdl import MDLNetwork
     from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
 
     method, net = task["method"], task["net"]

@@ -125,7 +125,7 @@ def _by_k2(
     """Return the arcs of K2 after a discretizer has cut every column by itself."""
     from gomea_bn.discretization.baselines import EqualFrequency
     from gomea_bn.discretization.latent.latent import LatentDiscretizer
-    from gomea_bn.discretization.structure_search.k2 import K2
+    from gomea_bn.discretization.structure_search import K2
 
     cutter: Any
     columns = frame[list(CONTINUOUS)]

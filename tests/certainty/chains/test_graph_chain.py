@@ -79,8 +79,8 @@ def test_means_leave_out_the_first_quarter_of_the_sweeps():
     for _ in range(200):
         chain.sweep()
     # two hundred sweeps are fifty sums of four
-    sums = chain._sums._sums
-    assert chain._sums._counts == [4] * 50
+    sums = chain.sums._sums
+    assert chain.sums._counts == [4] * 50
     late = np.sum(sums[12:], axis=0)[:3] / (4 * 38)
-    np.testing.assert_array_equal(chain.mean_probabilities(), late)
+    np.testing.assert_array_equal(chain.sums.mean(), late)
     assert not np.allclose(late, np.sum(sums, axis=0)[:3] / 200)
