@@ -48,18 +48,10 @@ ScoreOfParents = Callable[[Sequence[int]], float]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of the score of a family: the score of the child given some parents, on some rows, times a weight.
+    """A part of the score of a family: the score of the child given some parents, on some rows, times a weight."""
 
-    Attributes
-    ----------
-    parents : tuple of int
-        Positions of the parents among the members of the family, ascending.
-    observed : tuple of int
-        Positions of the members that have values in the rows that count, ascending; the last one is the child.
-    weight : float
-    """
-
-    parents: tuple[int, ...]
+    parents: tuple[int, ...]  # positions among the members of the family, ascending
+    # members that have values in the rows that count, ascending; the last one is the child
     observed: tuple[int, ...]
     weight: float = 1.0
 
@@ -71,14 +63,9 @@ def available_terms(
 
     The parent that gains least, given the other parents, on the rows in which all members have values, is removed; then
     the next one, as `family_score` of the kernels does it. The gain of each is the difference of two terms, multiplied
-    by the number of all rows per row that has them. Terms that cancel are left out.
-
-    Parameters
-    ----------
-    n_parents, n_rows : int
-    cases : callable
-        Gets positions of parents; returns the number of rows in which these and the child have values, and the score of
-        the child given any of these parents on those rows.
+    by the number of all rows per row that has them. Terms that cancel are left out. `cases` gets positions of parents,
+    and returns the number of rows in which these and the child have values, and the score of the child given any of
+    them there.
     """
     child = n_parents
     remaining = list(range(n_parents))
@@ -136,14 +123,7 @@ def terms_of_rows(
 ) -> list[tuple[Term, NDArray[np.bool_] | None]]:
     """Return the `available_terms` of a family, each with the rows that count, bool (n_rows,), or None for all rows.
 
-    Without missing values this is one term: all parents on all rows.
-
-    Parameters
-    ----------
-    child : CodedColumn
-    parents : sequence of CodedColumn
-    score : callable
-        Score of counts, which decides the order of the parents.
+    Without missing values this is one term: all parents on all rows. `score` decides the order of the parents.
     """
     members = (*parents, child)
     if not any(member.has_missing for member in members):
@@ -181,21 +161,10 @@ _PricedCells = tuple[CandidateCells, NDArray[np.float64]]
 class CutLimits:
     """Limits on the partitions of a column that may be chosen.
 
-    Parameters
-    ----------
-    min_bins, max_bins : int
-        Smallest and largest number of bins; equal for a fixed number. ``max_bins=None`` sets no limit; if the score
-        has no term in the number of bins, the dynamic programme then needs no layer per number.
-    min_width : float
-        Width of the narrowest bin that is uniform inside, as a fraction of the column's range. With 0, ties make the
-        density unbounded.
-    min_bin_count : int
-        Smallest number of rows of a bin.
-
-    Raises
-    ------
-    GomeaBnError
-        If a limit is out of range.
+    Equal `min_bins` and `max_bins` fix the number of bins. ``max_bins=None`` sets no limit; if the score has no term in
+    the number of bins, the dynamic programme then needs no layer per number. `min_width` is that of the narrowest bin
+    that is uniform inside, as a fraction of the range: with 0, ties make the density unbounded. `min_bin_count` is the
+    smallest number of rows of a bin.
     """
 
     min_bins: int = 1
@@ -215,17 +184,8 @@ class CutLimits:
 class IntervalScore:
     """A density score as a sum of gains of intervals; built once for a table.
 
-    Parameters
-    ----------
-    method : ScoringMethod
-        "density-bic", or "density-bd" with the Dirichlet(1) prior.
-    rule : ScoreRule
-        From `scores.score_rule`.
-
-    Raises
-    ------
-    GomeaBnError
-        For scores of discrete columns only, and for the BDeu prior, whose gains depend on the number of bins.
+    Scores of discrete columns alone raise `GomeaBnError`, and so does the BDeu prior, whose gains depend on the number
+    of bins.
     """
 
     def __init__(self, method: ScoringMethod, rule: ScoreRule) -> None:
@@ -284,24 +244,11 @@ class OptimalCuts:
 class CutProgramme:
     """The cut points of one column, given tables around it: a sum over intervals and a term of their number.
 
-    Parameters
-    ----------
-    column : SortedColumn or GridColumn
-    counts : IntervalCounts or CellCounts
-        The tables of the column's own family, and of its children's.
-    configurations : sequence of (float, ndarray of shape (m,), float)
-        For each table of the own family its weight, the numbers of rows of the configurations of the parents that
-        occur, and the number of all configurations.
-    bin_cost : float
-        Parameters of the tables per bin.
-    cut_cost : float
-        Nats per cut.
-    score : IntervalScore
-    shape : ColumnShape, optional
-        How the bins may be distributed inside; without it they are uniform.
+    `counts` are those of the tables of the column's own family and of its children's. `configurations` has for each
+    table of the own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and
+    the number of all configurations. `bin_cost` is the number of parameters of the tables per bin; `cut_cost` the nats
+    per cut.
 
-    Notes
-    -----
     The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
     how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
     bins can only be shaped.
@@ -446,20 +393,11 @@ class CutProgramme:
     def interval_gains(
         self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
     ) -> NDArray[np.float64]:
-        """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidates.
+        """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidate raw cuts.
 
         The edges are the smallest value, the candidates and the largest value. The score of cut points is the sum over
         their intervals plus `layer_term`. Intervals that the limits forbid have -inf, and so have pairs of edges that
         are not in ascending order.
-
-        Parameters
-        ----------
-        candidates : ndarray of shape (n,), int64
-            Indices of raw cuts of the column, ascending.
-        limits : CutLimits
-            Limits on widths and rows.
-        shaped : bool
-            Whether the bins have the shape of the column inside; otherwise they are uniform.
         """
         column = self.column
         cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
@@ -505,17 +443,6 @@ class CutProgramme:
 class CutProblem(CutProgramme):
     """The cut points of one column between its values, given the bins of its Markov blanket in every row.
 
-    Parameters
-    ----------
-    column : SortedColumn
-    around : Neighbourhood
-        Coded parents, children and spouses of the column.
-    score : IntervalScore
-    shape : ColumnShape, optional
-        How the bins may be distributed inside; without it they are uniform.
-
-    Notes
-    -----
     With missing values the score of a family is a sum of gains of its parents (`available_terms`). The order in which
     parents are judged depends on the bins; it is that of the column's present bins for all cuts.
     """
@@ -553,11 +480,7 @@ class CutProblem(CutProgramme):
     def _own_tables(
         self, centre: CodedColumn, parents: Sequence[CodedColumn]
     ) -> tuple[list[CountTable], list[tuple[float, NDArray[np.int64], float]]]:
-        """Return the tables of the column's own family.
-
-        The second list has for each of them its weight, the numbers of rows of the configurations that occur, and the
-        number of all configurations.
-        """
+        """Return the tables of the column's own family, and the configurations that `CutProgramme` takes."""
         tables, configurations = [], []
         for term, is_counted in terms_of_rows(centre, parents, self.score.of_counts):
             members = [parents[p] for p in term.parents]
@@ -618,19 +541,10 @@ class CutProblem(CutProgramme):
     ) -> OptimalCuts | None:
         """Return the best cut points among the mid-points of neighbouring values, or None if the limits allow none.
 
-        With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells is solved, and
-        then the grid is refined around the chosen cuts until these lie between neighbouring values. Every solution is
-        at least as good as the one before.
-
-        Parameters
-        ----------
-        limits : CutLimits
-        n_cells : int
-            Largest number of candidate cells of one dynamic programme, at least 2.
-        incumbent : ndarray of shape (k,), optional
-            Cut points whose gaps are always among the candidates.
-        stop : ndarray of shape (1,), uint8
-            Raised by another thread to give up; the result is then None or that of the last grid.
+        With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells and the gaps of
+        `incumbent` is solved, and then the grid is refined around the chosen cuts until these lie between neighbouring
+        values. Every solution is at least as good as the one before. Another thread may raise `stop` to give up; the
+        result is then None or that of the last grid.
         """
         best: OptimalCuts | None = None
         priced = self._all_cells() if len(self.column.cuts) < n_cells else None
@@ -671,16 +585,8 @@ _MOST_WORK = 30_000_000
 def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the boundaries of a column that may become cuts as indices, int64 (n,), ascending.
 
-    All of them take part unless the dynamic programme would have too much to do; then a part that is spread evenly,
-    all present cuts and their neighbours do.
-
-    Parameters
-    ----------
-    n_boundaries : int
-    n_counters : int
-        Cells of the tables around the column, per cell of the column.
-    present : ndarray of shape (k,), int64
-        Present cuts as indices of boundaries.
+    All of them take part unless the dynamic programme would have too much to do, with tables of `n_counters` cells per
+    cell of the column; then a part that is spread evenly, all `present` cuts and their neighbours do.
     """
     most = int((2 * _MOST_WORK / max(n_counters, 1)) ** 0.5)
     if n_boundaries <= max(most, 2 * len(present) + 8):
@@ -693,14 +599,8 @@ def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np
 class GridCuts(CutProgramme):
     """The cuts of one column among the boundaries of its cells, given the bins of its Markov blanket.
 
-    Parameters
-    ----------
-    column : GridColumn
-    of_family : sequence of (weight, ndarray of shape (card(parent_1), ..., n_cells), int64)
-        Counts of the column and its parents; several, with weights, if values are missing.
-    children : sequence of (weight, ndarray of shape (n_cells, card(parent), ..., card(child)), int64)
-        Counts of the families of its children; the first axis is the column.
-    score : IntervalScore
+    Counts have weights, and are several for one family if values are missing: of the column and its parents,
+    (card(parent_1), ..., n_cells), and of the families of its children, (n_cells, card(parent), ..., card(child)).
     """
 
     def __init__(

@@ -55,25 +55,13 @@ _LEAST_WEIGHT = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class _Component:
-    """A density of the mixture.
+    """A density of the mixture."""
 
-    Attributes
-    ----------
-    in_sample, left_out : ndarray of shape (n_distinct,), float64
-        Density of every distinct value, from all rows and without one row of that value.
-    at_knots : ndarray of shape (2, n_pieces), float64
-        Density at the left and right end of every piece.
-    masses : ndarray of shape (n_pieces,), float64
-        Probability of every piece.
-    cost : float
-        Nats that choosing the component from the data costs.
-    """
-
-    in_sample: NDArray[np.float64]
-    left_out: NDArray[np.float64]
-    at_knots: NDArray[np.float64]
-    masses: NDArray[np.float64]
-    cost: float = 0.0
+    in_sample: NDArray[np.float64]  # (n_distinct,) density of every distinct value from all rows
+    left_out: NDArray[np.float64]  # (n_distinct,) the same without one row of that value
+    at_knots: NDArray[np.float64]  # (2, n_pieces) density at the left and right end of every piece
+    masses: NDArray[np.float64]  # (n_pieces,) probability of every piece
+    cost: float = 0.0  # nats that choosing the component from the data costs
 
 
 def least_uniform(n_rows: int) -> float:
@@ -124,11 +112,10 @@ def _mixed(
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the weights of greatest left-out likelihood, the first at least `least_uniform`, and two numbers of nats.
 
-    A component that does not take part has the weight 0.
-
-    These are the log likelihood of all rows, and what the fit is charged: a price for every parameter, and the costs
-    of the components. The number of parameters is the difference between the log likelihoods of all rows and with each
-    row left out, to which a histogram of k bins adds k - 1, plus one per weight.
+    A component that does not take part has the weight 0. The numbers are the log likelihood of all rows, and what the
+    fit is charged: a price for every parameter, and the costs of the components. The number of parameters is the
+    difference between the log likelihoods of all rows and with each row left out, to which a histogram of k bins adds
+    k - 1, plus one per weight.
     """
     n_rows = counts.sum()
     charges = np.array([component.cost for component in components])
@@ -313,10 +300,6 @@ def repeated_values(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     values: at most 64 values, which 95 % of the rows have. If only one other value is left, it is a point mass, too. In
     other columns these are at most four values, each in at least a tenth of the rows, and each at least five times as
     frequent as every value that is not a point mass.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_distinct,), int64
     """
     n_distinct = len(counts)
     is_point = counts >= (2 if n_distinct <= FEW_VALUES else 5)
