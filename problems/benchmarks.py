@@ -234,23 +234,9 @@ class _Pairwise(_Binary):
 def as_neighbours(
     n_variables: int, pairs: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the neighbour lists of a graph.
+    """Return the neighbour lists of a graph of edges (n_pairs, 2): `starts` (n_variables + 1,), `neighbours`, `order`.
 
-    Parameters
-    ----------
-    n_variables : int
-        Number of vertices.
-    pairs : ndarray of shape (n_pairs, 2), int64
-        Edges.
-
-    Returns
-    -------
-    starts : ndarray of shape (n_variables + 1,), int64
-        Where the neighbours of each vertex begin.
-    neighbours : ndarray of shape (2 * n_pairs,), int64
-        Neighbours of all vertices.
-    order : ndarray of shape (2 * n_pairs,), int64
-        Index of each neighbour's edge among all edges and the same edges again.
+    `order` (2 * n_pairs,) has the index of each neighbour's edge among all edges and the same edges again.
     """
     ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
     others = np.concatenate([pairs[:, 1], pairs[:, 0]])

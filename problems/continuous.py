@@ -365,25 +365,9 @@ def soreb(
 ) -> RealKernelProblem:
     """Return the problem of a sum of rotated ellipsoid blocks; the optimum is 0 at the origin.
 
-    Parameters
-    ----------
-    n_variables : int
-        ``block_size`` plus a multiple of ``stride``.
-    block_size : int
-        Number of variables per block. The j-th coefficient is 10^(exponent j / (block_size - 1)).
-    stride : int, optional
-        Distance between the first variables of neighbouring blocks; by default `block_size` (separate blocks).
-    degrees : float
-        Angle of the rotation in every coordinate plane, in degrees.
-    exponent : float
-        Decimal logarithm of a block's condition number.
-    initial_range, lower, upper, target
-        See `RealKernelProblem`.
-
-    Raises
-    ------
-    GomeaBnError
-        If the blocks do not cover the variables exactly.
+    Blocks of `block_size` variables begin `stride` variables apart, by default without overlap, and must cover the
+    variables exactly. The j-th coefficient of a block is 10^(exponent j / (block_size - 1)), and every coordinate plane
+    is rotated by the angle `degrees`.
     """
     stride = block_size if stride is None else stride
     check_integer("block_size", block_size, 1)

@@ -37,20 +37,7 @@ UNLIMITED = 2**62
 
 
 def checked_genotypes(problem: CompiledProblem, genotypes: ArrayLike, option: str) -> NDArray[np.int16]:
-    """Return genotypes as int16, shape (k, n_variables).
-
-    Parameters
-    ----------
-    problem : CompiledProblem
-    genotypes : array_like of int, shape (k, n_variables)
-    option : str
-        Name of the option, for messages.
-
-    Raises
-    ------
-    GomeaBnError
-        For a wrong shape or dtype, or a value that the problem does not allow.
-    """
+    """Return genotypes as int16, shape (k, n_variables), if the problem allows all values; `option` is their name."""
     values = np.asarray(genotypes)
     if (
         values.ndim != 2
@@ -88,16 +75,7 @@ def new_population(problem: CompiledProblem, parents: NDArray[np.int16]) -> Popu
 
 
 def new_work(problem: CompiledProblem, stop: NDArray[np.uint8], target: float | None = None) -> MixingWork:
-    """Return one thread's work space.
-
-    Parameters
-    ----------
-    problem : CompiledProblem
-    stop : ndarray of shape (1,), uint8
-        Setting it interrupts the thread's kernels.
-    target : float, optional
-        Objective at which the thread's work ends.
-    """
+    """Return one thread's work space, whose kernels `stop` interrupts, and which ends at an objective of `target`."""
     # the alphabet of a problem whose libraries grow may reach the width of `allowed`
     widest = np.full(problem.n_variables, problem.allowed.shape[1])
     return MixingWork(
@@ -192,13 +170,7 @@ def variation_rules(
 
 
 def finished_prefix(tallies: NDArray[np.int64]) -> int:
-    """Return the number of solutions that count: those before the first unfinished one, and this one if it has begun.
-
-    Parameters
-    ----------
-    tallies : ndarray of shape (n, 4), int64
-        As of `PopulationData`.
-    """
+    """Return the number of solutions that count: up to the first unfinished one, with this one if it has begun."""
     unfinished = np.flatnonzero(tallies[:, STATUS] != FINISHED)
     if not len(unfinished):
         return len(tallies)
@@ -329,23 +301,8 @@ class Turn(NamedTuple):
 class DiscreteRun(MultiStartRun):
     """One run over discrete genes; a subclass has the populations' state, their variation and what it counts.
 
-    Parameters
-    ----------
-    settings : DiscreteSettings
-    problem : CompiledProblem
-        Members that have a default may be missing.
-    limits : Limits
-    random_state : int or SeedSequence, optional
-    n_jobs : int
-    callback : callable, optional
-    initial : array_like of int, shape (k, n_variables), optional
-    immediate : bool
-        Whether solutions see what others find within a generation, which takes one thread.
-
-    Raises
-    ------
-    GomeaBnError
-        For an option that cannot be used.
+    Members of the problem that have a default may be missing. With `immediate` solutions see what others find within a
+    generation, which takes one thread.
     """
 
     problem: CompiledProblem

@@ -90,13 +90,7 @@ class Scheme(Protocol):
 def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tuple[str, int]]) -> None:
     """Raise `GomeaBnError` for options of a search that cannot be used.
 
-    Parameters
-    ----------
-    settings : Scheme
-    switches : sequence of str
-        Names of options that are True or False.
-    sizes : sequence of (str, int)
-        Names of integer options with their least values.
+    `switches` are names of options that are True or False, `sizes` those of integers with their least values.
     """
     for name in switches:
         check_flag(name, getattr(settings, name))

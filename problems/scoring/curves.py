@@ -55,15 +55,8 @@ class _Functions(Protocol):
 def normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the quantile of a standard normal at the mean rank of every value, and the width that its ties cover.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-
-    Returns
-    -------
-    scores, widths : ndarray of shape (n_rows,), float64
-        Both depend on the order of the values alone. Equal values share the probabilities of their ranks, moved
-        towards 1/2 by half a row; the width is the distance of the quantiles at the ends of these.
+    Both, float64 (n_rows,), depend on the order of the values alone. Equal values share the probabilities of their
+    ranks, moved towards 1/2 by half a row; the width is the distance of the quantiles at the ends of these.
     """
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     up_to = np.cumsum(counts)
@@ -82,21 +75,14 @@ def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
 def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
 
-    Parameters
-    ----------
-    variables : sequence of ScoredVariable
-        Columns. Continuous ones with a shape may follow curves, unless point masses have some of their rows and a
-        density has others; all may be parents.
-
-    Notes
-    -----
-    A column follows its parents on the scale of its normal scores, or, if its bins may be uniform, in its own units. It
-    is a sum of one smooth curve of the normal scores of every continuous parent, one amount for every level of every
-    discrete parent, and normal noise. The score is the marginal likelihood under a normal prior of the coefficients and
-    an inverse-gamma prior of the variance, as a density with respect to the shape of the column. Three models are
-    compared: lines, curves whose prior precision grows with their roughness, and these curves with products of the
-    first functions of every two continuous parents, as many as are affordable for all pairs of columns. The noise is
-    never narrower than what equal values cover, so that repeated values gain no density.
+    Continuous columns with a shape may follow curves, unless point masses have some of their rows and a density has
+    others; all columns may be parents. A column follows its parents on the scale of its normal scores, or, if its bins
+    may be uniform, in its own units. It is a sum of one smooth curve of the normal scores of every continuous parent,
+    one amount for every level of every discrete parent, and normal noise. The score is the marginal likelihood under a
+    normal prior of the coefficients and an inverse-gamma prior of the variance, as a density with respect to the shape
+    of the column. Three models are compared: lines, curves whose prior precision grows with their roughness, and these
+    curves with products of the first functions of every two continuous parents, as many as are affordable for all pairs
+    of columns. The noise is never narrower than what equal values cover, so that repeated values gain no density.
     """
     n_rows, n = len(variables[0].values), len(variables)
     per_column = _functions_per_column(variables, n_rows)

@@ -32,29 +32,14 @@ _BITS_OF_CONSTANT = 40
 
 @dataclass(frozen=True)
 class ScoredVariable:
-    """One column for the score.
-
-    Attributes
-    ----------
-    name : str
-    values : ndarray of shape (n_rows,)
-        Continuous: float64 in original units, NaN where missing. Discrete: integer codes, `MISSING` as a byte where
-        missing.
-    n_levels : int
-        Number of levels of a discrete column; 0 for a continuous one.
-    policies : tuple of Policy
-        The library of a continuous column, fewest bins first; empty for a discrete one.
-    shape : ColumnShape, optional
-        How the bins of a continuous column may be distributed inside; without it they are uniform.
-    cells : QuantileCells, optional
-        Cells of a continuous column with very many rows.
-    """
+    """One column for the score."""
 
     name: str
+    # (n_rows,) float64 in original units, NaN where missing, or codes, `MISSING` as a byte where missing
     values: NDArray[np.float64] | NDArray[np.int32] | NDArray[np.uint8]
-    n_levels: int
-    policies: tuple[Policy, ...] = ()
-    shape: ColumnShape | None = None
+    n_levels: int  # 0 for a continuous column
+    policies: tuple[Policy, ...] = ()  # library of a continuous column, fewest bins first
+    shape: ColumnShape | None = None  # inside of the bins of a continuous column; without it they are uniform
 
     @cached_property
     def ranks(self) -> SortedColumn:
@@ -182,14 +167,8 @@ class ScoredColumn:
     def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
         """Return whether shaped bins have the larger marginal likelihood, by which `BayesNetLearner` decides.
 
-        The shape was fitted to the rows, so that their density under it would overrate it.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_bins,), int64
-            Rows of the bins.
-        uniform : float
-            Minus the sum of the rows' log widths in nats.
+        The shape was fitted to the rows, so that their density under it would overrate it. `uniform` is minus the sum
+        of the rows' log widths in nats.
         """
         assert self._shape is not None
         n_bins = len(counts)
