@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer
-from gomea_bn.linkage.counting import count_work
 from gomea_bn.linkage.kernels.tree import CORRECTED, MI, NMI, fill_similarities, tree_slices, upgma
-from gomea_bn.linkage.sparse_tree import sparse_trees
+from gomea_bn.linkage.sparse_tree import count_work, sparse_trees
 
 _FILTER_AT = 1.0 - 1e-6
 _MEASURES = {"corrected": CORRECTED, "mi": MI, "nmi": NMI}
@@ -112,6 +111,24 @@ class Univariate(LinkageModel):
     ) -> Linkage:
         """Return one subset per gene."""
         return single_genes(len(alphabet))
+
+
+@dataclass
+class Full(LinkageModel):
+    """One subset of all genes.
+
+    Notes
+    -----
+    A solution takes all genes of a donor or none. Discrete mixing with this model therefore only replaces a solution
+    by a better one: it selects and makes no new solution (local search still does). It is the family against which
+    others are measured. For real variables there is `gomea_bn.linkage.real.RealFull`.
+    """
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        """Return the one subset."""
+        return from_subsets([range(len(alphabet))])
 
 
 @dataclass

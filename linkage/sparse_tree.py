@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.linkage.counting import count_work
 from gomea_bn.linkage.kernels.sparse import (
     Neighbours,
     SparseGraph,
@@ -15,7 +14,28 @@ from gomea_bn.linkage.kernels.sparse import (
     nearest_neighbours,
     sparse_average_linkage,
 )
-from gomea_bn.linkage.kernels.tree import tree_slices
+from gomea_bn.linkage.kernels.tree import CountWork, tree_slices
+
+
+def count_work(
+    genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], stop: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], CountWork]:
+    """Return the first row of each gene in the bit sets, shape (l + 1,), and work space for counting its alleles."""
+    n, n_genes = genotypes.shape
+    offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
+    largest = int(alphabet.max())
+    x = np.arange(n + 1, dtype=np.float64)
+    work = CountWork(
+        x_log_x=x * np.log2(np.maximum(x, 1.0)),
+        bits=np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
+        columns=np.zeros((n_genes, n), np.uint16),
+        counts=np.zeros(int(offsets[-1]), np.int64),
+        joint=np.zeros(largest * largest, np.int64),
+        entropies=np.zeros(n_genes),
+        supports=np.zeros(n_genes, np.int64),
+        stop=stop,
+    )
+    return offsets, work
 
 
 class SparseTrees(NamedTuple):

@@ -112,7 +112,7 @@ class Unitation(_Binary):
             raise GomeaBnError(f"n_variables must be a multiple of {self.block_size}, got {n}.")
         n_blocks = n // self.block_size
         worth = exact(worth, n_blocks * float(np.abs(worth).max()), "values")
-        super().__init__(BlockData(-worth), n, n_blocks, -n_blocks * float(worth.max()))
+        super().__init__(BlockData(-worth[:, None]), n, n_blocks, -n_blocks * float(worth.max()))
 
     def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         within = np.stack(np.triu_indices(self.block_size, 1), axis=1)
@@ -218,8 +218,9 @@ class _Pairwise(_Binary):
         pairs, weight = checked_edges(n_variables, edges, weights)
         weight = exact(weight, abs(offset) + float(np.abs(weight).sum()), "weights")
         starts, neighbours, order = as_neighbours(n_variables, pairs)
+        by_neighbour = np.tile(weight, 2)[order]
         data = PairData(
-            offset=float(offset), starts=starts, neighbours=neighbours, weights=np.tile(weight, 2)[order]
+            offset=float(offset), starts=starts, neighbours=neighbours, weights=by_neighbour[:, None]
         )
         if target is None and n_variables <= _MOST_ENUMERATED:
             target = float(best_bipartition(data, np.zeros(n_variables, np.int16)))

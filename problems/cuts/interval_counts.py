@@ -76,12 +76,6 @@ class SortedColumn:
         codes[self.order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
         return ends
 
-    def code_library(
-        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
-    ) -> list[NDArray[np.int64]]:
-        """Do the same as `code` for several vectors of cuts, with codes (n_vectors, n_rows)."""
-        return [self.code(cuts, of_cuts) for cuts, of_cuts in zip(library, codes, strict=True)]
-
     def distinct_of_cuts(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of distinct values below raw cuts, given by their indices."""
         return indices + 1
@@ -341,16 +335,13 @@ class GridColumn:
             return self.shape.compared_log_likelihood - family_score(counts, rule)
         filled = counts > 0
         edges = self.edges[ends]
-        if len(self.measures) == 2 and not self._is_wide_enough(ends):
-            return -np.inf
+        if self.shape is not None and len(self.measures) == 2:
+            # a column that may have a shape instead
+            below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (self.rows, self.distinct))
+            if self.shape.is_too_narrow(edges, below, distinct):
+                return -np.inf
         logs = np.log(np.diff(edges)[filled]) - log(self.high - self.low)
         return -float(counts[filled] @ logs)
-
-    def _is_wide_enough(self, ends: NDArray[np.int64]) -> bool:
-        """Return whether no bin is too narrow to be uniform, in a column that may have a shape instead."""
-        assert self.shape is not None
-        below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (self.rows, self.distinct))
-        return not self.shape.is_too_narrow(self.edges[ends], below, distinct)
 
 
 class CellCounts:

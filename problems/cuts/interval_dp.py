@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, log
 from typing import Any
 
@@ -136,19 +137,18 @@ def terms_of_rows(
     def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
         is_complete = complete_rows((*remaining, -1))
         some = {p: CodedColumn(parents[p].codes[is_complete], parents[p].cardinality) for p in remaining}
-        of_child = CodedColumn(child.codes[is_complete], child.cardinality)
-        return len(of_child.codes), lambda chosen: _score_of(of_child, [some[p] for p in chosen], score)
+        codes = child.codes[is_complete]
+
+        def score_given(chosen: Sequence[int]) -> float:
+            rows, n_numbered, n_configurations = joint_codes([some[p] for p in chosen], len(codes))
+            cells = rows.astype(np.int64) * child.cardinality + codes
+            counts = np.bincount(cells, minlength=n_numbered * child.cardinality)
+            return score(counts.reshape(n_numbered, child.cardinality), n_configurations)
+
+        return len(codes), score_given
 
     terms = available_terms(len(parents), len(child.codes), cases)
     return [(term, complete_rows(term.observed)) for term in terms]
-
-
-def _score_of(child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore) -> float:
-    """Return the score of a child given parents, on all rows of the given columns."""
-    rows, n_numbered, n_configurations = joint_codes(parents, len(child.codes))
-    cells = rows.astype(np.int64) * child.cardinality + child.codes
-    counts = np.bincount(cells, minlength=n_numbered * child.cardinality)
-    return score(counts.reshape(n_numbered, child.cardinality), n_configurations)
 
 
 N_CELLS = 400
@@ -285,11 +285,8 @@ class CutProgramme:
         """Return the part of the score in nats that depends on the number of bins alone."""
         key = n_bins, shaped
         # every grid of a search asks for the same ones
-        if key not in self._layer_terms:
-            self._layer_terms[key] = self._layer_term(n_bins, shaped=shaped)
-        return self._layer_terms[key]
-
-    def _layer_term(self, n_bins: int, *, shaped: bool) -> float:
+        if key in self._layer_terms:
+            return self._layer_terms[key]
         term = self._constant
         if self.score.bayesian:
             of_no_row = float(self.score.table[n_bins - 1])
@@ -299,7 +296,8 @@ class CutProgramme:
                 total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
                 term += weight * (len(counts) * of_no_row - total)
             term -= self._weight * (self._cut_cost * (n_bins - 1))
-        return float(term) + (self.shape_term(n_bins) if shaped else 0.0)
+        self._layer_terms[key] = float(term) + (self.shape_term(n_bins) if shaped else 0.0)
+        return self._layer_terms[key]
 
     def shape_term(self, n_bins: int) -> float:
         """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
@@ -520,16 +518,13 @@ class CutProblem(CutProgramme):
         limits = CutLimits(n_bins, n_bins, 0.0, 0)
         values = []
         for shaped in self._measures:
-            if len(self._measures) > 1 and not shaped and self._is_too_narrow(cells, distinct):
-                continue
+            if self.shape is not None and len(self._measures) > 1 and not shaped:
+                up_to_edges = np.concatenate(([0], distinct, [column.n_distinct]))
+                if self.shape.is_too_narrow(cells.edges, cells.below, up_to_edges):
+                    continue
             work = self._run(cells, distinct, limits, n_bins, NO_STOP, shaped=shaped, any_width=True)
             values.append(float(work.values[n_bins, n_bins]) + self.layer_term(n_bins, shaped=shaped))
         return max(values)
-
-    def _is_too_narrow(self, cells: CandidateCells, distinct: NDArray[np.int64]) -> bool:
-        """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
-        edges_distinct = np.concatenate(([0], distinct, [self.column.n_distinct]))
-        return self.shape is not None and self.shape.is_too_narrow(cells.edges, cells.below, edges_distinct)
 
     def optimal(
         self,
@@ -549,33 +544,16 @@ class CutProblem(CutProgramme):
         best: OptimalCuts | None = None
         priced = self._all_cells() if len(self.column.cuts) < n_cells else None
         for shaped in self._measures:
-            optimum = self._optimal(limits, n_cells, incumbent, stop, priced, shaped=shaped)
+            solve = partial(self._solve, limits=limits, stop=stop, shaped=shaped, priced=priced)
+            if priced is not None:
+                optimum = solve(np.arange(len(self.column.cuts)))[0]
+            else:
+                optimum = search_by_zooming(
+                    self.column, solve, lambda a, b: a.value < b.value, n_cells, incumbent, by_rank=shaped
+                )
             if optimum is not None and (best is None or optimum.value > best.value):
                 best = optimum
         return best
-
-    def _optimal(
-        self,
-        limits: CutLimits,
-        n_cells: int,
-        incumbent: NDArray[np.float64] | None,
-        stop: NDArray[np.uint8],
-        priced: _PricedCells | None,
-        *,
-        shaped: bool,
-    ) -> OptimalCuts | None:
-        """Return the best cut points of uniform or of shaped bins."""
-        column = self.column
-        if priced is not None:
-            return self._solve(np.arange(len(column.cuts)), limits, stop, shaped=shaped, priced=priced)[0]
-        return search_by_zooming(
-            column,
-            lambda candidates: self._solve(candidates, limits, stop, shaped=shaped),
-            lambda solution, best: solution.value < best.value,
-            n_cells,
-            incumbent,
-            by_rank=shaped,
-        )
 
 
 # pairs of cells times counters of a dynamic programme, to which its time is proportional

@@ -82,27 +82,22 @@ def mixture(
     The numbers are the log likelihood of the rows and what the fit is charged. Values, width and knots are scaled to
     [0, 1].
     """
+    ones = np.ones(len(scaled))
     components = [
-        _uniform(scaled, knots),
+        _Component(ones, ones, np.ones((2, len(knots) - 1)), np.diff(knots)),
         _kernel(scaled, counts, width, knots),
         _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
     ]
     centre, spread = _quartiles(scaled, counts)
     if spread > _LEAST_SPREAD:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
-    weights, of_rows, charge = _best_mixture(components, counts)
+    costs = np.array([component.cost for component in components])
+    # all components, or those that cost nothing
+    mixtures = [_mixed(components, counts, taking_part) for taking_part in (costs == 0, costs >= 0)]
+    weights, of_rows, charge = max(mixtures, key=lambda mixed: mixed[1] - mixed[2])
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
     masses = weights @ np.array([component.masses for component in components])
     return heights, masses, of_rows, charge
-
-
-def _best_mixture(
-    components: Sequence[_Component], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], float, float]:
-    """Return what `_mixed` returns, for all components or for those that cost nothing, whichever is better."""
-    costs = np.array([component.cost for component in components])
-    mixtures = [_mixed(components, counts, taking_part) for taking_part in (costs == 0, costs >= 0)]
-    return max(mixtures, key=lambda mixed: mixed[1] - mixed[2])
 
 
 def _mixed(
@@ -137,11 +132,6 @@ def _mixed(
     left_out = float((counts * np.log(weights @ densities)).sum())
     n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
     return weights, in_sample, PARAMETER_PRICE * n_parameters + float(charges @ is_used)
-
-
-def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
-    ones = np.ones(len(scaled))
-    return _Component(ones, ones, np.ones((2, len(knots) - 1)), np.diff(knots))
 
 
 def _histogram_density(
@@ -324,24 +314,15 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     It is twice the median gap between distinct values, and at least 1/50 of the range, or of twice the range of the
     middle four fifths of the rows if that is smaller. With few repeated values the share is 1/200 instead of 1/50.
     """
-    return max(_least_share(distinct, counts, len(distinct)), _twice_median_gap(distinct))
-
-
-def _least_share(values: NDArray[np.float64], counts: NDArray[np.int64], n_distinct: int) -> float:
-    """Return the share of a range that a resolution has at least, in the units of ascending values with counts."""
-    span = values[-1] - values[0]
+    span = distinct[-1] - distinct[0]
     cumulated = np.cumsum(counts)
     tenths = np.searchsorted(cumulated, np.array([0.1, 0.9]) * cumulated[-1])
-    middle = values[tenths[1]] - values[tenths[0]]
+    middle = distinct[tenths[1]] - distinct[tenths[0]]
     # twice the middle of a huge range would overflow
     extent = 2 * middle if 0 < middle < span / 2 else span
-    is_tied = cumulated[-1] > _FEW_TIES * n_distinct
-    return float((LEAST_WIDTH if is_tied else LEAST_WIDTH_UNTIED) * extent)
-
-
-def _twice_median_gap(distinct: NDArray[np.float64]) -> float:
+    share = LEAST_WIDTH if cumulated[-1] > _FEW_TIES * len(distinct) else LEAST_WIDTH_UNTIED
     # Python's floats overflow without a warning
-    return 2 * float(np.median(np.diff(distinct)))
+    return max(float(share * extent), 2 * float(np.median(np.diff(distinct))))
 
 
 def fit_shape(

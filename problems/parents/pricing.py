@@ -24,8 +24,7 @@ from gomea_bn.problems.kernels.insertion import (
     ParentSetTable,
     choose_sets,
     move_chain,
-    reinsert_all,
-    reinsert_changed,
+    reinsert,
 )
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
@@ -122,9 +121,9 @@ class ChainSearch:
                 if not is_thorough:
                     is_changed = other.chosen != work.chosen
                     other.is_changed[:] = is_changed | (other.chosen != self.table.starts[:-1])
-                    reinsert_changed(self.table, other, rounding(score), generator)
+                    reinsert(self.table, other, rounding(score), generator, True)
                 if is_thorough or is_gain(self._score(other) - score, score):
-                    reinsert_all(self.table, other, rounding(score), generator)
+                    reinsert(self.table, other, rounding(score), generator, False)
                 if is_gain(self._score(other) - score, score):
                     work, score, n_idle, gained = other, self._score(other), 0, True
             if not gained:
@@ -407,7 +406,7 @@ class ParentLibraries:
             if not choose_sets(table, work):
                 raise ValueError(f"No parent set in the library suits the order {order.tolist()}.")
             size = float(np.abs(table.scores[work.chosen]).sum())
-            gained |= reinsert_all(table, work, rounding(size), generator) > 0
+            gained |= reinsert(table, work, rounding(size), generator, False) > 0
             sets = self._chosen(table, work)
             if is_over:
                 break

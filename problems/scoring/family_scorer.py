@@ -259,7 +259,7 @@ class FamilyScorer:
         column = ScoredColumn(variable, self.method, self.rule)
         views = slice(first, first + len(variable.policies))
         if variable.policies:
-            coded = column.code_library(variable.policies, rows.codes[views])
+            coded = [column.code(*pair) for pair in zip(variable.policies, rows.codes[views], strict=True)]
             rows.constant[views], rows.own_cost[views], self.is_shaped[views] = zip(*coded, strict=True)
             rows.cardinality[views] = [policy.n_bins for policy in variable.policies]
         if self.grows[v]:
