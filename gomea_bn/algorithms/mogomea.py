@@ -16,6 +16,7 @@ from gomea_bn.algorithms.discrete_run import (
     Population,
     Turn,
     finished_prefix,
+    put_back,
     stall_limit,
 )
 from gomea_bn.algorithms.multi_start import check_scheme
@@ -404,9 +405,10 @@ class FrontRun(DiscreteRun):
         row = slice(i, i + 1)
         if data.violations[i] == 0 and self.archive.offer(data.genotypes[row], data.objectives[row]):
             clock[LATEST_ADDITION] = clock[EVALUATED]
-        dominated = data.violations[i] == former.violation and (former.objectives <= data.objectives[i]).all()
-        if data.violations[i] > former.violation or dominated:
-            former.restore(data, i)
+        violation = former.violation[0]
+        dominated = data.violations[i] == violation and (former.objectives <= data.objectives[i]).all()
+        if data.violations[i] > violation or dominated:
+            put_back(data, i, former)
         else:
             data.parents[i] = data.genotypes[i]
 

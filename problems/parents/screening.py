@@ -129,9 +129,7 @@ def _columns(names: Sequence[str]) -> str:
 
 def _ruled_pairs(rules: EdgeRules) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the pairs with a required edge, and those that may be joined, symmetric, (N, N)."""
-    required = np.triu(~rules.allowed[:, :, 0], 1)
-    possible = np.triu(rules.allowed[:, :, 1] | rules.allowed[:, :, 2], 1)
-    return required | required.T, possible | possible.T
+    return ~rules.may_lack, rules.may_lead | rules.may_lead.T
 
 
 class Screening:
