@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner as BayesNetLearner
     from gomea_bn.learning.pareto_learner import OwnObjective as OwnObjective
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner as ParetoBayesNetLearner
-    from gomea_bn.linkage.full import Full as Full
     from gomea_bn.linkage.interaction_tree import StaticTree as StaticTree
     from gomea_bn.linkage.marginal_product import MarginalProduct as MarginalProduct
     from gomea_bn.linkage.models import Custom as Custom
+    from gomea_bn.linkage.models import Full as Full
     from gomea_bn.linkage.models import LinkageTree as LinkageTree
     from gomea_bn.linkage.models import Univariate as Univariate
     from gomea_bn.metrics.comparison import compare as compare

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_flag, check_integer
-from gomea_bn.linkage.counting import count_work
 from gomea_bn.linkage.kernels.tree import CORRECTED, MI, NMI, fill_similarities, tree_slices, upgma
-from gomea_bn.linkage.sparse_tree import sparse_trees
+from gomea_bn.linkage.sparse_tree import count_work, sparse_trees
 
 _FILTER_AT = 1.0 - 1e-6
 _MEASURES = {"corrected": CORRECTED, "mi": MI, "nmi": NMI}
@@ -55,13 +54,7 @@ class LinkageModel(Learner, Protocol):
     """A linkage model with all members that a search uses; a base class with their defaults."""
 
     def for_run(self, stop: NDArray[np.uint8]) -> LinkageModel:
-        """Return the model that one run uses; the default is the model itself.
-
-        Parameters
-        ----------
-        stop : ndarray of shape (1,), uint8
-            The run sets it to end learning early.
-        """
+        """Return the model that one run uses, by default itself; the run sets `stop` to end learning early."""
         return self
 
 
@@ -118,6 +111,24 @@ class Univariate(LinkageModel):
     ) -> Linkage:
         """Return one subset per gene."""
         return single_genes(len(alphabet))
+
+
+@dataclass
+class Full(LinkageModel):
+    """One subset of all genes.
+
+    Notes
+    -----
+    A solution takes all genes of a donor or none. Discrete mixing with this model therefore only replaces a solution
+    by a better one: it selects and makes no new solution (local search still does). It is the family against which
+    others are measured. For real variables there is `gomea_bn.linkage.real.RealFull`.
+    """
+
+    def learn(
+        self, genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], generator: np.random.Generator
+    ) -> Linkage:
+        """Return the one subset."""
+        return from_subsets([range(len(alphabet))])
 
 
 @dataclass
@@ -202,10 +213,7 @@ class LinkageTree(LinkageModel):
     def for_run(self, stop: NDArray[np.uint8]) -> LinkageTree:
         """Return a copy with a matrix of its own, so that runs can go on side by side.
 
-        Parameters
-        ----------
-        stop : ndarray of shape (1,), uint8
-            Setting it ends learning early; the family then consists of single genes.
+        Once `stop` is set, the family consists of single genes.
         """
         copied = replace(self)
         copied._stop = stop
@@ -259,17 +267,8 @@ def average_linkage(
 ) -> tuple[Linkage, NDArray[np.int64], NDArray[np.float64]]:
     """Return all nodes of the UPGMA tree over at least two genes, and the children and similarity of every merge.
 
-    Parameters
-    ----------
-    similarities : ndarray of shape (l, l), float64
-        Symmetric; overwritten.
-    generator : numpy.random.Generator
-        Draws the cluster with which a chain of nearest neighbours begins.
-
-    Returns
-    -------
-    Linkage, ndarray of shape (l - 1, 2), ndarray of shape (l - 1,)
-        Nodes: the l genes, then the merges in order, the root last.
+    Nodes are the l genes, then the merges in order, the root last. The symmetric similarities (l, l) are overwritten.
+    The generator draws the cluster with which a chain of nearest neighbours begins.
     """
     n_genes = len(similarities)
     children = np.zeros((n_genes - 1, 2), np.int64)
@@ -287,11 +286,6 @@ def linkage_model(model: str | Learner) -> LinkageModel:
     """Return a linkage model by its name ("tree", "tree-mi", "tree-corrected", "univariate"), or the given object.
 
     An object that has only ``learn`` is wrapped, so that it has the other members of `LinkageModel`.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown name, or an object without a ``learn`` method.
     """
     named: dict[str, LinkageModel] = {
         "tree": LinkageTree(),

@@ -68,10 +68,7 @@ def _tree(similarities: NDArray[np.float64], generator: np.random.Generator, max
 class RealLinkageTree:
     """The linkage tree, relearned every generation by average linkage (UPGMA) over -ln(1 - r^2) / 2.
 
-    Parameters
-    ----------
-    max_size : int, optional
-        Largest subset to keep. By default all are kept, the root with all variables included.
+    Subsets of at most `max_size` variables are kept; by default all are, the root with all variables included.
     """
 
     max_size: int | None = None
@@ -87,15 +84,7 @@ class RealLinkageTree:
 
 @dataclass(frozen=True)
 class InteractionTree:
-    """A fixed linkage tree over pairs of variables that are known to interact.
-
-    Parameters
-    ----------
-    interactions : iterable of pairs of int
-        Pairs of different variables.
-    max_size : int, optional
-        Largest subset to keep.
-    """
+    """A fixed linkage tree over pairs of variables that are known to interact, with subsets up to `max_size`."""
 
     interactions: Iterable[tuple[int, int]]
     max_size: int | None = None
@@ -159,18 +148,9 @@ class RealFull:
 
 @dataclass(frozen=True)
 class RealCustom:
-    """A fixed family of subsets.
+    """A fixed family of subsets, each with at least one variable and no duplicates.
 
-    Parameters
-    ----------
-    subsets : iterable of iterables of int
-        Indices of variables. Every subset has at least one variable and no duplicates. A variable outside all subsets
-        moves only with the mean.
-
-    Raises
-    ------
-    GomeaBnError
-        If there is no subset, or one is empty or has duplicates.
+    A variable outside all subsets moves only with the mean.
     """
 
     subsets: Iterable[Iterable[int]]
@@ -188,18 +168,9 @@ class RealCustom:
 def real_linkage_model(
     model: str | RealLinkageModel, interactions: list[tuple[int, int]] | None = None
 ) -> RealLinkageModel:
-    """Return a linkage model by its name, or the given object.
+    """Return a linkage model by its name ("tree", "interaction-tree", "univariate", "full"), or the given object.
 
-    Parameters
-    ----------
-    model : {"tree", "interaction-tree", "univariate", "full"} or RealLinkageModel
-    interactions : list of pairs, optional
-        Pairs of variables from which "interaction-tree" is built.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown name, an object without ``learn`` and ``learned``, or missing interactions.
+    "interaction-tree" is built from the pairs of variables `interactions`.
     """
     if model == "interaction-tree":
         if interactions is None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.linkage.counting import count_work
 from gomea_bn.linkage.kernels.sparse import (
     Neighbours,
     SparseGraph,
@@ -15,27 +14,41 @@ from gomea_bn.linkage.kernels.sparse import (
     nearest_neighbours,
     sparse_average_linkage,
 )
-from gomea_bn.linkage.kernels.tree import tree_slices
+from gomea_bn.linkage.kernels.tree import CountWork, tree_slices
+
+
+def count_work(
+    genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], stop: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], CountWork]:
+    """Return the first row of each gene in the bit sets, shape (l + 1,), and work space for counting its alleles."""
+    n, n_genes = genotypes.shape
+    offsets = np.concatenate(([0], np.cumsum(alphabet))).astype(np.int64)
+    largest = int(alphabet.max())
+    x = np.arange(n + 1, dtype=np.float64)
+    work = CountWork(
+        x_log_x=x * np.log2(np.maximum(x, 1.0)),
+        bits=np.zeros((int(offsets[-1]), (n + 63) // 64), np.uint64),
+        columns=np.zeros((n_genes, n), np.uint16),
+        counts=np.zeros(int(offsets[-1]), np.int64),
+        joint=np.zeros(largest * largest, np.int64),
+        entropies=np.zeros(n_genes),
+        supports=np.zeros(n_genes, np.int64),
+        stop=stop,
+    )
+    return offsets, work
 
 
 class SparseTrees(NamedTuple):
     """Trees over l genes with m merges in total; node ids are 0..l-1 for genes and l + t for the t-th merge.
 
-    Attributes
-    ----------
-    members : ndarray of shape (l,), int64
-        Node k is ``members[starts[k] : starts[k] + sizes[k]]``.
-    starts, sizes : ndarray of shape (l + m,), int64
-    children : ndarray of shape (m, 2), int64
-    strength : ndarray of shape (m,), float64
-        Similarity of the merged nodes.
+    Node k is ``members[starts[k] : starts[k] + sizes[k]]``.
     """
 
     members: NDArray[np.int64]
     starts: NDArray[np.int64]
     sizes: NDArray[np.int64]
-    children: NDArray[np.int64]
-    strength: NDArray[np.float64]
+    children: NDArray[np.int64]  # (m, 2)
+    strength: NDArray[np.float64]  # (m,) similarity of the merged nodes
 
 
 def patterns(genotypes: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
@@ -66,25 +79,12 @@ def sparse_trees(
     generator: np.random.Generator,
     stop: NDArray[np.uint8],
 ) -> SparseTrees:
-    """Return the trees that average linkage builds from every gene's most similar others.
+    """Return the trees that average linkage builds from every gene's `n_neighbours` most similar others.
 
-    Parameters
-    ----------
-    genotypes : ndarray of shape (n, l), int16
-        Its genes are in random order, so that equal similarities favour none of them.
-    measure : int
-        `MI`, `NMI` or `CORRECTED`, see `fill_similarities`.
-    n_neighbours : int
-        Number of most similar genes whose similarity to a gene is stored; equal genes count once.
-    generator : numpy.random.Generator
-    stop : ndarray of shape (1,), uint8
-        Setting it ends learning early; the trees are then incomplete.
-
-    Notes
-    -----
-    Equal genes merge first, into balanced trees. The similarity of another pair counts if one gene is among the other's
-    neighbours, else it is 0. Merging ends where no positive similarity remains. With all other genes as neighbours
-    this is UPGMA without its merges of similarity 0.
+    Genes are in random order, so that equal similarities favour none of them. Equal genes count once as neighbours, and
+    merge first, into balanced trees. The similarity of another pair counts if one gene is among the other's neighbours,
+    else it is 0. Merging ends where no positive similarity remains. With all other genes as neighbours this is UPGMA
+    without its merges of similarity 0. Setting `stop` ends learning early; the trees are then incomplete.
     """
     n_genes = genotypes.shape[1]
     columns, which = patterns(genotypes)
@@ -154,16 +154,9 @@ def _graph(
 def sparse_graph(
     pairs: NDArray[np.int64], totals: NDArray[np.float64], sizes: NDArray[np.float64]
 ) -> SparseGraph:
-    """Return the graph of l clusters with the given edges.
+    """Return the graph of l clusters of `sizes`, given different edges (e, 2) and their sums of similarities.
 
-    Parameters
-    ----------
-    pairs : ndarray of shape (e, 2), int64
-        Edges, without duplicates.
-    totals : ndarray of shape (e,), float64
-        Sums of similarities over the pairs of members.
-    sizes : ndarray of shape (l,), float64
-        Numbers of members.
+    The sums run over the pairs of members.
     """
     n, n_edges = len(sizes), len(pairs)
     graph = SparseGraph(

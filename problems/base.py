@@ -58,15 +58,9 @@ class Refiner(Protocol):
     def improved(
         self, genotype: NDArray[np.int16], generator: np.random.Generator, in_use: ValuesInUse
     ) -> NDArray[np.int16]:
-        """Return a genotype that is at least as good.
+        """Return a genotype that is at least as good as one without cycles, which is not changed.
 
-        Parameters
-        ----------
-        genotype : ndarray of shape (n_genes,), int16
-            Without cycles, as evaluation leaves it; not changed.
-        generator : numpy.random.Generator
-        in_use : callable
-            Values that the rest of the search needs; those of the genotype itself are added.
+        Values of genes that are `in_use`, and those of the genotype itself, stay in libraries.
         """
         raise NotImplementedError
 

@@ -112,7 +112,7 @@ class Unitation(_Binary):
             raise GomeaBnError(f"n_variables must be a multiple of {self.block_size}, got {n}.")
         n_blocks = n // self.block_size
         worth = exact(worth, n_blocks * float(np.abs(worth).max()), "values")
-        super().__init__(BlockData(-worth), n, n_blocks, -n_blocks * float(worth.max()))
+        super().__init__(BlockData(-worth[:, None]), n, n_blocks, -n_blocks * float(worth.max()))
 
     def _weighted_interactions(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         within = np.stack(np.triu_indices(self.block_size, 1), axis=1)
@@ -218,8 +218,9 @@ class _Pairwise(_Binary):
         pairs, weight = checked_edges(n_variables, edges, weights)
         weight = exact(weight, abs(offset) + float(np.abs(weight).sum()), "weights")
         starts, neighbours, order = as_neighbours(n_variables, pairs)
+        by_neighbour = np.tile(weight, 2)[order]
         data = PairData(
-            offset=float(offset), starts=starts, neighbours=neighbours, weights=np.tile(weight, 2)[order]
+            offset=float(offset), starts=starts, neighbours=neighbours, weights=by_neighbour[:, None]
         )
         if target is None and n_variables <= _MOST_ENUMERATED:
             target = float(best_bipartition(data, np.zeros(n_variables, np.int16)))
@@ -234,23 +235,9 @@ class _Pairwise(_Binary):
 def as_neighbours(
     n_variables: int, pairs: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the neighbour lists of a graph.
+    """Return the neighbour lists of a graph of edges (n_pairs, 2): `starts` (n_variables + 1,), `neighbours`, `order`.
 
-    Parameters
-    ----------
-    n_variables : int
-        Number of vertices.
-    pairs : ndarray of shape (n_pairs, 2), int64
-        Edges.
-
-    Returns
-    -------
-    starts : ndarray of shape (n_variables + 1,), int64
-        Where the neighbours of each vertex begin.
-    neighbours : ndarray of shape (2 * n_pairs,), int64
-        Neighbours of all vertices.
-    order : ndarray of shape (2 * n_pairs,), int64
-        Index of each neighbour's edge among all edges and the same edges again.
+    `order` (2 * n_pairs,) has the index of each neighbour's edge among all edges and the same edges again.
     """
     ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
     others = np.concatenate([pairs[:, 1], pairs[:, 0]])

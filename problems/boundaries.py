@@ -32,30 +32,11 @@ Cuts = Mapping[int, NDArray[np.float64]]
 class BoundaryProblem(RealDefaults):
     """Cut points of all variables together; minimises minus the score in nats without its constant part.
 
-    Parameters
-    ----------
-    variables : sequence of ScoredVariable
-        With one policy each, whose number of bins is kept. Bins stay uniform or shaped inside as under that policy.
-    parents : sequence of sequences of int
-        Parents of every variable.
-    method : ScoringMethod
-    rule : ScoreRule
-    limits : CutLimits
-        Limits on width and rows; `min_bins` and `max_bins` are not used.
-    movable : sequence of int, optional
-        The variables whose cuts have genes; by default every continuous one.
+    Every variable has one policy, whose number of bins is kept. Bins stay uniform or shaped inside as under that
+    policy. Of the limits, those on width and rows count. By default the cuts of every continuous variable are
+    `movable`. The genes are one per cut, variable by variable, from 0 to m - 2 for a variable of m distinct values.
+    `constant_score` is the part of the score that the objective leaves out, as of `FamilyScorer`.
 
-    Attributes
-    ----------
-    n_variables : int
-        Number of genes: one per cut, variable by variable.
-    constant_score : float
-        Part of the score in nats that the objective leaves out, as of `FamilyScorer`.
-    lower, upper : ndarray of shape (n_variables,), float64
-        Bounds of the genes: 0 and m - 2 for a variable of m distinct values.
-
-    Notes
-    -----
     A gene, rounded down, is the index i of the mid-point between the sorted distinct values i and i + 1 (Ha et al.).
     The genes of one variable are sorted when they are read. Equal cuts, which would change the number of bins, and bins
     below the limits make a solution infeasible; its violation is the sum of the shortfalls. After a change only the

@@ -16,7 +16,7 @@ from gomea_bn.problems.base import (
     check_cardinalities,
     data_digest,
 )
-from gomea_bn.problems.kernels.continuous import CirclesData, EllipsoidsData, RosenbrockData, SphereData
+from gomea_bn.problems.kernels.continuous import ELLIPSOID, SQUARE, VALLEY, CirclesData, WindowsData
 
 # largest known minimum distance of n points in the unit square; for up to 9 points it has a closed form
 _CIRCLES = {
@@ -279,61 +279,45 @@ class RealKernelProblem(RealDefaults):
         return solutions
 
 
-def _window_pairs(n_windows: int, size: int, stride: int) -> list[tuple[int, int]]:
+def _windowed(
+    kind: int,
+    n_variables: int,
+    size: int,
+    stride: int,
+    options: dict[str, Any],
+    rotation: NDArray[np.float64] | None = None,
+) -> RealKernelProblem:
+    """Return the problem of a sum over windows, far from the optimum at first unless the options say otherwise."""
+    n_windows = (n_variables - size) // stride + 1
     pairs = {
         (w * stride + i, w * stride + j) for w in range(n_windows) for j in range(size) for i in range(j)
     }
-    return sorted(pairs)
-
-
-def _windowed(
-    data: Any, n_variables: int, windows: tuple[int, int, int], target: float, ranges: dict[str, Any]
-) -> RealKernelProblem:
+    rotation = np.zeros((0, 0)) if rotation is None else rotation
     return RealKernelProblem(
-        data,
+        WindowsData(kind, size, stride, rotation, np.zeros(n_windows + 1, np.int64)),
         n_variables,
-        n_terms=windows[0],
-        target=target,
-        interactions=_window_pairs(*windows),
-        **ranges,
+        n_terms=n_windows,
+        interactions=sorted(pairs),
+        **{"initial_range": (-115.0, -100.0), "target": 1e-10, **options},
     )
 
 
-def _ranges(initial_range: tuple[ArrayLike, ArrayLike], lower: ArrayLike, upper: ArrayLike) -> dict[str, Any]:
-    return {"initial_range": initial_range, "lower": lower, "upper": upper}
+def sphere(n_variables: int, **options: Any) -> RealKernelProblem:
+    """Return the problem of the sum of squares; the optimum is 0 at the origin.
+
+    Options of `RealKernelProblem` replace the initial range from -115 to -100, the target of 1e-10 and the bounds.
+    """
+    return _windowed(SQUARE, n_variables, 1, 1, options)
 
 
-def sphere(
-    n_variables: int,
-    *,
-    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
-    lower: ArrayLike = -np.inf,
-    upper: ArrayLike = np.inf,
-    target: float = 1e-10,
-) -> RealKernelProblem:
-    """Return the problem of the sum of squares; the optimum is 0 at the origin."""
-    data = SphereData(np.zeros(n_variables))
-    windows = (n_variables, 1, 1)
-    return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
-
-
-def rosenbrock(
-    n_variables: int,
-    *,
-    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
-    lower: ArrayLike = -np.inf,
-    upper: ArrayLike = np.inf,
-    target: float = 1e-10,
-) -> RealKernelProblem:
-    """Return the problem of the sum of 100 (y - x^2)^2 + (1 - x)^2 over neighbours x, y.
+def rosenbrock(n_variables: int, **options: Any) -> RealKernelProblem:
+    """Return the problem of the sum of 100 (y - x^2)^2 + (1 - x)^2 over neighbours x, y; options as of `sphere`.
 
     The optimum is 0 where all variables are 1. With four variables or more there is a second local optimum near
     (-1, 1, ..., 1).
     """
     check_integer("n_variables", n_variables, 2)
-    data = RosenbrockData(np.zeros(n_variables, np.int64))
-    windows = (n_variables - 1, 2, 1)
-    return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
+    return _windowed(VALLEY, n_variables, 2, 1, options)
 
 
 def _scaled_rotation(size: int, degrees: float, exponent: float) -> NDArray[np.float64]:
@@ -358,32 +342,13 @@ def soreb(
     stride: int | None = None,
     degrees: float = -45.0,
     exponent: float = 6.0,
-    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
-    lower: ArrayLike = -np.inf,
-    upper: ArrayLike = np.inf,
-    target: float = 1e-10,
+    **options: Any,
 ) -> RealKernelProblem:
     """Return the problem of a sum of rotated ellipsoid blocks; the optimum is 0 at the origin.
 
-    Parameters
-    ----------
-    n_variables : int
-        ``block_size`` plus a multiple of ``stride``.
-    block_size : int
-        Number of variables per block. The j-th coefficient is 10^(exponent j / (block_size - 1)).
-    stride : int, optional
-        Distance between the first variables of neighbouring blocks; by default `block_size` (separate blocks).
-    degrees : float
-        Angle of the rotation in every coordinate plane, in degrees.
-    exponent : float
-        Decimal logarithm of a block's condition number.
-    initial_range, lower, upper, target
-        See `RealKernelProblem`.
-
-    Raises
-    ------
-    GomeaBnError
-        If the blocks do not cover the variables exactly.
+    Blocks of `block_size` variables begin `stride` variables apart, by default without overlap, and must cover the
+    variables exactly. The j-th coefficient of a block is 10^(exponent j / (block_size - 1)), and every coordinate plane
+    is rotated by the angle `degrees`. Further options are those of `sphere`.
     """
     stride = block_size if stride is None else stride
     check_integer("block_size", block_size, 1)
@@ -392,32 +357,13 @@ def soreb(
         raise GomeaBnError(
             f"Blocks of {block_size} variables, {stride} apart, do not cover {n_variables} variables exactly."
         )
-    n_windows = (n_variables - block_size) // stride + 1
-    data = EllipsoidsData(
-        _scaled_rotation(block_size, degrees, exponent), stride, np.zeros(n_windows + 1, np.int64)
-    )
-    windows = (n_windows, block_size, stride)
-    return _windowed(data, n_variables, windows, target, _ranges(initial_range, lower, upper))
+    rotation = _scaled_rotation(block_size, degrees, exponent)
+    return _windowed(ELLIPSOID, n_variables, block_size, stride, options, rotation)
 
 
-def soreb_chain(
-    n_variables: int,
-    *,
-    initial_range: tuple[ArrayLike, ArrayLike] = (-115.0, -100.0),
-    lower: ArrayLike = -np.inf,
-    upper: ArrayLike = np.inf,
-    target: float = 1e-10,
-) -> RealKernelProblem:
+def soreb_chain(n_variables: int, **options: Any) -> RealKernelProblem:
     """Return the problem of the sum of ((x + y)^2 + 10^6 (y - x)^2) / 2 over neighbours; the optimum is 0 at 0."""
-    return soreb(
-        n_variables,
-        block_size=2,
-        stride=1,
-        initial_range=initial_range,
-        lower=lower,
-        upper=upper,
-        target=target,
-    )
+    return soreb(n_variables, block_size=2, stride=1, **options)
 
 
 def circles_in_a_square(n_points: int) -> RealKernelProblem:

@@ -42,21 +42,11 @@ _KINDS = {"misfit": MISFIT, "complexity": COMPLEXITY, "expert_distance": EXPERT_
 
 
 class ExpertSample(NamedTuple):
-    """Rows drawn from an expert's network.
+    """Rows drawn from an expert's network."""
 
-    Attributes
-    ----------
-    values : tuple of ndarray of shape (n_sampled,)
-        Values by variable: float64 in original units, or integer codes.
-    mean_log_density : float
-        Mean log density of these rows in nats under the expert's network, over the families of mentioned variables.
-    mentioned : ndarray of shape (n_variables,), bool
-        Whether the expert mentions a variable; the families of other variables do not count.
-    """
-
-    values: tuple[NDArray[Any], ...]
-    mean_log_density: float
-    mentioned: NDArray[np.bool_]
+    values: tuple[NDArray[Any], ...]  # by variable, (n_sampled,): float64 in original units, or integer codes
+    mean_log_density: float  # nats under the expert's network, over the families of mentioned variables
+    mentioned: NDArray[np.bool_]  # (n_variables,); the families of other variables do not count
 
 
 def smoothed_scorer(
@@ -69,23 +59,12 @@ def smoothed_scorer(
     edge_cost: float = 0.0,
     growth: LibraryGrowth | None = None,
 ) -> FamilyScorer:
-    """Return a scorer of log likelihoods under smoothed tables of the same rows.
+    """Return a scorer of log likelihoods under smoothed tables of the same rows, "left-out" or "in-sample".
 
-    Parameters
-    ----------
-    variables : sequence of ScoredVariable
-    n_rows : int
-    pseudo_count : float or "auto"
-        Smoothing of a table row, in rows. "auto", for "left-out" only: the best of 1, 4, 16 and 64 rows that are spread
-        as the child is distributed without parents. Distances to an expert then use one row, spread evenly.
-    estimate : {"left-out", "in-sample"}
-        Whether every row is left out of the counts that give its own probability.
-    cut_cost : float
-        Cost of a chosen cut as a multiple of ln(distinct values - 1) nats, for "left-out" only.
-    edge_cost : float
-        Cost of an edge in nats, for "left-out" only.
-    growth
-        As of `FamilyScorer`.
+    With the estimate "left-out", every row is left out of the counts that give its own probability, a chosen cut costs
+    `cut_cost` times ln(distinct values - 1) nats, and an edge `edge_cost` nats. `pseudo_count` is the smoothing of a
+    table row, in rows. "auto", for "left-out" only, is the best of 1, 4, 16 and 64 rows that are spread as the child is
+    distributed without parents. Distances to an expert then use one row, spread evenly.
     """
     check_choice("misfit", estimate, MISFIT_ESTIMATES)
     check_number("cut_cost", cut_cost, 0)
@@ -109,30 +88,15 @@ def smoothed_scorer(
 class FrontProblem(StructureProblem):
     """Structure and bins of a network under several objectives, all minimised.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        From `smoothed_scorer`.
-    edge_rules : EdgeRules
-    objectives : sequence of str
-        "misfit": minus the mean log density of the rows in nats per row and original units, under the smoothed tables
-        of the other rows or of all rows; a point mass counts with its probability. "complexity": number of free
-        parameters. "expert_distance": KL(expert || network) in nats, at least 0. Further names are those of
-        `user_objectives`.
-    expert : ExpertSample, optional
-        Required by "expert_distance".
-    user_objectives : mapping of str to callable, optional
-        Objectives of the user by name: ``function(genotype) -> float``. The next call overwrites the genotype.
-    max_parameters : float
-        Largest number of free parameters. The violation of a network with more is the excess divided by this number.
-    random_repair, initial_indegree, pricing, pairs
-        See `StructureProblem`.
+    The objective "misfit" is minus the mean log density of the rows in nats per row and original units, under the
+    smoothed tables of `smoothed_scorer`; a point mass counts with its probability. "complexity" is the number of free
+    parameters (both as in Ha et al. 2024). "expert_distance" is KL(expert || network) in nats, at least 0. All three
+    are sums over families. The distance is the mean of ln p - ln q over the expert's fixed sample, with the expert's
+    density p and the network's density q, so that it changes only with the families that a step touches.
 
-    Notes
-    -----
-    All three objectives are sums over families (the first two as in Ha et al. 2024). The distance is the mean of
-    ln p - ln q over the expert's fixed sample, with the expert's density p and the network's density q, so that it
-    changes only with the families that a step touches.
+    Further names are those of `user_objectives`, functions of a genotype that the next call overwrites. The violation
+    of a network with more than `max_parameters` is the excess divided by this number. Other options are those of
+    `StructureProblem`.
     """
 
     # with several objectives, mixing finds more per evaluation

@@ -57,16 +57,9 @@ class ExpertKnowledge:
 
 @dataclass(frozen=True)
 class EdgeRules:
-    """Rules by variable index.
+    """Rules by variable index."""
 
-    Attributes
-    ----------
-    allowed : ndarray of shape (N, N, 3), bool
-        For i < j, whether 0 = no edge, 1 = i -> j, or 2 = j -> i is allowed.
-    max_indegree : int
-    max_table_cells : float
-    """
-
+    # (N, N, 3) for i < j, whether 0 = no edge, 1 = i -> j, or 2 = j -> i is allowed
     allowed: NDArray[np.bool_]
     max_indegree: int
     max_table_cells: float
@@ -84,10 +77,7 @@ class EdgeRules:
         return np.where(upper, self.allowed[:, :, 0], self.allowed[:, :, 0].T)
 
     def addable(self, child: int, parents: Collection[int], cardinality: Sequence[float]) -> list[int]:
-        """Return the variables that may be added to the parents of a child, ascending.
-
-        `cardinality` holds the number of bins or levels of every variable.
-        """
+        """Return the variables that may be added to the parents of a child, ascending, given all cardinalities."""
         if len(parents) >= self.max_indegree:
             return []
         room = self.max_table_cells / prod(float(cardinality[k]) for k in (child, *parents))
@@ -186,19 +176,8 @@ def edge_rules(
 ) -> EdgeRules:
     """Return the rules of `knowledge` for the columns `names`.
 
-    Parameters
-    ----------
-    knowledge : ExpertKnowledge or None
-    names : sequence of str
-    fewest_bins : sequence of int
-        Smallest cardinality of every variable; required tables have at least this size.
-    max_indegree : int, optional
-        Second limit; the smaller of the two holds.
-
-    Raises
-    ------
-    GomeaBnError
-        For unknown names and for rules that contradict each other; the message names them.
+    `fewest_bins` are the smallest cardinalities of the variables; required tables have at least this size. The smaller
+    one of both limits of the in-degree holds. Unknown names and rules that contradict each other raise `GomeaBnError`.
     """
     knowledge = knowledge or ExpertKnowledge()
     n = len(names)

@@ -23,10 +23,10 @@ from gomea_bn.problems.benchmarks import (
     drawn_weights,
     exact,
 )
-from gomea_bn.problems.kernels.multi_objective import (
-    BlockFrontData,
-    CutFrontData,
+from gomea_bn.problems.kernels.benchmarks import (
+    BlockData,
     KnapsackData,
+    PairData,
     RunLengthData,
     evaluate_every,
 )
@@ -61,7 +61,7 @@ class OneMaxZeroMax(_Bits):
 
     def __init__(self, n_variables: int) -> None:
         n = checked_size("n_variables", n_variables, 1)
-        super().__init__(BlockFrontData(-np.array([[0.0, 1.0], [1.0, 0.0]])), n, n, 2)
+        super().__init__(BlockData(-np.array([[0.0, 1.0], [1.0, 0.0]])), n, n, 2)
 
     @cached_property
     def front(self) -> NDArray[np.float64]:
@@ -89,7 +89,7 @@ class TrapInverseTrap(_Bits):
         if n % self.k:
             raise GomeaBnError(f"n_variables must be a multiple of {self.k}, got {n}.")
         trap = np.array([*range(self.k - 1, -1, -1), self.k], np.float64)
-        data = BlockFrontData(-np.stack([trap, trap[::-1]], axis=1))
+        data = BlockData(-np.stack([trap, trap[::-1]], axis=1))
         super().__init__(data, n, n // self.k, 2)
 
     @cached_property
@@ -139,7 +139,7 @@ class MultiObjectiveMaxCut(_Bits):
     Up to 20 vertices `front` is computed by enumeration.
     """
 
-    data: CutFrontData
+    data: PairData
 
     def __init__(self, n_vertices: int, edges: ArrayLike, weights: ArrayLike) -> None:
         n = checked_size("n_vertices", n_vertices, 1)
@@ -153,7 +153,7 @@ class MultiObjectiveMaxCut(_Bits):
             rounded[k] = exact(checked, float(np.abs(checked).sum()), "weights")
         starts, neighbours, order = as_neighbours(n, pairs)
         by_neighbour = np.ascontiguousarray(np.tile(-rounded.T, (2, 1))[order])
-        data = CutFrontData(starts=starts, neighbours=neighbours, weights=by_neighbour)
+        data = PairData(offset=0.0, starts=starts, neighbours=neighbours, weights=by_neighbour)
         super().__init__(data, n, len(pairs), len(values))
 
     @classmethod

@@ -53,6 +53,7 @@ class _Exchange(ProblemDefaults):
         evaluate = self.user.evaluate_partial if partial else self.user.evaluate
         changed, sizes, parent_terms = data.changed, data.sizes, data.parent_terms
 
+        is_simple = not has_terms and self.n_objectives == 1
         full_form = "(objectives, violation, terms)" if has_terms else "(objectives, violation)"
         n_objectives = self.n_objectives
         plain = "a number" if n_objectives == 1 else f"a list or array of {n_objectives} objectives"
@@ -84,18 +85,9 @@ class _Exchange(ProblemDefaults):
             if errors:
                 return
             try:
-                store(evaluate(x, changed[: sizes[0]], parent_terms) if partial else evaluate(x))
-            except BaseException as error:
-                objectives[:] = np.inf
-                violation[0] = np.inf
-                errors.append(error)
-
-        def call_simple() -> None:
-            if errors:
-                return
-            try:
                 answer = evaluate(x, changed[: sizes[0]], parent_terms) if partial else evaluate(x)
-                if isinstance(answer, float) and answer == answer:
+                # the usual answer, without the time of the checks
+                if is_simple and isinstance(answer, float) and answer == answer:
                     objectives[0] = answer
                     terms[0] = answer
                     violation[0] = 0.0
@@ -106,7 +98,7 @@ class _Exchange(ProblemDefaults):
                 violation[0] = np.inf
                 errors.append(error)
 
-        return call_simple if not has_terms and self.n_objectives == 1 else call
+        return call
 
     def kernel_data(self, n_threads: int) -> list[PythonData]:
         """Return the arrays of each thread."""

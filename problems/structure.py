@@ -27,39 +27,18 @@ from gomea_bn.runtime.run_state import fill
 class StructureProblem(DiscreteDefaults):
     """Structure and bins of a network, scored by families; minimises minus the score in nats without its constant part.
 
-    The constant part is ``scorer.constant_score``.
+    The constant part is ``scorer.constant_score``. There is one gene per pair in the order (0,1), (0,2), ..., without
+    `pairs` all N(N-1)/2 of them; then one per continuous variable with at least two policies or a library that grows,
+    in column order. `alphabet` and `allowed` follow the libraries in place.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    edge_rules : EdgeRules
-        Edges allowed by the knowledge, and limits on in-degree and table size.
-    random_repair : bool
-        Whether to break cycles in random order; False is the index order of the published code, which favours arcs of
-        early columns.
-    initial_indegree : float
-        Mean number of parents per variable in initial genotypes, before repair.
-    pricing : Pricing, optional
-        Lets the search compute the best cuts of a solution's variables; the scorer's libraries must be able to grow.
-    pairs : ndarray of shape (N, N), bool, optional
-        Pairs of variables that may be joined by an edge, symmetric. Other pairs have no gene, whatever the rules allow.
-    first_cuts : mapping of int to sequence of ndarray, optional
-        Inner cuts by variable with which a search over graphs alone may begin.
-    prices_parents : bool
-        Whether the search moves variables in orders and lets parent sets enter libraries (`ParentPricer`). Every
-        variable must have a single policy.
-    start : sequence of (parent, child)
-        Edges of a graph from which a search begins; without any it begins from random graphs.
-
-    Attributes
-    ----------
-    n_variables : int
-        Number of genes: one per pair in the order (0,1), (0,2), ..., without `pairs` all N(N-1)/2 of them; then one per
-        continuous variable with at least two policies or a library that grows, in column order.
-    alphabet : ndarray of shape (n_variables,), int64
-        Number of values of every gene; grows in place with the libraries.
-    allowed : ndarray of shape (n_variables, largest), bool
-        Whether a gene may take a value; follows the libraries in place.
+    With `random_repair` cycles are broken in random order; otherwise in the index order of the published code, which
+    favours arcs of early columns. `initial_indegree` is the mean number of parents per variable in initial genotypes,
+    before repair. `pricing` lets the search compute the best cuts of a solution's variables; the scorer's libraries
+    must be able to grow. Variables may be joined by an edge if they are a pair of the symmetric matrix `pairs` (N, N);
+    other pairs have no gene, whatever the rules allow. A search over graphs alone may begin with `first_cuts`, inner
+    cuts by variable. With `prices_parents` the search moves variables in orders and lets parent sets enter libraries
+    (`ParentPricer`); every variable must have a single policy. `start` has the edges of a graph from which a search
+    begins; without any it begins from random graphs.
     """
 
     n_objectives = 1
@@ -143,17 +122,7 @@ class StructureProblem(DiscreteDefaults):
     def enter_policy(self, variable: int, cut_points: NDArray[np.float64], in_use: ValuesInUse) -> int:
         """Return the value of a variable's gene for these cuts, which enter the library if they are new.
 
-        Parameters
-        ----------
-        variable : int
-        cut_points : ndarray of shape (n_bins - 1,)
-        in_use : callable
-            Gets a gene and returns its values in all solutions; the policies of other values leave a full library.
-
-        Returns
-        -------
-        int
-            -1 if the library is full of policies that are in use.
+        Policies whose values are not `in_use` leave a full library; the result is -1 if all are.
         """
         scorer, gene = self.scorer, int(self.rules.bin_gene[variable])
         index = scorer.enter(variable, cut_points)
@@ -186,10 +155,7 @@ class StructureProblem(DiscreteDefaults):
     def with_cuts(self, cuts: Mapping[int, NDArray[np.float64]]) -> StructureProblem:
         """Return the same problem with one policy in the libraries of some variables, which then have no genes.
 
-        Parameters
-        ----------
-        cuts : mapping of int to ndarray
-            Inner cuts by variable; scores charge them as chosen cuts.
+        Scores charge these inner cuts as chosen ones.
         """
         scorer = self.scorer
         variables = [
@@ -207,15 +173,9 @@ class StructureProblem(DiscreteDefaults):
     def of_tables(self, edges: Iterable[tuple[int, int]]) -> StructureProblem:
         """Return the problem of some of the given edges and any cuts, in which tables alone score families.
 
-        Parameters
-        ----------
-        edges : iterable of (parent, child)
-            Edges by variable index; those that the knowledge requires stay required.
-
-        Notes
-        -----
-        Both problems share their libraries of cuts, which become the first ones again: genotypes of this problem lose
-        their meaning. The libraries at the end of a search would depend on where a clock has ended it.
+        Edges that the knowledge requires stay required. Both problems share their libraries of cuts, which become the
+        first ones again: genotypes of this problem lose their meaning. The libraries at the end of a search would
+        depend on where a clock has ended it.
         """
         possible = set(edges)
         allowed = np.zeros_like(self.edge_rules.allowed)
@@ -309,17 +269,7 @@ class StructureProblem(DiscreteDefaults):
     ) -> bool:
         """Give a variable other cuts, in a genotype and in its network; return False if the library has no room.
 
-        Parameters
-        ----------
-        variable : int
-            With a library that grows.
-        cut_points : ndarray of shape (n_bins - 1,), float64
-        genotype : ndarray of shape (n_variables,), int16
-            Changed in policy.
-        network : CodedNetwork
-            Of the genotype, from `coded_network`; changed in policy.
-        in_use : callable
-            As of `enter_policy`; the values of the genotype itself are added.
+        Both are changed in place. The library grows, and policies `in_use` and those of the genotype itself stay.
         """
         policy = self.enter_policy(
             variable, cut_points, lambda gene: np.append(in_use(gene), genotype[gene]).astype(np.int64)
@@ -467,13 +417,7 @@ class StructureProblem(DiscreteDefaults):
         return np.append(genotype, np.int16(0))[self.rules.bin_gene].astype(np.int64)
 
     def genotype(self, edges: Sequence[tuple[int, int]], policies: Sequence[int]) -> NDArray[np.int16]:
-        """Return the genotype of arcs (parent, child) and of one policy index per variable.
-
-        Raises
-        ------
-        GomeaBnError
-            For an arc between variables whose pair has no gene.
-        """
+        """Return the genotype of arcs (parent, child), whose pairs have genes, and of one policy index per variable."""
         genotype = np.zeros(self.n_variables, np.int16)
         for parent, child in edges:
             gene = int(self.rules.gene_of[parent, child])

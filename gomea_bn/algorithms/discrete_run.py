@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import floor, log10
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,7 @@ from gomea_bn.operators.kernels.mixing import (
     PopulationData,
     evaluate_row,
 )
-from gomea_bn.problems.base import CompiledProblem, Refiner, new_journal, with_defaults
+from gomea_bn.problems.base import CompiledProblem, Refiner, Solution, new_journal, with_defaults
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.limits import Callback, Limits, Result
 from gomea_bn.runtime.run_state import filled, generator_states, generators_of
@@ -37,20 +37,7 @@ UNLIMITED = 2**62
 
 
 def checked_genotypes(problem: CompiledProblem, genotypes: ArrayLike, option: str) -> NDArray[np.int16]:
-    """Return genotypes as int16, shape (k, n_variables).
-
-    Parameters
-    ----------
-    problem : CompiledProblem
-    genotypes : array_like of int, shape (k, n_variables)
-    option : str
-        Name of the option, for messages.
-
-    Raises
-    ------
-    GomeaBnError
-        For a wrong shape or dtype, or a value that the problem does not allow.
-    """
+    """Return genotypes as int16, shape (k, n_variables), if the problem allows all values; `option` is their name."""
     values = np.asarray(genotypes)
     if (
         values.ndim != 2
@@ -88,16 +75,7 @@ def new_population(problem: CompiledProblem, parents: NDArray[np.int16]) -> Popu
 
 
 def new_work(problem: CompiledProblem, stop: NDArray[np.uint8], target: float | None = None) -> MixingWork:
-    """Return one thread's work space.
-
-    Parameters
-    ----------
-    problem : CompiledProblem
-    stop : ndarray of shape (1,), uint8
-        Setting it interrupts the thread's kernels.
-    target : float, optional
-        Objective at which the thread's work ends.
-    """
+    """Return one thread's work space, whose kernels `stop` interrupts, and which ends at an objective of `target`."""
     # the alphabet of a problem whose libraries grow may reach the width of `allowed`
     widest = np.full(problem.n_variables, problem.allowed.shape[1])
     return MixingWork(
@@ -111,45 +89,22 @@ def new_work(problem: CompiledProblem, stop: NDArray[np.uint8], target: float | 
     )
 
 
-@dataclass(frozen=True)
-class FormerRow:
-    """A solution's former rows, and the number of terms that its new evaluation touched."""
-
-    rows: tuple[NDArray[Any], ...]
-    violation: float
-    touched: int
-
-    @property
-    def objectives(self) -> NDArray[np.float64]:
-        """Return the former objectives."""
-        return self.rows[-1]
-
-    def restore(self, data: PopulationData, i: int) -> None:
-        """Write the former rows back."""
-        for row, former in zip(_rows_of(data, i), self.rows, strict=True):
-            row[:] = former
-        data.violations[i] = self.violation
+def solution_rows(data: PopulationData, i: int) -> Solution:
+    """Return the rows of solution i of a population, as views."""
+    return Solution(
+        genotype=data.genotypes[i],
+        terms=data.terms[i],
+        aux=data.aux[i],
+        objectives=data.objectives[i],
+        violation=data.violations[i : i + 1],
+    )
 
 
-def _rows_of(data: PopulationData, i: int) -> tuple[NDArray[Any], ...]:
-    return data.genotypes[i], data.terms[i], data.aux[i], data.objectives[i]
-
-
-def evaluated_again(
-    problem: CompiledProblem,
-    data: PopulationData,
-    i: int,
-    genotype: NDArray[np.int16],
-    generator: np.random.Generator,
-    work: MixingWork,
-) -> FormerRow:
-    """Give solution i of a population another genotype, evaluate it, and return its former rows."""
-    former = tuple(row.copy() for row in _rows_of(data, i))
-    violation = float(data.violations[i])
-    data.genotypes[i] = genotype
-    touched = evaluate_row(problem.kernel_data(1)[0], data, i, generator, work)
-    problem.generation_ended()
-    return FormerRow(former, violation, int(touched))
+def put_back(data: PopulationData, i: int, former: Solution) -> None:
+    """Give solution i of a population its former rows."""
+    rows: Any = solution_rows(data, i)
+    for row, of_former in zip(rows, former, strict=True):
+        row[:] = of_former
 
 
 def most_tries(problem: CompiledProblem) -> int:
@@ -192,13 +147,7 @@ def variation_rules(
 
 
 def finished_prefix(tallies: NDArray[np.int64]) -> int:
-    """Return the number of solutions that count: those before the first unfinished one, and this one if it has begun.
-
-    Parameters
-    ----------
-    tallies : ndarray of shape (n, 4), int64
-        As of `PopulationData`.
-    """
+    """Return the number of solutions that count: up to the first unfinished one, with this one if it has begun."""
     unfinished = np.flatnonzero(tallies[:, STATUS] != FINISHED)
     if not len(unfinished):
         return len(tallies)
@@ -221,28 +170,13 @@ _REFINED_SHARE = 8
 _BLOCK_SOLUTIONS, _BLOCK_GENES = 16, 1024
 
 
-class DiscreteSettings(Scheme, Protocol):
-    """The options that all searches over discrete genes have."""
+class DiscreteSearch(Scheme, ABC):
+    """The options and the call that the searches over discrete genes share."""
 
-    @property
-    def linkage(self) -> str | Learner:
-        """Linkage model or its name."""
-
-    @property
-    def local_search(self) -> bool | None:
-        """Whether to climb; None asks the problem."""
-
-    @property
-    def forced_improvement(self) -> bool:
-        """Whether improvement is forced for stalled solutions."""
-
-    @property
-    def search_donors(self) -> bool:
-        """Whether donors are tried until one differs."""
-
-
-class DiscreteSearch(ABC):
-    """The call that the searches over discrete genes share; a subclass holds their options."""
+    linkage: str | Learner
+    local_search: bool | None  # None asks the problem
+    forced_improvement: bool
+    search_donors: bool  # donors are tried until one differs
 
     def run(
         self,
@@ -329,31 +263,17 @@ class Turn(NamedTuple):
 class DiscreteRun(MultiStartRun):
     """One run over discrete genes; a subclass has the populations' state, their variation and what it counts.
 
-    Parameters
-    ----------
-    settings : DiscreteSettings
-    problem : CompiledProblem
-        Members that have a default may be missing.
-    limits : Limits
-    random_state : int or SeedSequence, optional
-    n_jobs : int
-    callback : callable, optional
-    initial : array_like of int, shape (k, n_variables), optional
-    immediate : bool
-        Whether solutions see what others find within a generation, which takes one thread.
-
-    Raises
-    ------
-    GomeaBnError
-        For an option that cannot be used.
+    Members of the problem that have a default may be missing. With `immediate` solutions see what others find within a
+    generation, which takes one thread.
     """
 
+    scheme: DiscreteSearch
     problem: CompiledProblem
     populations: list[Any]
 
     def __init__(
         self,
-        settings: DiscreteSettings,
+        settings: DiscreteSearch,
         problem: CompiledProblem,
         limits: Limits,
         *,
@@ -374,7 +294,6 @@ class DiscreteRun(MultiStartRun):
         # a function of the problem alone, so that results do not depend on the number of threads
         self.block = max(1, min(_BLOCK_SOLUTIONS, _BLOCK_GENES // max(problem.n_variables, 1)))
         self.climbs = problem.climbs if settings.local_search is None else settings.local_search
-        self._switches = (settings.forced_improvement, settings.search_donors)
         self.works = [new_work(problem, self.stop.flag, limits.target) for _ in range(self.n_threads)]
         self.refiner: Refiner | None = problem.refiner(self.stop.flag)
 
@@ -458,13 +377,12 @@ class DiscreteRun(MultiStartRun):
         return -(-size // self.block)
 
     def _rules(self, size: int) -> MixingRules:
-        forced_improvement, search_donors = self._switches
         return variation_rules(
             self.problem,
             size,
             climbs=self.climbs,
-            forced_improvement=forced_improvement,
-            search_donors=search_donors,
+            forced_improvement=self.scheme.forced_improvement,
+            search_donors=self.scheme.search_donors,
             immediate_elite=self.immediate,
         )
 
@@ -562,10 +480,10 @@ class DiscreteRun(MultiStartRun):
             and refiner.affordable(self.n_eval)
         )
 
-    def _refined(self, population: Population, refiner: Refiner, i: int) -> FormerRow | None:
-        """Replace solution i by its refinement and evaluate it.
+    def _refined(self, population: Population, refiner: Refiner, i: int) -> Solution | None:
+        """Replace solution i by its refinement, evaluate it and return its former rows.
 
-        Returns the former rows, or None if the refinement changed nothing or was interrupted.
+        They are None if the refinement changed nothing or was interrupted.
         """
         data = population.data
         improved: list[NDArray[np.int16]] = []
@@ -576,9 +494,13 @@ class DiscreteRun(MultiStartRun):
         self.execute(work, 1, work_kind="refine", n_threads=1, inline=population.seconds < _ALONE_SECONDS)
         if not improved or self.stop.flag[0] or (improved[0] == data.genotypes[i]).all():
             return None
-        former = evaluated_again(self.problem, data, i, improved[0], population.sampler, self.works[0])
+        rows: Any = solution_rows(data, i)
+        former = Solution(*(row.copy() for row in rows))
+        data.genotypes[i] = improved[0]
+        kernel_data = self.problem.kernel_data(1)[0]
+        self.touched += int(evaluate_row(kernel_data, data, i, population.sampler, self.works[0]))
         self.n_eval += 1
-        self.touched += former.touched
+        self.problem.generation_ended()
         return former
 
     def _values_in_use(self, gene: int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gomea_bn.algorithms.discrete_run import DiscreteRun, DiscreteSearch, Population
+from gomea_bn.algorithms.discrete_run import DiscreteRun, DiscreteSearch, Population, put_back
 from gomea_bn.algorithms.multi_start import EliteRun, check_scheme
 from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import Learner, linkage_model
@@ -198,8 +198,8 @@ class GomeaRun(DiscreteRun, EliteRun):
         former = self._refined(population, refiner, i)
         if former is None:
             return False
-        if (data.violations[i], data.objectives[i, 0]) >= (former.violation, former.objectives[0]):
-            former.restore(data, i)
+        if (data.violations[i], data.objectives[i, 0]) >= (former.violation[0], former.objectives[0]):
+            put_back(data, i, former)
             return False
         data.parents[i] = data.genotypes[i]
         self._note_rows(population, slice(i, i + 1))

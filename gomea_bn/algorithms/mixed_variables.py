@@ -25,13 +25,7 @@ class Groups(NamedTuple):
 
 
 class MixedVariables:
-    """What a search over mixed variables computes from its solutions.
-
-    Parameters
-    ----------
-    alphabet : ndarray of shape (n_variables,), int64
-        Cardinalities, 0 for real variables.
-    """
+    """What a search over mixed variables computes from its solutions; the alphabet is 0 for real variables."""
 
     def __init__(self, alphabet: NDArray[np.int64]) -> None:
         self.alphabet = alphabet
@@ -42,10 +36,8 @@ class MixedVariables:
     def groups(self, rows: NDArray[np.float64]) -> Groups:
         """Return the groups of solutions of shape (n, n_variables).
 
-        Notes
-        -----
-        The information is -ln(1 - e) / 2, where e is the share of the variance between the groups. That of s groups
-        is (s - 1) / 2n by chance, that of two real variables 1 / 2n; the excess is subtracted.
+        The information is -ln(1 - e) / 2, where e is the share of the variance between the groups. That of s groups is
+        (s - 1) / 2n by chance, that of two real variables 1 / 2n; the excess is subtracted.
         """
         n, n_real = len(rows), len(self.real)
         centred = rows[:, self.real] - rows[:, self.real].mean(axis=0)

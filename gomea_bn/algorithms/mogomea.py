@@ -16,6 +16,7 @@ from gomea_bn.algorithms.discrete_run import (
     Population,
     Turn,
     finished_prefix,
+    put_back,
     stall_limit,
 )
 from gomea_bn.algorithms.multi_start import check_scheme
@@ -48,26 +49,11 @@ def balanced_clusters(
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Return the members of k clusters of equal size, and a cluster for every solution.
 
-    Parameters
-    ----------
-    objectives : ndarray of shape (n, m), float64
-        Finite objectives; each is scaled by its range.
-    k : int
-        Number of clusters, from 1 to n.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    list of ndarray of shape (c,)
-        Members of each cluster, ``c = max(1, 2 n // k)`` (all n for one cluster); clusters overlap.
-    ndarray of shape (n,)
-        Cluster of each solution: a random one of those that hold it, or the nearest one.
-
-    Notes
-    -----
     Balanced k-leader-means (Luong, La Poutre & Bosman 2014): leaders that lie far apart are the first centres of
-    k-means. Each final centre takes the c nearest solutions, its k-means members first. A centre without members moves
-    to the solution that lies farthest from its centre.
+    k-means, with finite objectives (n, m) scaled by their ranges. Each final centre takes the ``c = max(1, 2 n // k)``
+    nearest solutions (all n for one cluster), its k-means members first, so that clusters overlap. A centre without
+    members moves to the solution that lies farthest from its centre. A solution gets a random one of the clusters that
+    hold it, or the nearest one.
     """
     n = len(objectives)
     spans = np.ptp(objectives, axis=0)
@@ -419,9 +405,10 @@ class FrontRun(DiscreteRun):
         row = slice(i, i + 1)
         if data.violations[i] == 0 and self.archive.offer(data.genotypes[row], data.objectives[row]):
             clock[LATEST_ADDITION] = clock[EVALUATED]
-        dominated = data.violations[i] == former.violation and (former.objectives <= data.objectives[i]).all()
-        if data.violations[i] > former.violation or dominated:
-            former.restore(data, i)
+        violation = former.violation[0]
+        dominated = data.violations[i] == violation and (former.objectives <= data.objectives[i]).all()
+        if data.violations[i] > violation or dominated:
+            put_back(data, i, former)
         else:
             data.parents[i] = data.genotypes[i]
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from math import inf
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,36 +67,19 @@ def finish_section(section: Section, problem: Any, result: Result, **more: Any) 
 _COMPILED: set[tuple[type, str]] = set()
 
 
-class Scheme(Protocol):
+class Scheme:
     """The options of the scheme, which the options of every algorithm include."""
 
-    @property
-    def base_population(self) -> int:
-        """Size of the first population."""
-
-    @property
-    def growth(self) -> int:
-        """Factor from one population's size to the next."""
-
-    @property
-    def subgenerations(self) -> int:
-        """Generations of a population per generation of the next larger one."""
-
-    @property
-    def max_population_size(self) -> int:
-        """Size above which no population is started."""
+    base_population: int  # size of the first population
+    growth: int  # factor from one population's size to the next
+    subgenerations: int  # generations of a population per generation of the next larger one
+    max_population_size: int  # size above which no population is started
 
 
 def check_scheme(settings: Scheme, switches: Sequence[str], sizes: Sequence[tuple[str, int]]) -> None:
     """Raise `GomeaBnError` for options of a search that cannot be used.
 
-    Parameters
-    ----------
-    settings : Scheme
-    switches : sequence of str
-        Names of options that are True or False.
-    sizes : sequence of (str, int)
-        Names of integer options with their least values.
+    `switches` are names of options that are True or False, `sizes` those of integers with their least values.
     """
     for name in switches:
         check_flag(name, getattr(settings, name))
@@ -407,22 +390,14 @@ class EliteRun(MultiStartRun):
 
     dtype: type[np.generic] = np.int16
 
-    def __init__(
-        self,
-        settings: Scheme,
-        problem: Any,
-        limits: Limits,
-        random_state: int | np.random.SeedSequence | None,
-        callback: Callback | None,
-        n_threads: int,
-    ) -> None:
+    def __init__(self, settings: Scheme, problem: Any, *options: Any) -> None:
         if problem.n_objectives != 1:
             advice = "MOGOMEA takes several, of discrete variables" if problem.is_real else "use MOGOMEA"
             raise GomeaBnError(
                 f"{type(settings).__name__} takes problems with one objective, this one has "
                 f"{problem.n_objectives}; {advice}."
             )
-        super().__init__(settings, problem, limits, random_state, callback, n_threads)
+        super().__init__(settings, problem, *options)
         genotype: Any = np.zeros(problem.n_variables, self.dtype)
         self.elite = Elite(
             genotype=genotype, objectives=np.full(problem.n_objectives, inf), violation=np.full(1, inf)

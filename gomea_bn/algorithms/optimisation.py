@@ -27,17 +27,7 @@ def evaluate_genotypes(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int16]]:
     """Return objectives (n, n_objectives), violations (n,) and the repaired genotypes (n, n_variables).
 
-    Parameters
-    ----------
-    problem : CompiledProblem
-        Problem over discrete variables.
-    genotypes : array_like of int, shape (n, n_variables)
-        Genotypes; the array is not changed.
-
-    Raises
-    ------
-    GomeaBnError
-        For a wrong shape, or a value that a gene may not have.
+    The given array is not changed. A wrong shape, or a value that a gene may not have, raises `GomeaBnError`.
     """
     problem = with_defaults(problem)
     population = new_population(problem, checked_genotypes(problem, genotypes, "genotypes"))
@@ -56,10 +46,7 @@ def evaluate_solutions(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return objectives (n, n_objectives) and violations (n,) of solutions of shape (n, n_variables), float64.
 
-    Raises
-    ------
-    GomeaBnError
-        For a wrong shape, or values outside the bounds.
+    A wrong shape, or values outside the bounds, raise `GomeaBnError`.
     """
     initial = np.asarray(solutions, np.float64)
     settings = RVGOMEA(base_population=max(len(initial), 3))

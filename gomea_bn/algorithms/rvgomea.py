@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mixed_variables import MixedVariables
-from gomea_bn.algorithms.multi_start import EliteRun, check_scheme, opened_run
+from gomea_bn.algorithms.multi_start import EliteRun, Scheme, check_scheme, opened_run
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.linkage.models import Linkage, check_members, from_subsets
 from gomea_bn.linkage.real import RealLinkageModel, real_linkage_model
@@ -54,7 +54,7 @@ _ACCEPT_WORSE = 0.05
     "accept_worse", "reselect", "singular", "multiplier_decrease", "deviation_threshold", "stall_limit"
 )
 @dataclass(frozen=True)
-class RVGOMEA:
+class RVGOMEA(Scheme):
     """Gene-pool optimal mixing over real or mixed variables with the interleaved multi-start scheme.
 
     Every generation selects the best solutions and fits a normal distribution to each subset of the linkage model.

@@ -30,9 +30,7 @@ _WITHOUT_CODE = frozenset(
     f"gomea_bn.{name}"
     for name in (
         "errors",
-        "linkage.counting",
         "linkage.sparse_tree",
-        "problems.refiner",
         "runtime.files.atomic_files",
         "runtime.fingerprint",
         "runtime.kernel_progress",

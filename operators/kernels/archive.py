@@ -135,13 +135,8 @@ def _split(archive: Archive, block: int) -> None:
     size = archive.sizes[block]
     archive.sizes[block] = 0
     for k in range(size):
-        member = archive.blocks[block, k]
-        into = other if archive.objectives[member, axis] > middle else block
-        position = archive.sizes[into]
-        archive.blocks[into, position] = member
-        archive.sizes[into] = position + 1
-        archive.block_of[member] = into
-        archive.position[member] = position
+        member = np.int64(archive.blocks[block, k])
+        _join(archive, other if archive.objectives[member, axis] > middle else block, member)
     _fit(archive, block)
     _fit(archive, other)
 

@@ -68,11 +68,11 @@ class MixingWork(NamedTuple):
 
 
 @kernel
-def better(f: NDArray[np.float64], violation: float, g: NDArray[np.float64], other_violation: float) -> bool:
-    """Return whether the first (objectives, violation) beats the second: less violation first, then objective 0."""
-    if violation != other_violation:
-        return violation < other_violation
-    return violation == 0.0 and f[0] < g[0]
+def improves(objective: float, violation: float, than: float, than_violation: float) -> bool:
+    """Return whether the first beats the second: less violation first, then the objective of feasible solutions."""
+    if violation != than_violation:
+        return violation < than_violation
+    return violation == 0.0 and objective < than
 
 
 @kernel
@@ -99,7 +99,7 @@ def equal_genes(a: NDArray[np.int16], b: NDArray[np.int16]) -> bool:
 @kernel
 def _offer_elite(elite: Elite, solution: Solution) -> None:
     """Copy a solution into the elite if it is better."""
-    if better(solution.objectives, solution.violation[0], elite.objectives, elite.violation[0]):
+    if improves(solution.objectives[0], solution.violation[0], elite.objectives[0], elite.violation[0]):
         for g in range(solution.genotype.shape[0]):
             elite.genotype[g] = solution.genotype[g]
         for m in range(solution.objectives.shape[0]):
@@ -278,7 +278,7 @@ def _force(
     if interrupted(work) or equal_genes(solution.genotype, elite.genotype):
         return
     # within this generation the solution may have passed the elite, which stands still
-    if not better(solution.objectives, solution.violation[0], elite.objectives, elite.violation[0]):
+    if not improves(solution.objectives[0], solution.violation[0], elite.objectives[0], elite.violation[0]):
         become(solution, elite.genotype, work.journal)
         population.tallies[i, COPIES] += 1
         _step(problem, solution, population.tallies[i], np.bool_(False), work, generator)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
+from gomea_bn.operators.kernels.mixing import improves
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.random_draws import random_below
 
@@ -33,15 +34,7 @@ class SelectionWork(NamedTuple):
 
 
 @kernel
-def improves(objective: float, violation: float, than: float, than_violation: float) -> bool:
-    """Return whether the first beats the second: less violation first, then the objective of feasible solutions."""
-    if violation != than_violation:
-        return violation < than_violation
-    return violation == 0.0 and objective < than
-
-
-@kernel
-def _before(population: RealPopulation, a: int, b: int) -> bool:
+def beats(population: RealPopulation, a: int, b: int) -> bool:
     """Return whether solution a beats solution b."""
     return improves(
         population.objectives[a, 0],
@@ -64,7 +57,7 @@ def _rank(population: RealPopulation, work: SelectionWork) -> None:
             middle, end = min(start + width, n), min(start + 2 * width, n)
             a, b = start, middle
             for k in range(start, end):
-                if b < end and (a >= middle or _before(population, order[b], order[a])):
+                if b < end and (a >= middle or beats(population, order[b], order[a])):
                     merge[k] = order[b]
                     b += 1
                 else:
@@ -118,7 +111,7 @@ def select(
     _rank(population, work)
     order = work.order
     n_tied = 1
-    while n_tied < order.shape[0] and not _before(population, order[0], order[n_tied]):
+    while n_tied < order.shape[0] and not beats(population, order[0], order[n_tied]):
         n_tied += 1
     if n_tied > n_selected:
         _scatter(population, n_tied, n_selected, work, generator)

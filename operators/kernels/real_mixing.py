@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.operators.kernels.mixing import solution_of
+from gomea_bn.operators.kernels.mixing import improves, solution_of
 from gomea_bn.operators.kernels.real_estimation import (
     RealPopulation,
     SelectionWork,
+    beats,
     cholesky,
     covariance_of_rows,
     gather,
-    improves,
     select,
     solve_lower,
 )
@@ -394,12 +394,7 @@ def _best_of(population: RealPopulation) -> int:
     """Return the best solution, the first one of equals."""
     best = 0
     for i in range(1, population.genotypes.shape[0]):
-        if improves(
-            population.objectives[i, 0],
-            population.violations[i],
-            population.objectives[best, 0],
-            population.violations[best],
-        ):
+        if beats(population, i, best):
             best = i
     return best
 

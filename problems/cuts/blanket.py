@@ -18,19 +18,9 @@ Cuts = dict[int, NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class CodedColumn:
-    """A column as bins or levels.
+    """A column as bins or levels, whether or not each of the `cardinality` ones occurs."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n_rows,), int32 or uint8
-        -1 where missing; as a byte 255.
-    cardinality : int
-        Number of bins or levels, whether or not each of them occurs.
-    has_missing : bool
-        Whether values are missing.
-    """
-
-    codes: NDArray[np.int32] | NDArray[np.uint8]
+    codes: NDArray[np.int32] | NDArray[np.uint8]  # (n_rows,), -1 where missing; as a byte 255
     cardinality: int
     has_missing: bool = False
 
@@ -39,8 +29,8 @@ class CodedColumn:
 class CodedFamily:
     """A child of the column that is cut, with the child's other parents.
 
-    `place` is the position of the column among all parents, by default the first. Of parents with missing values that
-    gain equally little, the first is judged first.
+    `place` is the position of the column among all parents. Of parents with missing values that gain equally little,
+    the first is judged first.
     """
 
     child: CodedColumn
@@ -69,13 +59,7 @@ class Neighbourhood:
 
 
 class ParentSets:
-    """A directed acyclic graph over columns by position.
-
-    Parameters
-    ----------
-    parents : tuple of tuple of int
-        Positions of every column's parents.
-    """
+    """A directed acyclic graph over columns by position: the parents of every column."""
 
     parents: tuple[tuple[int, ...], ...]
 
@@ -116,17 +100,9 @@ def coded_bins(values: NDArray[np.float64], cut_points: NDArray[np.float64]) -> 
 
 
 def joint_codes(columns: Sequence[CodedColumn], n_rows: int) -> tuple[NDArray[np.int32], int, float]:
-    """Return one code per row for the joint configuration of several columns.
+    """Return one code per row for the joint configuration of columns, the number of codes, and that of configurations.
 
     Where the configurations outnumber the rows by far, only those that occur are numbered.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_rows,), int32
-    n_numbered : int
-        Codes are below this number.
-    n_configurations : float
-        Product of the cardinalities.
     """
     n_configurations = float(np.prod([float(column.cardinality) for column in columns]))
     joint = np.zeros(n_rows, np.int64)
@@ -144,22 +120,8 @@ class DueColumns:
     """Passes over columns that are cut one at a time, each given the bins of all others.
 
     Every column is due at first. It is due again once the cuts of a column of its Markov blanket have changed, since
-    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass.
-
-    Parameters
-    ----------
-    order : sequence of int
-        Columns in the order of a pass.
-    graph : ParentSets
-    max_passes : int, optional
-        Largest number of passes.
-
-    Attributes
-    ----------
-    n_passes : int
-        Number of passes that have begun.
-    changed_in_pass : bool
-        Whether the present pass has changed any cuts.
+    nothing else has an influence on its best cuts. Iterating yields due columns in order, pass after pass. `n_passes`
+    counts the passes that have begun; `changed_in_pass` says whether the present one has changed any cuts.
     """
 
     def __init__(self, order: Sequence[int], graph: ParentSets, max_passes: int | None = None) -> None:

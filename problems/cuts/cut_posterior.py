@@ -20,43 +20,17 @@ _LEAST_SUM = 1e-250
 
 
 class PricedIntervals:
-    """What the intervals between candidate cuts of a column gain.
+    """What the intervals between candidate cuts of a column gain, in nats.
 
-    Parameters
-    ----------
-    problem : CutProblem
-        The column and the bins around it.
-    limits : CutLimits
-        Limits of the cuts.
-    shaped : bool
-        Whether the bins have the shape of the column inside; otherwise they are uniform.
-    incumbent : ndarray of shape (k,), float64, optional
-        Cut points whose gaps are always among the candidates.
-    n_cells : int
-        Largest number of candidate cells, apart from the incumbent's.
-    generator : numpy Generator, optional
-        Draws the candidates: all mid-points with the same probability, apart from the incumbent's. Without it they are
-        on a grid. See Notes.
+    The candidates are at most `n_cells` - 1 mid-points and the gaps of the cuts `incumbent`. Without a generator they
+    are on a grid. A generator draws all mid-points with the same probability, which leaves the posterior of the cuts as
+    it is when a chain replaces its cuts, the incumbent, by a draw among them. A cut in the incumbent is a candidate for
+    sure, and one that is not with a probability of q, so that the pair of cuts and candidates has weights with a factor
+    1/q for every cut. `terms` contain it.
 
-    Attributes
-    ----------
-    candidates : ndarray of shape (n_candidates,), float64
-        Ascending cuts.
-    gains : ndarray of shape (n_candidates + 2, n_candidates + 2), float64
-        As of `CutProblem.interval_gains`.
-    terms : ndarray of shape (n_layers,), float64
-        Part of the score that depends on the number of bins alone, without the costs of cuts; -inf for a number that is
-        not allowed. The first entry is for one bin.
-    cut_cost : float
-        Cost of a cut under the score, as a multiple of `log_gaps`.
-    log_gaps : float
-        ln of the number of mid-points between neighbouring values.
-
-    Notes
-    -----
-    Drawn candidates leave the posterior of the cuts as it is when a chain replaces its cuts, the incumbent, by a draw
-    among them. A cut in the incumbent is a candidate for sure, and one that is not with a probability of q, so that
-    the pair of cuts and candidates has weights with a factor 1/q for every cut. `terms` contain it.
+    `gains` are those of `CutProblem.interval_gains`. `terms` (n_layers,) are the part of the score that depends on the
+    number of bins alone, from one bin on, without the costs of cuts; -inf for a number that is not allowed. A cut costs
+    `cut_cost` times `log_gaps`, the ln of the number of all mid-points. Bins that are not `shaped` are uniform inside.
     """
 
     def __init__(
@@ -94,30 +68,14 @@ class PricedIntervals:
 class CutPosterior:
     """The posterior distribution of the cut points of one column among candidate cuts.
 
-    A set of k - 1 cuts has a probability in proportion to exp(power * (score of the cuts without their costs)
-    - cut_cost * ln m * (k - 1)), where m is the number of mid-points between neighbouring values. All sums run over the
+    A set of k - 1 cuts has a probability in proportion to exp(power * (score of the cuts without their costs) -
+    cut_cost * ln m * (k - 1)), where m is the number of mid-points between neighbouring values. All sums run over the
     sets of candidate cuts; they take O(k C^2) steps for C candidates by forward filtering (Scott, "Bayesian methods for
-    hidden Markov models", 2002, does the same for chains of states).
+    hidden Markov models", 2002, does the same for chains of states). A power below 1 gives more varied cuts than the
+    posterior; by default `cut_cost` is that of the score.
 
-    Parameters
-    ----------
-    intervals : PricedIntervals
-    power : float
-        Exponent of the likelihood: 1 for the posterior, smaller for more varied cuts.
-    cut_cost : float, optional
-        Cost of a cut as a multiple of ln m; by default that of the score.
-
-    Attributes
-    ----------
-    bin_probabilities : ndarray of shape (n_layers,), float64
-        Probability of every number of bins, from one bin on.
-    log_total : float
-        ln of the sum over all sets of cuts, to whose terms the probabilities are proportional.
-
-    Raises
-    ------
-    GomeaBnError
-        If no set of candidate cuts is within the limits.
+    `bin_probabilities` (n_layers,) are those of every number of bins, from one bin on. `log_total` is ln of the sum
+    over all sets of cuts; if no set is within the limits, `GomeaBnError` is raised.
     """
 
     def __init__(
@@ -152,18 +110,9 @@ class CutPosterior:
         return float(np.clip(1.0 - np.exp(none - self.log_total), 0.0, 1.0))
 
     def places(self, n_bins: int) -> NDArray[np.float64] | None:
-        """Return where every cut of a partition into a number of bins lies, or None if there is no such partition.
+        """Return the probability of every candidate to be each of the cuts into `n_bins` bins; None if there are none.
 
-        Parameters
-        ----------
-        n_bins : int
-            Number of bins, at least 1.
-
-        Returns
-        -------
-        ndarray of shape (n_bins - 1, n_candidates), float64
-            Row i has the probability of every candidate to be the i-th cut in ascending order, given the number of
-            bins; it sums to 1.
+        The result, float64 (n_bins - 1, n_candidates), has a row for every cut in ascending order; it sums to 1.
         """
         n_edges = len(self._gains)
         if not n_bins < len(self._forward) or self._forward[n_bins, -1] + self._terms[n_bins - 1] == -inf:

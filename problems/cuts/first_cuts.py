@@ -53,18 +53,9 @@ def first_cuts(
 
     A search that starts from quantiles sees little dependence between columns whose levels overlap. These cuts come
     from the gaps of the shape, and from three rounds in which every variable gets the best cuts for the three variables
-    that depend on it most, each by itself, given the bins of the round before. At most 2,000 rows are used. A variable
-    whose bins can only be shaped starts from quantiles instead of gaps, so that its cuts depend on ranks alone.
-
-    Parameters
-    ----------
-    variables : sequence of ScoredVariable
-    method : ScoringMethod
-        A density score.
-    limits : CutLimits
-        Limits of the cuts; those on rows and widths apply to the rows that are used.
-    is_late : callable
-        Whether no time is left for further cuts, asked before every variable.
+    that depend on it most, each by itself, given the bins of the round before. At most 2,000 rows are used, to which
+    the limits on rows and widths apply. A variable whose bins can only be shaped starts from quantiles instead of gaps,
+    so that its cuts depend on ranks alone. `is_late` is asked before every variable whether no time is left.
     """
     free = [
         v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None

@@ -30,34 +30,9 @@ S = TypeVar("S")
 class SortedColumn:
     """A continuous column sorted once, with every raw candidate cut: the mid-points of neighbouring values.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        At least two distinct values, and NaN where values are missing.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,), float64
-        Values that are not missing.
-    n_rows : int
-        Number of them.
-    n_all_rows : int
-        Number of rows with those in which the value is missing.
-    order : ndarray of shape (n_rows,), int64
-        Their rows by ascending value.
-    distinct : ndarray of shape (m,), float64
-        Distinct values, ascending.
-    cuts : ndarray of shape (m - 1,), float64
-        ``cuts[i]`` lies between ``distinct[i]`` and ``distinct[i + 1]``.
-    below : ndarray of shape (m - 1,), int64
-        Number of rows below each cut.
-    low, high : float
-        Smallest and largest value.
-
-    Raises
-    ------
-    GomeaBnError
-        If all values are equal.
+    Of float64 values with NaN where they are missing, `values` (n_rows,) are the others, `order` their rows by
+    ascending value, and `distinct` (m,) the different ones, ascending. ``cuts[i]`` lies between ``distinct[i]`` and
+    ``distinct[i + 1]``, with ``below[i]`` rows below it. A column of equal values raises `GomeaBnError`.
     """
 
     def __init__(self, values: NDArray[np.float64]) -> None:
@@ -101,12 +76,6 @@ class SortedColumn:
         codes[self.order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
         return ends
 
-    def code_library(
-        self, library: Sequence[NDArray[np.float64]], codes: NDArray[np.uint8]
-    ) -> list[NDArray[np.int64]]:
-        """Do the same as `code` for several vectors of cuts, with codes (n_vectors, n_rows)."""
-        return [self.code(cuts, of_cuts) for cuts, of_cuts in zip(library, codes, strict=True)]
-
     def distinct_of_cuts(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of distinct values below raw cuts, given by their indices."""
         return indices + 1
@@ -144,13 +113,7 @@ def _order(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 class SortedColumns:
-    """Continuous columns by position, each sorted when it is first needed.
-
-    Parameters
-    ----------
-    values_of : callable
-        Gets a position and returns the column's values, float64 (n_rows,).
-    """
+    """Continuous columns by position, each sorted when it is first needed; `values_of` returns the values of one."""
 
     def __init__(self, values_of: Callable[[int], NDArray[np.float64]]) -> None:
         self._values_of = values_of
@@ -164,51 +127,22 @@ class SortedColumns:
 
 @dataclass(frozen=True, slots=True)
 class CountTable:
-    """A table of counts that every interval of a column has.
+    """A table of counts that every interval of a column has."""
 
-    Attributes
-    ----------
-    codes : ndarray of shape (n,), int32
-        Cell of every row of the data, in the order of the data; -1 for a row that does not count.
-    n_cells : int
-    n_table_rows : int
-        Number of table rows, each of ``n_cells / n_table_rows`` neighbouring cells; 0 if their totals are not counted.
-    shift : int
-        Amount by which a table row's total is raised before its score is looked up.
-    weight : float
-        Factor of the score of the table; 1 only if all rows count.
-    """
-
+    # (n,) cell of every row in the order of the data; -1 for a row that does not count
     codes: NDArray[np.int32]
     n_cells: int
-    n_table_rows: int = 0
-    shift: int = 0
-    weight: float = 1.0
+    n_table_rows: int = 0  # rows of neighbouring cells; 0 if their totals are not counted
+    shift: int = 0  # by which a table row's total is raised before its score is looked up
+    weight: float = 1.0  # factor of the score of the table; 1 only if all rows count
 
 
 class IntervalCounts:
     """The counters of several tables, numbered consecutively: all cells first, then the totals of all table rows.
 
-    Parameters
-    ----------
-    column : SortedColumn
-        The column that is cut.
-    tables : sequence of CountTable
-
-    Attributes
-    ----------
-    tables : IntervalTables
-        For the kernels.
-    shift : ndarray of shape (n_counters,), int64
-        Amounts by which totals are raised before the look-up.
-    first_total : int
-        First counter that is the total of a table row.
-    table_of : ndarray of shape (n_counters,), int32
-        Table of a total's counter; -1 for a cell's.
-    weights : ndarray of shape (n_counters,), float64
-        Weight of the table of every counter; of shape (0,) if all weights are 1.
-    counts : ndarray of shape (n_counters,), int32
-        Work space of the kernels; all 0 between calls.
+    From `first_total` on counters are totals. By counter, `shift` is the amount by which a total is raised before the
+    look-up, `table_of` the table of a total, -1 for a cell, and `weights` the weight of its table, of shape (0,) if all
+    weights are 1. `counts` is work space of the kernels, all 0 between calls.
     """
 
     def __init__(self, column: SortedColumn, tables: Sequence[CountTable]) -> None:
@@ -243,15 +177,7 @@ class IntervalCounts:
         self._sizes = [size for table in tables for size in (table.n_cells, table.n_table_rows)]
 
     def cells(self, cut_points: NDArray[np.float64], below: NDArray[np.int64]) -> CandidateCells:
-        """Return the counted cells between cut points.
-
-        Parameters
-        ----------
-        cut_points : ndarray of shape (k,), float64
-            Ascending, inside the column's range.
-        below : ndarray of shape (k,), int64
-            Number of rows below each of them.
-        """
+        """Return the counted cells between ascending cut points (k,), given the number of rows below each of them."""
         column = self._column
         n_cells = len(below) + 1
         n_entries = sum(min(column.n_rows, n_cells * size) for size in self._sizes)
@@ -291,20 +217,9 @@ def search_by_zooming(
 ) -> S | None:
     """Return the best solution on a grid of raw cuts that is refined around the chosen ones until these are raw.
 
-    Parameters
-    ----------
-    column : SortedColumn
-    solve : callable
-        Gets candidates as indices of raw cuts; returns the best solution with the indices of its cuts, or None with no
-        index if there is none.
-    is_worse : callable
-        Whether the first of two solutions is worse than the second.
-    n_cells : int
-        Largest number of cells of the first grid.
-    incumbent : ndarray of shape (k,), float64, optional
-        Cut points whose gaps are candidates of the first grid.
-    by_rank : bool
-        Whether the first grid depends on the ranks of the values alone.
+    `solve` gets candidates as indices of raw cuts, and returns the best solution with the indices of its cuts, or None
+    with no index. The first grid has at most `n_cells` cells, and the gaps of the cuts `incumbent`; with `by_rank` it
+    depends on the ranks of the values alone.
     """
     candidates = column.grid(n_cells, by_rank=by_rank)
     if incumbent is not None:
@@ -339,34 +254,16 @@ def _zoomed(
 
 @dataclass(frozen=True)
 class GridColumn:
-    """A continuous column as cells, and what its cuts cost.
+    """A continuous column as cells, and what its cuts cost; without a shape its bins are uniform inside."""
 
-    Attributes
-    ----------
-    boundaries : ndarray of shape (n_cells - 1,), float64
-        Values between the cells.
-    low, high : float
-        Smallest and largest value.
-    rows : ndarray of shape (n_cells,), int64
-        Rows of every cell.
-    distinct : ndarray of shape (n_cells,), int64
-        Distinct values in every cell, estimated from a sample.
-    cost_of_cut : float
-        Nats per chosen cut.
-    shape : ColumnShape, optional
-        How the bins may be distributed inside; without it they are uniform.
-    n_all_rows : int
-        Number of all rows, also those in which the column has no value.
-    """
-
-    boundaries: NDArray[np.float64]
+    boundaries: NDArray[np.float64]  # (n_cells - 1,) values between the cells
     low: float
     high: float
-    rows: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    cost_of_cut: float
+    rows: NDArray[np.int64]  # (n_cells,)
+    distinct: NDArray[np.int64]  # (n_cells,) distinct values in every cell, estimated from a sample
+    cost_of_cut: float  # nats per chosen cut
     shape: ColumnShape | None
-    n_all_rows: int
+    n_all_rows: int  # also those in which the column has no value
 
     @property
     def cuts(self) -> NDArray[np.float64]:
@@ -438,34 +335,20 @@ class GridColumn:
             return self.shape.compared_log_likelihood - family_score(counts, rule)
         filled = counts > 0
         edges = self.edges[ends]
-        if len(self.measures) == 2 and not self._is_wide_enough(ends):
-            return -np.inf
+        if self.shape is not None and len(self.measures) == 2:
+            # a column that may have a shape instead
+            below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (self.rows, self.distinct))
+            if self.shape.is_too_narrow(edges, below, distinct):
+                return -np.inf
         logs = np.log(np.diff(edges)[filled]) - log(self.high - self.low)
         return -float(counts[filled] @ logs)
-
-    def _is_wide_enough(self, ends: NDArray[np.int64]) -> bool:
-        """Return whether no bin is too narrow to be uniform, in a column that may have a shape instead."""
-        assert self.shape is not None
-        below, distinct = (np.concatenate(([0], np.cumsum(x)))[ends] for x in (self.rows, self.distinct))
-        return not self.shape.is_too_narrow(self.edges[ends], below, distinct)
 
 
 class CellCounts:
     """Counts of a column's cells in tables around it: `IntervalCounts` without rows, of which there may be many.
 
-    Parameters
-    ----------
-    column : GridColumn
-    tables : sequence of (float, ndarray of shape (n_cells, m), int)
-        Weight and counts, int64, of every table; and the number of neighbouring counts of a table row, 0 if their
-        totals are not counted.
-    bayesian : bool
-        Whether totals are raised before the look-up.
-
-    Attributes
-    ----------
-    shift, weights, counts
-        As of `IntervalCounts`.
+    Tables are given as (weight, counts (n_cells, m), number of neighbouring counts of a table row or 0 if their totals
+    are not counted). With `bayesian`, totals are raised before the look-up. Attributes are those of `IntervalCounts`.
     """
 
     def __init__(

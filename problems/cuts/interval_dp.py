@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, log
 from typing import Any
 
@@ -48,18 +49,10 @@ ScoreOfParents = Callable[[Sequence[int]], float]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of the score of a family: the score of the child given some parents, on some rows, times a weight.
+    """A part of the score of a family: the score of the child given some parents, on some rows, times a weight."""
 
-    Attributes
-    ----------
-    parents : tuple of int
-        Positions of the parents among the members of the family, ascending.
-    observed : tuple of int
-        Positions of the members that have values in the rows that count, ascending; the last one is the child.
-    weight : float
-    """
-
-    parents: tuple[int, ...]
+    parents: tuple[int, ...]  # positions among the members of the family, ascending
+    # members that have values in the rows that count, ascending; the last one is the child
     observed: tuple[int, ...]
     weight: float = 1.0
 
@@ -71,14 +64,9 @@ def available_terms(
 
     The parent that gains least, given the other parents, on the rows in which all members have values, is removed; then
     the next one, as `family_score` of the kernels does it. The gain of each is the difference of two terms, multiplied
-    by the number of all rows per row that has them. Terms that cancel are left out.
-
-    Parameters
-    ----------
-    n_parents, n_rows : int
-    cases : callable
-        Gets positions of parents; returns the number of rows in which these and the child have values, and the score of
-        the child given any of these parents on those rows.
+    by the number of all rows per row that has them. Terms that cancel are left out. `cases` gets positions of parents,
+    and returns the number of rows in which these and the child have values, and the score of the child given any of
+    them there.
     """
     child = n_parents
     remaining = list(range(n_parents))
@@ -136,14 +124,7 @@ def terms_of_rows(
 ) -> list[tuple[Term, NDArray[np.bool_] | None]]:
     """Return the `available_terms` of a family, each with the rows that count, bool (n_rows,), or None for all rows.
 
-    Without missing values this is one term: all parents on all rows.
-
-    Parameters
-    ----------
-    child : CodedColumn
-    parents : sequence of CodedColumn
-    score : callable
-        Score of counts, which decides the order of the parents.
+    Without missing values this is one term: all parents on all rows. `score` decides the order of the parents.
     """
     members = (*parents, child)
     if not any(member.has_missing for member in members):
@@ -156,19 +137,18 @@ def terms_of_rows(
     def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
         is_complete = complete_rows((*remaining, -1))
         some = {p: CodedColumn(parents[p].codes[is_complete], parents[p].cardinality) for p in remaining}
-        of_child = CodedColumn(child.codes[is_complete], child.cardinality)
-        return len(of_child.codes), lambda chosen: _score_of(of_child, [some[p] for p in chosen], score)
+        codes = child.codes[is_complete]
+
+        def score_given(chosen: Sequence[int]) -> float:
+            rows, n_numbered, n_configurations = joint_codes([some[p] for p in chosen], len(codes))
+            cells = rows.astype(np.int64) * child.cardinality + codes
+            counts = np.bincount(cells, minlength=n_numbered * child.cardinality)
+            return score(counts.reshape(n_numbered, child.cardinality), n_configurations)
+
+        return len(codes), score_given
 
     terms = available_terms(len(parents), len(child.codes), cases)
     return [(term, complete_rows(term.observed)) for term in terms]
-
-
-def _score_of(child: CodedColumn, parents: Sequence[CodedColumn], score: TableScore) -> float:
-    """Return the score of a child given parents, on all rows of the given columns."""
-    rows, n_numbered, n_configurations = joint_codes(parents, len(child.codes))
-    cells = rows.astype(np.int64) * child.cardinality + child.codes
-    counts = np.bincount(cells, minlength=n_numbered * child.cardinality)
-    return score(counts.reshape(n_numbered, child.cardinality), n_configurations)
 
 
 N_CELLS = 400
@@ -181,21 +161,10 @@ _PricedCells = tuple[CandidateCells, NDArray[np.float64]]
 class CutLimits:
     """Limits on the partitions of a column that may be chosen.
 
-    Parameters
-    ----------
-    min_bins, max_bins : int
-        Smallest and largest number of bins; equal for a fixed number. ``max_bins=None`` sets no limit; if the score
-        has no term in the number of bins, the dynamic programme then needs no layer per number.
-    min_width : float
-        Width of the narrowest bin that is uniform inside, as a fraction of the column's range. With 0, ties make the
-        density unbounded.
-    min_bin_count : int
-        Smallest number of rows of a bin.
-
-    Raises
-    ------
-    GomeaBnError
-        If a limit is out of range.
+    Equal `min_bins` and `max_bins` fix the number of bins. ``max_bins=None`` sets no limit; if the score has no term in
+    the number of bins, the dynamic programme then needs no layer per number. `min_width` is that of the narrowest bin
+    that is uniform inside, as a fraction of the range: with 0, ties make the density unbounded. `min_bin_count` is the
+    smallest number of rows of a bin.
     """
 
     min_bins: int = 1
@@ -215,17 +184,8 @@ class CutLimits:
 class IntervalScore:
     """A density score as a sum of gains of intervals; built once for a table.
 
-    Parameters
-    ----------
-    method : ScoringMethod
-        "density-bic", or "density-bd" with the Dirichlet(1) prior.
-    rule : ScoreRule
-        From `scores.score_rule`.
-
-    Raises
-    ------
-    GomeaBnError
-        For scores of discrete columns only, and for the BDeu prior, whose gains depend on the number of bins.
+    Scores of discrete columns alone raise `GomeaBnError`, and so does the BDeu prior, whose gains depend on the number
+    of bins.
     """
 
     def __init__(self, method: ScoringMethod, rule: ScoreRule) -> None:
@@ -284,24 +244,11 @@ class OptimalCuts:
 class CutProgramme:
     """The cut points of one column, given tables around it: a sum over intervals and a term of their number.
 
-    Parameters
-    ----------
-    column : SortedColumn or GridColumn
-    counts : IntervalCounts or CellCounts
-        The tables of the column's own family, and of its children's.
-    configurations : sequence of (float, ndarray of shape (m,), float)
-        For each table of the own family its weight, the numbers of rows of the configurations of the parents that
-        occur, and the number of all configurations.
-    bin_cost : float
-        Parameters of the tables per bin.
-    cut_cost : float
-        Nats per cut.
-    score : IntervalScore
-    shape : ColumnShape, optional
-        How the bins may be distributed inside; without it they are uniform.
+    `counts` are those of the tables of the column's own family and of its children's. `configurations` has for each
+    table of the own family its weight, the numbers of rows of the configurations of the parents that occur, (m,), and
+    the number of all configurations. `bin_cost` is the number of parameters of the tables per bin; `cut_cost` the nats
+    per cut.
 
-    Notes
-    -----
     The rows of a bin are uniform inside it, or have the shape of the column. Then the column's own family is scored by
     how much better its table predicts the bins than a table without parents, plus the log density of the shape unless
     bins can only be shaped.
@@ -338,11 +285,8 @@ class CutProgramme:
         """Return the part of the score in nats that depends on the number of bins alone."""
         key = n_bins, shaped
         # every grid of a search asks for the same ones
-        if key not in self._layer_terms:
-            self._layer_terms[key] = self._layer_term(n_bins, shaped=shaped)
-        return self._layer_terms[key]
-
-    def _layer_term(self, n_bins: int, *, shaped: bool) -> float:
+        if key in self._layer_terms:
+            return self._layer_terms[key]
         term = self._constant
         if self.score.bayesian:
             of_no_row = float(self.score.table[n_bins - 1])
@@ -352,7 +296,8 @@ class CutProgramme:
                 total = float(of_rows[0] if len(counts) == 1 else of_rows.sum())
                 term += weight * (len(counts) * of_no_row - total)
             term -= self._weight * (self._cut_cost * (n_bins - 1))
-        return float(term) + (self.shape_term(n_bins) if shaped else 0.0)
+        self._layer_terms[key] = float(term) + (self.shape_term(n_bins) if shaped else 0.0)
+        return self._layer_terms[key]
 
     def shape_term(self, n_bins: int) -> float:
         """Return what shaped bins add to the score in nats, apart from terms of the rows of single bins.
@@ -446,20 +391,11 @@ class CutProgramme:
     def interval_gains(
         self, candidates: NDArray[np.int64], limits: CutLimits, *, shaped: bool
     ) -> NDArray[np.float64]:
-        """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidates.
+        """Return what every interval between two edges gains in nats, float64 (n + 2, n + 2) for n candidate raw cuts.
 
         The edges are the smallest value, the candidates and the largest value. The score of cut points is the sum over
         their intervals plus `layer_term`. Intervals that the limits forbid have -inf, and so have pairs of edges that
         are not in ascending order.
-
-        Parameters
-        ----------
-        candidates : ndarray of shape (n,), int64
-            Indices of raw cuts of the column, ascending.
-        limits : CutLimits
-            Limits on widths and rows.
-        shaped : bool
-            Whether the bins have the shape of the column inside; otherwise they are uniform.
         """
         column = self.column
         cells = self._counts.cells(column.cuts[candidates], column.below[candidates])
@@ -505,17 +441,6 @@ class CutProgramme:
 class CutProblem(CutProgramme):
     """The cut points of one column between its values, given the bins of its Markov blanket in every row.
 
-    Parameters
-    ----------
-    column : SortedColumn
-    around : Neighbourhood
-        Coded parents, children and spouses of the column.
-    score : IntervalScore
-    shape : ColumnShape, optional
-        How the bins may be distributed inside; without it they are uniform.
-
-    Notes
-    -----
     With missing values the score of a family is a sum of gains of its parents (`available_terms`). The order in which
     parents are judged depends on the bins; it is that of the column's present bins for all cuts.
     """
@@ -553,11 +478,7 @@ class CutProblem(CutProgramme):
     def _own_tables(
         self, centre: CodedColumn, parents: Sequence[CodedColumn]
     ) -> tuple[list[CountTable], list[tuple[float, NDArray[np.int64], float]]]:
-        """Return the tables of the column's own family.
-
-        The second list has for each of them its weight, the numbers of rows of the configurations that occur, and the
-        number of all configurations.
-        """
+        """Return the tables of the column's own family, and the configurations that `CutProgramme` takes."""
         tables, configurations = [], []
         for term, is_counted in terms_of_rows(centre, parents, self.score.of_counts):
             members = [parents[p] for p in term.parents]
@@ -597,16 +518,13 @@ class CutProblem(CutProgramme):
         limits = CutLimits(n_bins, n_bins, 0.0, 0)
         values = []
         for shaped in self._measures:
-            if len(self._measures) > 1 and not shaped and self._is_too_narrow(cells, distinct):
-                continue
+            if self.shape is not None and len(self._measures) > 1 and not shaped:
+                up_to_edges = np.concatenate(([0], distinct, [column.n_distinct]))
+                if self.shape.is_too_narrow(cells.edges, cells.below, up_to_edges):
+                    continue
             work = self._run(cells, distinct, limits, n_bins, NO_STOP, shaped=shaped, any_width=True)
             values.append(float(work.values[n_bins, n_bins]) + self.layer_term(n_bins, shaped=shaped))
         return max(values)
-
-    def _is_too_narrow(self, cells: CandidateCells, distinct: NDArray[np.int64]) -> bool:
-        """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
-        edges_distinct = np.concatenate(([0], distinct, [self.column.n_distinct]))
-        return self.shape is not None and self.shape.is_too_narrow(cells.edges, cells.below, edges_distinct)
 
     def optimal(
         self,
@@ -618,50 +536,24 @@ class CutProblem(CutProgramme):
     ) -> OptimalCuts | None:
         """Return the best cut points among the mid-points of neighbouring values, or None if the limits allow none.
 
-        With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells is solved, and
-        then the grid is refined around the chosen cuts until these lie between neighbouring values. Every solution is
-        at least as good as the one before.
-
-        Parameters
-        ----------
-        limits : CutLimits
-        n_cells : int
-            Largest number of candidate cells of one dynamic programme, at least 2.
-        incumbent : ndarray of shape (k,), optional
-            Cut points whose gaps are always among the candidates.
-        stop : ndarray of shape (1,), uint8
-            Raised by another thread to give up; the result is then None or that of the last grid.
+        With fewer than `n_cells` mid-points the result is exact. With more, a grid of `n_cells` cells and the gaps of
+        `incumbent` is solved, and then the grid is refined around the chosen cuts until these lie between neighbouring
+        values. Every solution is at least as good as the one before. Another thread may raise `stop` to give up; the
+        result is then None or that of the last grid.
         """
         best: OptimalCuts | None = None
         priced = self._all_cells() if len(self.column.cuts) < n_cells else None
         for shaped in self._measures:
-            optimum = self._optimal(limits, n_cells, incumbent, stop, priced, shaped=shaped)
+            solve = partial(self._solve, limits=limits, stop=stop, shaped=shaped, priced=priced)
+            if priced is not None:
+                optimum = solve(np.arange(len(self.column.cuts)))[0]
+            else:
+                optimum = search_by_zooming(
+                    self.column, solve, lambda a, b: a.value < b.value, n_cells, incumbent, by_rank=shaped
+                )
             if optimum is not None and (best is None or optimum.value > best.value):
                 best = optimum
         return best
-
-    def _optimal(
-        self,
-        limits: CutLimits,
-        n_cells: int,
-        incumbent: NDArray[np.float64] | None,
-        stop: NDArray[np.uint8],
-        priced: _PricedCells | None,
-        *,
-        shaped: bool,
-    ) -> OptimalCuts | None:
-        """Return the best cut points of uniform or of shaped bins."""
-        column = self.column
-        if priced is not None:
-            return self._solve(np.arange(len(column.cuts)), limits, stop, shaped=shaped, priced=priced)[0]
-        return search_by_zooming(
-            column,
-            lambda candidates: self._solve(candidates, limits, stop, shaped=shaped),
-            lambda solution, best: solution.value < best.value,
-            n_cells,
-            incumbent,
-            by_rank=shaped,
-        )
 
 
 # pairs of cells times counters of a dynamic programme, to which its time is proportional
@@ -671,16 +563,8 @@ _MOST_WORK = 30_000_000
 def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the boundaries of a column that may become cuts as indices, int64 (n,), ascending.
 
-    All of them take part unless the dynamic programme would have too much to do; then a part that is spread evenly,
-    all present cuts and their neighbours do.
-
-    Parameters
-    ----------
-    n_boundaries : int
-    n_counters : int
-        Cells of the tables around the column, per cell of the column.
-    present : ndarray of shape (k,), int64
-        Present cuts as indices of boundaries.
+    All of them take part unless the dynamic programme would have too much to do, with tables of `n_counters` cells per
+    cell of the column; then a part that is spread evenly, all `present` cuts and their neighbours do.
     """
     most = int((2 * _MOST_WORK / max(n_counters, 1)) ** 0.5)
     if n_boundaries <= max(most, 2 * len(present) + 8):
@@ -693,14 +577,8 @@ def candidate_boundaries(n_boundaries: int, n_counters: int, present: NDArray[np
 class GridCuts(CutProgramme):
     """The cuts of one column among the boundaries of its cells, given the bins of its Markov blanket.
 
-    Parameters
-    ----------
-    column : GridColumn
-    of_family : sequence of (weight, ndarray of shape (card(parent_1), ..., n_cells), int64)
-        Counts of the column and its parents; several, with weights, if values are missing.
-    children : sequence of (weight, ndarray of shape (n_cells, card(parent), ..., card(child)), int64)
-        Counts of the families of its children; the first axis is the column.
-    score : IntervalScore
+    Counts have weights, and are several for one family if values are missing: of the column and its parents,
+    (card(parent_1), ..., n_cells), and of the families of its children, (n_cells, card(parent), ..., card(child)).
     """
 
     def __init__(

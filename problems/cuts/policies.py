@@ -22,18 +22,11 @@ MAX_CARDINALITY = 255
 
 @dataclass(frozen=True)
 class Policy:
-    """One way to cut a continuous variable.
+    """One way to cut a continuous variable."""
 
-    Attributes
-    ----------
-    cut_points : ndarray of shape (n_bins - 1,), float64
-        Inner cuts, strictly increasing, in the data's units; bins are ``(a, b]``.
-    chosen : bool
-        Whether the cuts were chosen from the data; cuts that a user has fixed have no cost under ``density-bd``.
-    """
-
+    # (n_bins - 1,) inner cuts, strictly increasing, in the data's units; bins are (a, b]
     cut_points: NDArray[np.float64]
-    chosen: bool = True
+    chosen: bool = True  # from the data; cuts that a user has fixed have no cost under density-bd
 
     @property
     def n_bins(self) -> int:
@@ -86,22 +79,11 @@ def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np
 
 
 class _Gaps(NamedTuple):
-    """Gaps between values or cells of a column, in which cuts may lie.
-
-    Attributes
-    ----------
-    before, after : ndarray of shape (n_gaps,), float64
-        Ends between which a cut is in the middle.
-    below : ndarray of shape (n_gaps,), int64
-        Number of rows below each gap.
-    n_rows : int
-    low, high : float
-        Smallest and largest value.
-    """
+    """Gaps between neighbouring distinct values of a column: a cut lies in the middle of `before` and `after`."""
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
-    below: NDArray[np.int64]
+    below: NDArray[np.int64]  # (n_gaps,) rows below each gap
     n_rows: int
     low: float
     high: float
@@ -163,18 +145,10 @@ def policy_library(
     *,
     joins_values: bool = False,
 ) -> tuple[Policy, ...]:
-    """Return the distinct policies of one variable with 2 to `max_bins` bins, fewest bins first.
+    """Return the distinct policies of one variable with 2 to `max_bins` bins, at most 255, fewest bins first.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-    family : str
-        One of `POLICY_FAMILIES`.
-    max_bins : int
-        Largest number of bins, at least 2 and at most 255.
-    joins_values : bool
-        Whether a cut of equal width that differs from a value by rounding is that value, so that the bins are the same
-        in all units.
+    With `joins_values`, a cut of equal width that differs from a value by rounding is that value, so that the bins are
+    the same in all units.
     """
     cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
@@ -188,13 +162,7 @@ def policy_library(
 
 
 def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[float]) -> Policy:
-    """Return the policy that a user has fixed for the variable `name`.
-
-    Raises
-    ------
-    GomeaBnError
-        If the cuts are not finite and strictly increasing, or lie outside the range of the data.
-    """
+    """Return the policy that a user has fixed for the variable `name`; raises `GomeaBnError` for cuts that are none."""
     option = Option("cut_points")
     if isinstance(cut_points, str) or not isinstance(cut_points, Iterable):
         raise GomeaBnError([option, f" of column {name!r} must be a list of numbers, got {cut_points!r}."])
@@ -226,16 +194,9 @@ def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[fl
 def without_narrow_bins(
     cuts: NDArray[np.float64], support: tuple[float, float], min_width: float
 ) -> NDArray[np.float64]:
-    """Return the cuts without those that leave a bin narrower than a fraction of the range.
+    """Return the cuts without those that leave a bin narrower than a fraction of the range, `support`.
 
     From the left, cuts too near to the one before are dropped; then those too near to the maximum.
-
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_bins - 1,), float64
-    support : tuple of float
-        Minimum and maximum of the column.
-    min_width : float
     """
     low, high = support
     least = min_width * (high - low)
@@ -251,16 +212,10 @@ def without_narrow_bins(
 def without_sparse_bins(
     cuts: NDArray[np.float64], values: NDArray[np.float64], min_bin_count: int
 ) -> NDArray[np.float64]:
-    """Return the cuts without those that leave a bin of fewer rows.
+    """Return the cuts without those that leave a bin of fewer rows than `min_bin_count`.
 
     From the left, cuts with too few rows between them and the one before are dropped; then those with too few rows
     above.
-
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_bins - 1,), float64
-    values : ndarray of shape (n_rows,), float64
-    min_bin_count : int
     """
     if min_bin_count <= 1 or not len(cuts):
         return cuts

@@ -41,33 +41,19 @@ def library_capacity(n_columns: int, n_rows: int) -> int:
 class Pricing:
     """Limits and scores of pricing.
 
-    Attributes
-    ----------
-    limits : CutLimits
-        Limits of the cuts.
-    scores : sequence of IntervalScore
-        Every solution is priced by one of them, drawn at random; several give cuts of different fineness.
-    n_cells : int
-        Largest number of candidate cells of one dynamic programme; zooming compensates for a small number.
+    Every solution is priced by one of the scores, drawn at random; several give cuts of different fineness.
     """
 
     limits: CutLimits
     scores: Sequence[IntervalScore]
-    n_cells: int = 100
+    n_cells: int = 100  # most cells of one dynamic programme; zooming compensates for a small number
 
 
 class CodedNetwork:
     """The network of one genotype: its graph, and every variable's codes under its policy.
 
-    Parameters
-    ----------
-    graph : ParentSets
-    columns : list of CodedColumn
-        By variable; replaced when a variable gets another policy.
-    identities : list of int
-        By variable: a number that no other policy of any variable has.
-    cut_points : list of ndarray or None
-        By variable; None for a discrete one.
+    By variable, `columns` are replaced when a variable gets another policy, `identities` are numbers that no other
+    policy of any variable has, and `cut_points` are None for a discrete variable.
     """
 
     def __init__(
@@ -131,25 +117,10 @@ class CutPricer(Refiner):
 
     This is one pass over the variables of one solution, not a cycle until nothing changes (`DueColumns`): the search
     asks again for solutions that it has improved. Results are therefore remembered across solutions, by what the
-    variable's Markov blanket looked like.
+    variable's Markov blanket looked like. Another thread may raise `stop` to give up.
 
-    Parameters
-    ----------
-    problem : PricedProblem
-    pricing : Pricing
-    stop : ndarray of shape (1,), uint8
-        Raised by another thread to give up.
-
-    Attributes
-    ----------
-    movable : list of int
-        Variables whose cuts may change: all that the problem prices.
-    n_priced : int
-        Number of dynamic programmes solved.
-    n_known : int
-        Number of times that a variable had been priced before in the same neighbourhood.
-    n_entered : int
-        Number of times that a solution got other cuts.
+    It counts the dynamic programmes solved (`n_priced`), the times that a variable had been priced before in the same
+    neighbourhood (`n_known`), and the times that a solution got other cuts (`n_entered`).
     """
 
     def __init__(self, problem: PricedProblem, pricing: Pricing, stop: NDArray[np.uint8]) -> None:

@@ -312,20 +312,12 @@ class Shape:
 class ColumnShape:
     """The fitted shape of a column, and how the bins of the column may be distributed inside.
 
-    Attributes
-    ----------
-    shape : Shape
-    log_likelihood : float
-        Log density of the rows in nats with the range scaled to 1, minus a price per effective parameter and the
-        cost of what was chosen from the rows.
-    resolution : float
-        Least width of structure in the shape, in the units of the data. A uniform bin with more than two rows per
-        distinct value must be as wide, so that repeated values cannot gain density.
-    may_be_uniform, may_be_shaped : bool
-        Whether bins may be uniform inside, and whether they may have the shape. If both, the better one for the cuts is
-        taken. A shape with point masses excludes uniform bins, since a density and a probability do not compare.
-    min_uniform_width : float
-        Width of the narrowest bin that is uniform inside, in the units of the data.
+    `log_likelihood` is the log density of the rows in nats with the range scaled to 1, minus a price per effective
+    parameter and the cost of what was chosen from the rows. `resolution` is the least width of structure in the shape,
+    in the units of the data. A uniform bin with more than two rows per distinct value must be as wide, so that repeated
+    values cannot gain density; no uniform bin may be narrower than `min_uniform_width`. If bins may be uniform or
+    shaped inside, the better one for the cuts is taken. A shape with point masses excludes uniform bins, since a
+    density and a probability do not compare.
     """
 
     shape: Shape
@@ -359,14 +351,9 @@ class ColumnShape:
     def is_too_narrow(
         self, edges: NDArray[np.float64], below: NDArray[np.int64], distinct: NDArray[np.int64]
     ) -> bool:
-        """Return whether some of several bins is too narrow to be uniform inside.
+        """Return whether some bin is too narrow to be uniform inside, given the edges of the bins, (n_bins + 1,).
 
-        Parameters
-        ----------
-        edges : ndarray of shape (n_bins + 1,), float64
-            Ends of the bins.
-        below, distinct : ndarray of shape (n_bins + 1,), int64
-            Number of rows, and of distinct values, up to every edge.
+        `below` and `distinct` are the numbers of rows and of distinct values up to every edge.
         """
         is_tied = np.diff(below) > 2 * np.diff(distinct)
         least = np.where(is_tied, max(self.resolution, self.min_uniform_width), self.min_uniform_width)

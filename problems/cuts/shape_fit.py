@@ -55,25 +55,13 @@ _LEAST_WEIGHT = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class _Component:
-    """A density of the mixture.
+    """A density of the mixture."""
 
-    Attributes
-    ----------
-    in_sample, left_out : ndarray of shape (n_distinct,), float64
-        Density of every distinct value, from all rows and without one row of that value.
-    at_knots : ndarray of shape (2, n_pieces), float64
-        Density at the left and right end of every piece.
-    masses : ndarray of shape (n_pieces,), float64
-        Probability of every piece.
-    cost : float
-        Nats that choosing the component from the data costs.
-    """
-
-    in_sample: NDArray[np.float64]
-    left_out: NDArray[np.float64]
-    at_knots: NDArray[np.float64]
-    masses: NDArray[np.float64]
-    cost: float = 0.0
+    in_sample: NDArray[np.float64]  # (n_distinct,) density of every distinct value from all rows
+    left_out: NDArray[np.float64]  # (n_distinct,) the same without one row of that value
+    at_knots: NDArray[np.float64]  # (2, n_pieces) density at the left and right end of every piece
+    masses: NDArray[np.float64]  # (n_pieces,) probability of every piece
+    cost: float = 0.0  # nats that choosing the component from the data costs
 
 
 def least_uniform(n_rows: int) -> float:
@@ -94,27 +82,22 @@ def mixture(
     The numbers are the log likelihood of the rows and what the fit is charged. Values, width and knots are scaled to
     [0, 1].
     """
+    ones = np.ones(len(scaled))
     components = [
-        _uniform(scaled, knots),
+        _Component(ones, ones, np.ones((2, len(knots) - 1)), np.diff(knots)),
         _kernel(scaled, counts, width, knots),
         _histogram_density(scaled, counts, histogram_cuts, knots, histogram_cost),
     ]
     centre, spread = _quartiles(scaled, counts)
     if spread > _LEAST_SPREAD:
         components.append(_kernel(scaled, counts, width, knots, (centre, spread)))
-    weights, of_rows, charge = _best_mixture(components, counts)
+    costs = np.array([component.cost for component in components])
+    # all components, or those that cost nothing
+    mixtures = [_mixed(components, counts, taking_part) for taking_part in (costs == 0, costs >= 0)]
+    weights, of_rows, charge = max(mixtures, key=lambda mixed: mixed[1] - mixed[2])
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
     masses = weights @ np.array([component.masses for component in components])
     return heights, masses, of_rows, charge
-
-
-def _best_mixture(
-    components: Sequence[_Component], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], float, float]:
-    """Return what `_mixed` returns, for all components or for those that cost nothing, whichever is better."""
-    costs = np.array([component.cost for component in components])
-    mixtures = [_mixed(components, counts, taking_part) for taking_part in (costs == 0, costs >= 0)]
-    return max(mixtures, key=lambda mixed: mixed[1] - mixed[2])
 
 
 def _mixed(
@@ -124,11 +107,10 @@ def _mixed(
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the weights of greatest left-out likelihood, the first at least `least_uniform`, and two numbers of nats.
 
-    A component that does not take part has the weight 0.
-
-    These are the log likelihood of all rows, and what the fit is charged: a price for every parameter, and the costs
-    of the components. The number of parameters is the difference between the log likelihoods of all rows and with each
-    row left out, to which a histogram of k bins adds k - 1, plus one per weight.
+    A component that does not take part has the weight 0. The numbers are the log likelihood of all rows, and what the
+    fit is charged: a price for every parameter, and the costs of the components. The number of parameters is the
+    difference between the log likelihoods of all rows and with each row left out, to which a histogram of k bins adds
+    k - 1, plus one per weight.
     """
     n_rows = counts.sum()
     charges = np.array([component.cost for component in components])
@@ -150,11 +132,6 @@ def _mixed(
     left_out = float((counts * np.log(weights @ densities)).sum())
     n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
     return weights, in_sample, PARAMETER_PRICE * n_parameters + float(charges @ is_used)
-
-
-def _uniform(scaled: NDArray[np.float64], knots: NDArray[np.float64]) -> _Component:
-    ones = np.ones(len(scaled))
-    return _Component(ones, ones, np.ones((2, len(knots) - 1)), np.diff(knots))
 
 
 def _histogram_density(
@@ -313,10 +290,6 @@ def repeated_values(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     values: at most 64 values, which 95 % of the rows have. If only one other value is left, it is a point mass, too. In
     other columns these are at most four values, each in at least a tenth of the rows, and each at least five times as
     frequent as every value that is not a point mass.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_distinct,), int64
     """
     n_distinct = len(counts)
     is_point = counts >= (2 if n_distinct <= FEW_VALUES else 5)
@@ -341,24 +314,15 @@ def resolution(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> floa
     It is twice the median gap between distinct values, and at least 1/50 of the range, or of twice the range of the
     middle four fifths of the rows if that is smaller. With few repeated values the share is 1/200 instead of 1/50.
     """
-    return max(_least_share(distinct, counts, len(distinct)), _twice_median_gap(distinct))
-
-
-def _least_share(values: NDArray[np.float64], counts: NDArray[np.int64], n_distinct: int) -> float:
-    """Return the share of a range that a resolution has at least, in the units of ascending values with counts."""
-    span = values[-1] - values[0]
+    span = distinct[-1] - distinct[0]
     cumulated = np.cumsum(counts)
     tenths = np.searchsorted(cumulated, np.array([0.1, 0.9]) * cumulated[-1])
-    middle = values[tenths[1]] - values[tenths[0]]
+    middle = distinct[tenths[1]] - distinct[tenths[0]]
     # twice the middle of a huge range would overflow
     extent = 2 * middle if 0 < middle < span / 2 else span
-    is_tied = cumulated[-1] > _FEW_TIES * n_distinct
-    return float((LEAST_WIDTH if is_tied else LEAST_WIDTH_UNTIED) * extent)
-
-
-def _twice_median_gap(distinct: NDArray[np.float64]) -> float:
+    share = LEAST_WIDTH if cumulated[-1] > _FEW_TIES * len(distinct) else LEAST_WIDTH_UNTIED
     # Python's floats overflow without a warning
-    return 2 * float(np.median(np.diff(distinct)))
+    return max(float(share * extent), 2 * float(np.median(np.diff(distinct))))
 
 
 def fit_shape(

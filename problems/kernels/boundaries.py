@@ -1,8 +1,5 @@
 """Kernels that evaluate cut points as real genes, with the graph and the numbers of bins given."""
 
-# in compiled code NumPy's and Python's scalars are the same types
-# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-
 from __future__ import annotations
 
 from math import floor, log

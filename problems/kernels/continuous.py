@@ -10,25 +10,21 @@ from numpy.typing import NDArray
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_term
 from gomea_bn.runtime.jit import kernel
 
-
-class SphereData(NamedTuple):
-    """Data of the sum of squares."""
-
-    shift: NDArray[np.float64]  # (l,) the optimum
+# kinds of windows
+SQUARE, VALLEY, ELLIPSOID = 0, 1, 2
 
 
-class RosenbrockData(NamedTuple):
-    """Data of the sum over neighbours of 100 (y - x^2)^2 + (1 - x)^2."""
+class WindowsData(NamedTuple):
+    """Data of a sum over windows of k variables: squares, Rosenbrock's valleys or rotated ellipsoids."""
 
-    stamps: NDArray[np.int64]  # (l,) latest step that touched each term; the last entry counts steps
-
-
-class EllipsoidsData(NamedTuple):
-    """Data of the sum of rotated ellipsoids over windows of k variables."""
-
-    rotation: NDArray[np.float64]  # (k, k) with rows scaled by the square roots of the coefficients
+    kind: int  # SQUARE, VALLEY or ELLIPSOID
+    size: int  # k
     stride: int  # distance between the first variables of neighbouring windows
-    stamps: NDArray[np.int64]  # (n_windows + 1,) as of `RosenbrockData`
+    # (k, k) of an ellipsoid, with rows scaled by the square roots of the coefficients
+    rotation: NDArray[np.float64]
+    stamps: NDArray[
+        np.int64
+    ]  # (n_windows + 1,) latest step that touched each window; the last entry counts steps
 
 
 class CirclesData(NamedTuple):
@@ -58,117 +54,53 @@ def _touch(stamps: NDArray[np.int64], item: int) -> bool:
 
 
 @kernel
-def sphere(data: SphereData, solution: Solution, journal: Journal, generator: np.random.Generator) -> int:
-    """Evaluate the sphere in full."""
-    for g in range(solution.terms.shape[0]):
-        solution.terms[g] = (solution.genotype[g] - data.shift[g]) ** 2
-    solution.violation[0] = 0.0
-    _resum(solution)
-    return solution.terms.shape[0]
-
-
-@kernel
-def sphere_partial(
-    data: SphereData, solution: Solution, journal: Journal, generator: np.random.Generator
-) -> int:
-    """Evaluate the sphere's terms of the changed variables; without any, compute the objective from the terms."""
-    n_changed = journal.counts[GENES]
-    if n_changed == 0:
-        _resum(solution)
-    change = 0.0
-    for k in range(n_changed):
-        g = journal.genes[k]
-        value = (solution.genotype[g] - data.shift[g]) ** 2
-        change += value - solution.terms[g]
-        set_term(solution, journal, g, value)
-    solution.objectives[0] += change
-    return n_changed
-
-
-@kernel
-def _rosenbrock_term(genotype: NDArray[np.float64], t: int) -> float:
-    x = genotype[t]
-    valley = genotype[t + 1] - x * x
-    return 100.0 * valley * valley + (1.0 - x) * (1.0 - x)
-
-
-@kernel
-def rosenbrock(
-    data: RosenbrockData, solution: Solution, journal: Journal, generator: np.random.Generator
-) -> int:
-    """Evaluate the Rosenbrock function in full."""
-    for t in range(solution.terms.shape[0]):
-        solution.terms[t] = _rosenbrock_term(solution.genotype, t)
-    solution.violation[0] = 0.0
-    _resum(solution)
-    return solution.terms.shape[0]
-
-
-@kernel
-def rosenbrock_partial(
-    data: RosenbrockData, solution: Solution, journal: Journal, generator: np.random.Generator
-) -> int:
-    """Evaluate the terms next to the changed variables; without any, compute the objective from the terms."""
-    n_changed = journal.counts[GENES]
-    if n_changed == 0:
-        _resum(solution)
-    n_terms = solution.terms.shape[0]
-    data.stamps[n_terms] += 1
-    touched, change = 0, 0.0
-    for k in range(n_changed):
-        g = journal.genes[k]
-        for t in range(max(g - 1, 0), min(g + 1, n_terms)):
-            if _touch(data.stamps, t):
-                value = _rosenbrock_term(solution.genotype, t)
-                change += value - solution.terms[t]
-                set_term(solution, journal, t, value)
-                touched += 1
-    solution.objectives[0] += change
-    return touched
-
-
-@kernel
-def _ellipsoid(data: EllipsoidsData, genotype: NDArray[np.float64], window: int) -> float:
-    first, k = window * data.stride, data.rotation.shape[0]
+def _term(data: WindowsData, genotype: NDArray[np.float64], window: int) -> float:
+    first = window * data.stride
+    x = genotype[first]
+    if data.kind == SQUARE:
+        return x * x
+    if data.kind == VALLEY:
+        valley = genotype[first + 1] - x * x
+        return 100.0 * valley * valley + (1.0 - x) * (1.0 - x)
     total = 0.0
-    for row in range(k):
+    for row in range(data.size):
         turned = 0.0
-        for column in range(k):
+        for column in range(data.size):
             turned += data.rotation[row, column] * genotype[first + column]
         total += turned * turned
     return total
 
 
 @kernel
-def ellipsoids(
-    data: EllipsoidsData, solution: Solution, journal: Journal, generator: np.random.Generator
+def evaluate_windows(
+    data: WindowsData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
-    """Evaluate the sum of rotated ellipsoids in full."""
+    """Evaluate every window; returns their number."""
     for t in range(solution.terms.shape[0]):
-        solution.terms[t] = _ellipsoid(data, solution.genotype, t)
+        solution.terms[t] = _term(data, solution.genotype, t)
     solution.violation[0] = 0.0
     _resum(solution)
     return solution.terms.shape[0]
 
 
 @kernel
-def ellipsoids_partial(
-    data: EllipsoidsData, solution: Solution, journal: Journal, generator: np.random.Generator
+def evaluate_windows_partial(
+    data: WindowsData, solution: Solution, journal: Journal, generator: np.random.Generator
 ) -> int:
     """Evaluate the windows that hold a changed variable; without any, compute the objective from the terms."""
     n_changed = journal.counts[GENES]
     if n_changed == 0:
         _resum(solution)
-    n_terms, k, stride = solution.terms.shape[0], data.rotation.shape[0], data.stride
+    n_terms, stride = solution.terms.shape[0], data.stride
     data.stamps[n_terms] += 1
     touched, change = 0, 0.0
     for c in range(n_changed):
         g = journal.genes[c]
-        first = max(0, (g - k + stride) // stride)
+        first = max(0, (g - data.size + stride) // stride)
         last = min(n_terms - 1, g // stride)
         for t in range(first, last + 1):
             if _touch(data.stamps, t):
-                value = _ellipsoid(data, solution.genotype, t)
+                value = _term(data, solution.genotype, t)
                 change += value - solution.terms[t]
                 set_term(solution, journal, t, value)
                 touched += 1
@@ -227,7 +159,5 @@ def circles_partial(
     return touched
 
 
-register_problem(SphereData, sphere, sphere_partial)
-register_problem(RosenbrockData, rosenbrock, rosenbrock_partial)
-register_problem(EllipsoidsData, ellipsoids, ellipsoids_partial)
+register_problem(WindowsData, evaluate_windows, evaluate_windows_partial)
 register_problem(CirclesData, circles, circles_partial)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
+from gomea_bn.runtime.kernels.bits import lowest_bit
 from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -27,7 +28,7 @@ class OrderWork(NamedTuple):
     order: NDArray[np.int64]  # (N,) variables
     chosen: NDArray[np.int64]  # (N,) best set of every variable without variables that come later
     visits: NDArray[np.int64]  # (N,)
-    is_changed: NDArray[np.uint8]  # (N,) 1 for variables that `reinsert_changed` has still to visit
+    is_changed: NDArray[np.uint8]  # (N,) 1 for variables that `reinsert` has still to visit
     previous: NDArray[np.int64]  # (N,) what `chosen` was before a move
     before: NDArray[np.uint64]  # (W,)
     reached: NDArray[np.uint64]  # (W,) variables that `move_chain` has visited
@@ -140,13 +141,21 @@ def _best_position(
 
 
 @kernel
-def reinsert_all(
-    table: ParentSetTable, work: OrderWork, least_gain: float, generator: np.random.Generator
+def reinsert(
+    table: ParentSetTable,
+    work: OrderWork,
+    least_gain: float,
+    generator: np.random.Generator,
+    only_changed: bool,
 ) -> int:
     """Move variables to their best positions until a pass over all gains no more than `least_gain`.
 
     ``work.order`` and ``work.chosen`` follow. Moves without gain walk among equally good orders. Returns the number of
     moves with a gain.
+
+    With `only_changed`, only the variables of ``work.is_changed`` move, and those whose sets change by that, and only
+    with a gain. Other variables stay until one of the sets in front of them changes, so that this takes a small part of
+    the time and may miss moves. It ends when no variable is marked.
     """
     n = work.order.shape[0]
     n_gains = 0
@@ -157,42 +166,7 @@ def reinsert_all(
         gained = False
         shuffle(generator, work.visits)
         for v in work.visits:
-            if work.stop[0] != 0:
-                return n_gains
-            position = 0
-            while work.order[position] != v:
-                position += 1
-            target, gain = _best_position(table, work, position, least_gain, generator)
-            if target == position:
-                continue
-            if gain > least_gain:
-                gained = True
-                n_gains += 1
-            _move(work.order, position, target)
-            _choose_between(table, work, min(position, target), max(position, target))
-    return n_gains
-
-
-@kernel
-def reinsert_changed(
-    table: ParentSetTable, work: OrderWork, least_gain: float, generator: np.random.Generator
-) -> int:
-    """Move the variables of ``work.is_changed``, and those whose sets change by that, to better positions.
-
-    Other variables stay until one of the sets in front of them changes, so that this takes a small part of the time of
-    `reinsert_all` and may miss moves. Ends when no variable is marked; only moves that gain more than `least_gain` are
-    made. ``work.order`` and ``work.chosen`` follow. Returns the number of moves.
-    """
-    n = work.order.shape[0]
-    n_gains = 0
-    for k in range(n):
-        work.visits[k] = k
-    gained = True
-    while gained:
-        gained = False
-        shuffle(generator, work.visits)
-        for v in work.visits:
-            if work.is_changed[v] == 0:
+            if only_changed and work.is_changed[v] == 0:
                 continue
             if work.stop[0] != 0:
                 return n_gains
@@ -201,15 +175,15 @@ def reinsert_changed(
             while work.order[position] != v:
                 position += 1
             target, gain = _best_position(table, work, position, least_gain, generator)
-            if gain <= least_gain:
+            if target == position or (only_changed and gain <= least_gain):
                 continue
-            gained = True
-            n_gains += 1
-            first, last = min(position, target), max(position, target)
-            _move(work.order, position, target)
+            if gain > least_gain:
+                gained = True
+                n_gains += 1
             for u in range(n):
                 work.previous[u] = work.chosen[u]
-            _choose_between(table, work, first, last)
+            _move(work.order, position, target)
+            _choose_between(table, work, min(position, target), max(position, target))
             for u in range(n):
                 if u == v or work.chosen[u] != work.previous[u]:
                     work.is_changed[u] = 1
@@ -222,10 +196,7 @@ def _lowest_outside(words: NDArray[np.uint64], others: NDArray[np.uint64]) -> in
     for w in range(words.shape[0]):
         rest = words[w] & ~others[w]
         if rest != ZERO:
-            bit = 0
-            while (rest >> np.uint64(bit)) & ONE == ZERO:
-                bit += 1
-            return 64 * w + bit
+            return 64 * w + lowest_bit(rest)
     return -1
 
 
@@ -254,21 +225,10 @@ def move_chain(
 ) -> bool:
     """Fill ``work.order`` and ``work.chosen`` with an order that begins with a variable and its ancestors.
 
-    The variable gets its best set. Its parents, their parents and so on keep their sets, apart from those whose set
-    would close a cycle and from the nearest generations: they get their best set that closes none. All other variables
-    follow in their order. Work arrays are overwritten. Returns whether every variable has a set; the order has no
-    meaning otherwise.
-
-    Parameters
-    ----------
-    table : ParentSetTable
-    order, chosen : ndarray of shape (N,), int64
-        An order with the sets of its variables.
-    last : int
-        The variable, which comes after its ancestors.
-    depth : int
-        Number of generations of ancestors that get their best sets.
-    work : OrderWork
+    The variable `last` gets its best set. Its parents, their parents and so on keep their sets of `chosen`, apart from
+    those whose set would close a cycle and from the nearest `depth` generations: they get their best set that closes
+    none. All other variables follow in their order. Work arrays are overwritten. Returns whether every variable
+    has a set; the order has no meaning otherwise.
     """
     # variables on the path from `last`, with the set of each
     path, of_path, on_path, reached = work.visits, work.previous, work.before, work.reached

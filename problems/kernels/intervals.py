@@ -1,7 +1,5 @@
 """Kernels of the dynamic programme over the intervals of one column."""
 
-# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-
 from __future__ import annotations
 
 from math import inf, log

@@ -1,7 +1,5 @@
 """Kernels that code and count rows in blocks."""
 
-# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-
 from __future__ import annotations
 
 from math import log
@@ -134,19 +132,9 @@ def add_counts(
     Families with small tables share the codes of some rows. One with a large table counts all rows of the block at
     once, so that its table stays in the cache.
 
-    Parameters
-    ----------
-    cells : (n_columns, n_rows)
-        Cells of the rows.
-    columns, lookups, cardinality : (n_views,), (n_views, 256), (n_views,)
-        Column of a view, the view's code of every cell, and the number of its codes.
-    members, starts : (n_members,), (n_families + 1,)
-        Views of all families, the last one of a family fastest; `starts` has the first member of every family.
-    first_cell : (n_families + 1,)
-        First entry of a family's table in `totals`.
-    work : CountWork
-    totals : (n_cells,)
-        Changed.
+    `cells` are (n_columns, n_rows). A view has a column, a code of every cell in `lookups` (n_views, 256), and a number
+    of codes. `members` are views, the last one of a family fastest; `starts` has the first member of every family, and
+    `first_cell` the first entry of its table in `totals`; both end with the number of all.
     """
     n_families = starts.shape[0] - 1
     for first_row in range(0, cells.shape[1], CODED_ROWS):

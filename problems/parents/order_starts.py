@@ -46,15 +46,9 @@ _MOST_WIDENED = 3
 
 
 class OrderStarts:
-    """Local searches from several orders in the same libraries of parent sets.
+    """Local searches from several orders in the same libraries of parent sets, which grow.
 
-    Parameters
-    ----------
-    libraries : ParentLibraries
-        They grow.
-    generator : numpy.random.Generator
-    stop : ndarray of shape (1,), uint8
-        Raised by another thread, or by the libraries when no time is left, to end early.
+    Another thread raises `stop`, or the libraries do when no time is left, to end early.
     """
 
     def __init__(
@@ -65,15 +59,10 @@ class OrderStarts:
         self.stop = stop
 
     def improved(self, first: Sequence[Parents]) -> Sequence[Parents]:
-        """Return the best graph of searches from a graph and from other orders.
+        """Return the best graph of searches from a graph, whose sets are in the libraries, and from other orders.
 
         Every search gets quick kicks. The best graph gets thorough ones after every few searches, and so do the best
         few graphs at the end. Pairs that the best one lacks are then added, as long as this gains.
-
-        Parameters
-        ----------
-        first : sequence of tuple of int
-            Parents of every variable; they are in its library.
         """
         # best score first
         graphs = [self._kicked(first)]
@@ -172,16 +161,9 @@ def pairs_of_climbs(
 
 @dataclass(frozen=True)
 class WidenedPairs:
-    """Pairs of variables that matter around a good graph, and that graph.
+    """Pairs of variables that matter around a good graph, and the edges (parent, child) of that graph."""
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (N, N), bool
-        Symmetric.
-    edges : list of (parent, child)
-    """
-
-    pairs: NDArray[np.bool_]
+    pairs: NDArray[np.bool_]  # (N, N), symmetric
     edges: list[Arc]
 
 
@@ -197,17 +179,7 @@ def widened_pairs(
     A round finds a graph within the pairs, and then scores every variable as a further parent of every other one, and
     in place of each of its parents. A ranking before any search is filled by variables that predict a column equally
     well; given one of them as a parent, the others gain little. Searches from other orders follow, see `OrderStarts`.
-
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Every variable has one policy.
-    rules : EdgeRules
-    pairs : ndarray of shape (N, N), bool
-        Symmetric.
-    generator : numpy.random.Generator
-    is_late : callable
-        Whether no time is left, asked before every piece of work; the graph is then the present one.
+    Every variable has one policy. `is_late` is asked before every piece of work; the graph is then the present one.
     """
     libraries = ParentLibraries(scorer, rules, pairs, is_late)
     stop = np.zeros(1, np.uint8)

@@ -24,8 +24,7 @@ from gomea_bn.problems.kernels.insertion import (
     ParentSetTable,
     choose_sets,
     move_chain,
-    reinsert_all,
-    reinsert_changed,
+    reinsert,
 )
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
@@ -46,15 +45,7 @@ def random_order(parents: Sequence[Iterable[int]], generator: np.random.Generato
 
 
 def ranked_order(parents: Sequence[Iterable[int]], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the order of the variables in which parents come before their children, otherwise the lowest rank first.
-
-    Parameters
-    ----------
-    parents : sequence of iterable of int
-        Of every variable, without cycles.
-    ranks : ndarray of shape (n_variables,), int64
-        A permutation of 0 to n_variables - 1.
-    """
+    """Return the order in which parents come before their children, otherwise the lowest rank (0 to n - 1) first."""
     n = len(parents)
     rank = ranks.tolist()
     variable = np.argsort(ranks).tolist()
@@ -80,13 +71,8 @@ def ranked_order(parents: Sequence[Iterable[int]], ranks: NDArray[np.int64]) -> 
 class ChainSearch:
     """Moves of chains in orders of the variables, where every variable has its best set without later variables.
 
-    Parameters
-    ----------
-    table : ParentSetTable
-    depths : sequence of int
-        Numbers of generations of ancestors that get their best sets too; every variable is moved with each of them.
-    is_stopped : callable
-        Whether to end early, asked before every move.
+    `depths` are numbers of generations of ancestors that get their best sets too; every variable is moved with each of
+    them. `is_stopped` is asked before every move.
     """
 
     def __init__(
@@ -100,14 +86,7 @@ class ChainSearch:
         self.is_stopped = is_stopped
 
     def improved(self, work: OrderWork, generator: np.random.Generator) -> OrderWork:
-        """Return an order after one pass over the variables that moves chains of them with a gain.
-
-        Parameters
-        ----------
-        work : OrderWork
-            The order from which the pass begins; `chosen` is filled.
-        generator : numpy.random.Generator
-        """
+        """Return an order, with its sets chosen, after one pass over the variables that moves chains with a gain."""
         self._choose(work)
         score = self._score(work)
         for v in generator.permutation(len(work.order)).tolist():
@@ -124,17 +103,9 @@ class ChainSearch:
     ) -> OrderWork:
         """Return an order after moves of chains that lose at first, each followed by moves of single variables.
 
-        Moves that lose least come first.
-
-        Parameters
-        ----------
-        work, generator
-            As of `improved`.
-        most_idle : int
-            Number of kicks without a gain after which they end.
-        is_thorough : bool
-            Whether all variables may move after every kick. Otherwise they may if the moves of those gain whose sets
-            changed or are not their best ones, which takes about a fifth of the time.
+        Moves that lose least come first. They end after `most_idle` kicks without a gain. With `is_thorough` all
+        variables may move after every kick. Otherwise they may if the moves of those gain whose sets changed or are not
+        their best ones, which takes about a fifth of the time.
         """
         self._choose(work)
         score, n_idle = self._score(work), 0
@@ -150,9 +121,9 @@ class ChainSearch:
                 if not is_thorough:
                     is_changed = other.chosen != work.chosen
                     other.is_changed[:] = is_changed | (other.chosen != self.table.starts[:-1])
-                    reinsert_changed(self.table, other, rounding(score), generator)
+                    reinsert(self.table, other, rounding(score), generator, True)
                 if is_thorough or is_gain(self._score(other) - score, score):
-                    reinsert_all(self.table, other, rounding(score), generator)
+                    reinsert(self.table, other, rounding(score), generator, False)
                 if is_gain(self._score(other) - score, score):
                     work, score, n_idle, gained = other, self._score(other), 0, True
             if not gained:
@@ -235,24 +206,9 @@ class _Library:
 class ParentLibraries:
     """Parent sets of every variable that are worth a place, in libraries that grow.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Every variable has one policy.
-    rules : EdgeRules
-    pairs : ndarray of shape (N, N), bool, optional
-        Pairs of variables that may be joined, symmetric; by default all.
-    is_late : callable
-        Whether no time is left, asked before every piece of work; `stop` is raised if it is so.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (N, N), bool
-        Pairs that may be joined; `widen` adds to them.
-    n_scored : int
-        Number of families scored.
-    n_scans : int
-        Number of searches for a set in a library.
+    Every variable of the scorer has one policy. `pairs` (N, N) are those that may be joined, by default all; `widen`
+    adds to them. `is_late` is asked before every piece of work; `stop` is raised if no time is left. `n_scored` counts
+    families scored, `n_scans` searches for a set in a library.
     """
 
     def __init__(
@@ -347,12 +303,7 @@ class ParentLibraries:
         """Score two more parents than the required ones of every variable; pairs that gain more than either enter.
 
         Parents that count only together are not found by adding one at a time. Of many candidates the best single ones
-        are combined.
-
-        Parameters
-        ----------
-        stop : ndarray of shape (1,), uint8
-            Raised by another thread to end early.
+        are combined. Another thread may raise `stop` to end early.
         """
         for v, required in enumerate(self.required):
             if self._is_stopped(stop):
@@ -382,14 +333,7 @@ class ParentLibraries:
         """Add pairs to `pairs` whose edge would raise the score of a graph, cycles aside; returns whether any does.
 
         Every variable may get one more parent, or another one in place of one. For each of these changes the best few
-        parents are added.
-
-        Parameters
-        ----------
-        sets : sequence of tuple of int
-            Parents of every variable; they are in its library.
-        stop : ndarray of shape (1,), uint8
-            As of `enter_pairs`.
+        parents are added. The sets of the graph are in the libraries.
         """
         joined = np.zeros_like(self.pairs)
         for v, parents in enumerate(sets):
@@ -451,16 +395,9 @@ class ParentLibraries:
     ) -> list[Parents]:
         """Return the parents of every variable in the graph at which a local search from an order ends.
 
-        Its last pass over the variables moved none with a gain, and all neighbours of its parent sets have been scored.
-        A search that gains nothing lets the libraries grow by the neighbours of further sets, and begins again.
-
-        Parameters
-        ----------
-        order : ndarray of shape (n_variables,), int64
-            Every variable has a set in its library without later variables.
-        generator : numpy.random.Generator
-        stop : ndarray of shape (1,), uint8
-            Raised by another thread to end the search early.
+        Every variable has a set in its library without later variables. The last pass over the variables moved none
+        with a gain, and all neighbours of the parent sets have been scored. A search that gains nothing lets the
+        libraries grow by the neighbours of further sets, and begins again.
         """
         work = self._new_work(order, stop)
         gained = explored = is_over = False
@@ -469,7 +406,7 @@ class ParentLibraries:
             if not choose_sets(table, work):
                 raise ValueError(f"No parent set in the library suits the order {order.tolist()}.")
             size = float(np.abs(table.scores[work.chosen]).sum())
-            gained |= reinsert_all(table, work, rounding(size), generator) > 0
+            gained |= reinsert(table, work, rounding(size), generator, False) > 0
             sets = self._chosen(table, work)
             if is_over:
                 break
@@ -494,15 +431,7 @@ class ParentLibraries:
         stop: NDArray[np.uint8],
         depths: Sequence[int] = (0,),
     ) -> list[Parents]:
-        """Return the parents of every variable after moves of chains, if there are many, and of single variables.
-
-        Parameters
-        ----------
-        order, generator, stop
-            As of `climbed`.
-        depths : sequence of int
-            As of `ChainSearch`.
-        """
+        """Return the parents of every variable after moves of chains, if there are many, and of single variables."""
         if len(order) > _FEWEST_CHAINED:
             self.expand_best(stop)
             work = self.chain_search(depths, stop).improved(self._new_work(order, stop), generator)
@@ -520,15 +449,7 @@ class ParentLibraries:
         *,
         is_thorough: bool = True,
     ) -> list[Parents]:
-        """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`.
-
-        Parameters
-        ----------
-        order, generator, stop, depths
-            As of `improved`.
-        most_idle, is_thorough
-            As of `ChainSearch.kicked`.
-        """
+        """Return the parents of every variable after chain moves that lose at first, see `ChainSearch.kicked`."""
         search = self.chain_search(depths, stop)
         work = search.kicked(self._new_work(order, stop), generator, most_idle, is_thorough=is_thorough)
         self.n_scans += int(work.n_scans[0])
@@ -598,16 +519,7 @@ class OrderedProblem(Protocol):
 
 
 class ParentPricer(Refiner):
-    """Improves graphs by parent sets of growing libraries and by moves in orders of the variables.
-
-    Parameters
-    ----------
-    problem : OrderedProblem
-    libraries : ParentLibraries
-        Of the same variables.
-    stop : ndarray of shape (1,), uint8
-        Raised by another thread to give up.
-    """
+    """Improves graphs by parent sets of growing libraries and by moves in orders, until `stop` is raised."""
 
     def __init__(self, problem: OrderedProblem, libraries: ParentLibraries, stop: NDArray[np.uint8]) -> None:
         self.problem = problem

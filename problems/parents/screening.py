@@ -52,21 +52,12 @@ def candidate_pairs(
 ) -> NDArray[np.bool_] | None:
     """Return the pairs that the search may join, a symmetric bool matrix of shape (N, N); None for every pair.
 
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Rows and policy libraries; the kind of score has no influence.
-    rules : EdgeRules
-        Pairs with a required edge are always candidates, pairs whose edges are forbidden never.
-    max_candidates : int, "auto" or None
-        A pair is a candidate if one of its variables is among the other's `max_candidates` best partners, by
-        `Screening.pairwise` or by `Screening.conditional`. None: no limit. "auto": no limit up to
-        `UNSCREENED_VARIABLES`, otherwise `AUTO_CANDIDATES`.
-    deadline : float
-        Time of `perf_counter` after which `Screening.pairwise` of few rows alone decides.
+    A pair is a candidate if one of its variables is among the other's `max_candidates` best partners, by
+    `Screening.pairwise` or by `Screening.conditional`. None means no limit, and "auto" no limit up to
+    `UNSCREENED_VARIABLES`, otherwise `AUTO_CANDIDATES`. Pairs with a required edge are always candidates, pairs whose
+    edges are forbidden never. The kind of score has no influence. After the deadline, a time of `perf_counter`,
+    `Screening.pairwise` of few rows alone decides.
 
-    Notes
-    -----
     Based on the sparse candidates of Friedman, Nachman and Pe'er (1999), who rank by marginal mutual information first
     and then by dependence given the network of an earlier search.
     """
@@ -96,15 +87,9 @@ def ranked_pairs(
     """Return pairs by `Screening.conditional_ranks`, a symmetric bool matrix of shape (N, N).
 
     Among tables of many discrete columns that determine each other, it finds parents that `candidate_pairs` leaves out,
-    in about three times the time. Rules count as in `candidate_pairs`.
-
-    Parameters
-    ----------
-    scorer : FamilyScorer
-    rules : EdgeRules
-    is_late : callable
-        Whether no time is left, asked before every column. A warning then names columns whose partners were ranked
-        without other parents, on all rows of the sample or, by `Screening.pairwise`, on few of them.
+    in about three times the time. Rules count as in `candidate_pairs`. `is_late` is asked before every column. A
+    warning then names columns whose partners were ranked without other parents, on all rows of the sample or, by
+    `Screening.pairwise`, on few of them.
     """
     required, possible = _ruled_pairs(rules)
     ranks, n_ranked = Screening(scorer).conditional_ranks(rules.max_indegree, is_late)
@@ -144,9 +129,7 @@ def _columns(names: Sequence[str]) -> str:
 
 def _ruled_pairs(rules: EdgeRules) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the pairs with a required edge, and those that may be joined, symmetric, (N, N)."""
-    required = np.triu(~rules.allowed[:, :, 0], 1)
-    possible = np.triu(rules.allowed[:, :, 1] | rules.allowed[:, :, 2], 1)
-    return required | required.T, possible | possible.T
+    return ~rules.may_lack, rules.may_lead | rules.may_lead.T
 
 
 class Screening:
@@ -155,14 +138,8 @@ class Screening:
     A strength is (G - d/2) / sqrt(d/2), where G is the gain of log likelihood in nats by a parent and d its degrees of
     freedom: under independence 2 G is chi-squared with d degrees of freedom (Wilks 1938). Unlike a gain of score, it
     does not favour weak partners with few bins. Continuous columns are compared at about 3 and at about 6 bins, and the
-    strongest comparison counts. Large tables are compared on a random sample of the rows.
-
-    Parameters
-    ----------
-    scorer : FamilyScorer
-        Rows and policy libraries.
-    is_quick : bool
-        Whether the sample is at most a quarter of the usual one.
+    strongest comparison counts. Large tables are compared on a random sample of the rows, of which `is_quick` takes at
+    most a quarter.
     """
 
     def __init__(self, scorer: FamilyScorer, *, is_quick: bool = False) -> None:
@@ -238,20 +215,11 @@ class Screening:
         """Return the best rank of one more parent given others, and how many columns were ranked as children.
 
         Parents are ranked by strength given each of the best few sets of none, one and two other parents. A switch
-        between two parents is independent of the child unless both of them are given, and its rank is low before.
+        between two parents is independent of the child unless both of them are given, and its rank is low before. All
+        children are ranked without other parents first; `is_late` is asked before every child.
 
-        Parameters
-        ----------
-        max_indegree : int
-        is_late : callable
-            Whether no time is left, asked before every child. All children are ranked without other parents first.
-
-        Returns
-        -------
-        ranks : ndarray of shape (N, N), int64
-            Row child, column parent; 0 is first, N stands for pairs that were not ranked.
-        n_ranked : list of int
-            Number of children that were ranked without other parents, and with all sets of them.
+        Ranks are int64 (N, N), row child, column parent; 0 is first, N stands for pairs that were not ranked. The
+        second result has the number of children ranked without other parents, and with all sets of them.
         """
         n = self.n_variables
         ranks = np.full((n, n), n)

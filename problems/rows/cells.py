@@ -38,57 +38,30 @@ _BISECTED = 2048
 class Coding:
     """How the columns of a table become cells.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns.
-    boundaries : dict of str to ndarray of shape (n_cells - 1,)
-        Ascending values between the cells of every continuous column; a value equal to a boundary lies below it.
-    levels : dict of str to tuple
-        Levels of every discrete column.
-    shapes : dict of str to Shape
-        Shapes of continuous columns whose log density is summed over the rows.
-    drops_missing : bool
-        Whether rows with missing or infinite values are left out; otherwise their values are counted.
-    na_values : sequence of str or float, optional
-        Symbols of missing values, as of `read_table`.
+    Boundaries are ascending values between the cells of every continuous column; a value equal to one lies below it.
+    Shapes are those of continuous columns whose log density is summed over the rows.
     """
 
     names: tuple[str, ...]
     boundaries: dict[str, NDArray[np.float64]]
     levels: dict[str, tuple[Level, ...]]
     shapes: dict[str, Shape] = field(default_factory=dict)
-    drops_missing: bool = False
-    na_values: Sequence[str | float] | None = None
+    drops_missing: bool = False  # rows with missing or infinite values; otherwise these are counted
+    na_values: Sequence[str | float] | None = None  # symbols of missing values, as of `read_table`
 
 
 @dataclass
 class CodedPiece:
-    """The cells of the rows of one piece, in memory or in a file.
-
-    Attributes
-    ----------
-    n_rows : int
-    n_columns : int
-    n_missing : ndarray of shape (n_columns,), int64
-        Number of missing values of every column in the rows that were read.
-    log_densities : dict of str to float
-        Sum over the rows of the log density of a column under its shape, in nats with the range scaled to 1.
-    blocks_in_memory : list of ndarray of shape (n_columns, at most BLOCK_ROWS), uint8
-        Blocks in memory.
-    path : str, optional
-        File that holds the blocks instead.
-    sizes : list of int
-        Number of rows of every block.
-    """
+    """The cells of the rows of one piece, in memory or in a file."""
 
     n_rows: int
     n_columns: int
-    n_missing: NDArray[np.int64]
+    n_missing: NDArray[np.int64]  # (n_columns,) missing values in the rows that were read
+    # sums over the rows under a column's shape, in nats with the range scaled to 1
     log_densities: dict[str, float]
-    blocks_in_memory: list[NDArray[np.uint8]]
-    path: str | None = None
-    sizes: list[int] = field(default_factory=list)
+    blocks_in_memory: list[NDArray[np.uint8]]  # (n_columns, at most BLOCK_ROWS) each
+    path: str | None = None  # file that holds the blocks instead
+    sizes: list[int] = field(default_factory=list)  # numbers of rows of the blocks of the file
 
     @property
     def n_bytes(self) -> int:
@@ -109,13 +82,7 @@ class CodedPiece:
                 yield block.reshape(self.n_columns, size)
 
     def move_to_file(self, folder: str) -> None:
-        """Write the blocks to a new file in a folder, and release their memory.
-
-        Raises
-        ------
-        GomeaBnError
-            If the file cannot be written, for example to a full disk.
-        """
+        """Write the blocks to a new file in a folder, and release their memory; a full disk raises `GomeaBnError`."""
         try:
             number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
             with os.fdopen(number, "wb") as file:
@@ -135,13 +102,7 @@ class CodedPiece:
 
 
 def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
-    """Return the cells of the rows of a piece.
-
-    Raises
-    ------
-    GomeaBnError
-        For unknown levels, and for values that are no numbers in a continuous column.
-    """
+    """Return the cells of a piece; unknown levels, and texts in a continuous column, raise `GomeaBnError`."""
     n_columns = len(coding.names)
     n_missing = np.zeros(n_columns, np.int64)
     sums = dict.fromkeys(coding.shapes, 0.0)
@@ -217,15 +178,7 @@ _TIES = 2
 
 
 def first_boundaries(sample: SortedColumn, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the boundaries of the first cells of a column: the cuts of the sample, near ones, and spread ones.
-
-    Parameters
-    ----------
-    sample : SortedColumn
-        Sample of the column's values.
-    cuts : ndarray of shape (k,), float64
-        Cuts that the sample has shown.
-    """
+    """Return the boundaries of the first cells of a column: the cuts of a sample, near ones, and spread ones."""
     gaps = sample.gaps(cuts) if len(cuts) else np.empty(0, np.int64)
     near = (gaps[:, None] + np.array(_NEAR)).ravel()
     near = near[(near >= 0) & (near < len(sample.cuts))]
@@ -241,14 +194,7 @@ def zoomed_boundaries(
 ) -> NDArray[np.float64] | None:
     """Return boundaries with more of them next to the cuts, or None if the cells there are fine.
 
-    Parameters
-    ----------
-    sample : SortedColumn
-        Sample of the column's values.
-    column : GridColumn
-        The column with its present cells.
-    cuts : ndarray of shape (k,), int64
-        Cuts as indices of present boundaries.
+    Cuts are indices of the boundaries that `column` has now.
     """
     if not len(cuts) or repeats_values(sample):
         return None

@@ -32,24 +32,12 @@ _JOINT_ROWS = 2048
 
 @dataclass(frozen=True)
 class View:
-    """A column as bins, levels or cells: the code of every cell.
+    """A column as bins, levels or cells: the code of every cell."""
 
-    Attributes
-    ----------
-    column : int
-        Position of the column.
-    lookup : bytes
-        Code of every cell, 256 bytes.
-    cardinality : int
-        Number of codes of values.
-    has_missing : bool
-        Whether missing values have a code of their own, the last one.
-    """
-
-    column: int
-    lookup: bytes
-    cardinality: int
-    has_missing: bool = False
+    column: int  # position
+    lookup: bytes  # code of every cell, 256 bytes
+    cardinality: int  # number of codes of values
+    has_missing: bool = False  # missing values have a code of their own, the last one
 
     @property
     def n_codes(self) -> int:
@@ -69,13 +57,7 @@ class View:
 
 
 class CountPlan:
-    """Families whose rows are counted, as arrays for the kernel.
-
-    Parameters
-    ----------
-    families : sequence of sequence of View
-        Members of every family; the last one varies fastest in the table of counts.
-    """
+    """Families whose rows are counted, as arrays for the kernel; the last member varies fastest in a table."""
 
     def __init__(self, families: Sequence[Sequence[View]]) -> None:
         views = list(dict.fromkeys(view for family in families for view in family))
@@ -125,20 +107,11 @@ class CountPlan:
 
 @dataclass(frozen=True)
 class Coded:
-    """What is known of all rows once they have become cells.
-
-    Attributes
-    ----------
-    n_rows : int
-    n_missing : ndarray of shape (n_columns,), int64
-        Number of missing values of every column.
-    log_densities : dict of str to float
-        Sums of the log densities of the columns with shapes, in nats.
-    """
+    """What is known of all rows once they have become cells."""
 
     n_rows: int
-    n_missing: NDArray[np.int64]
-    log_densities: dict[str, float]
+    n_missing: NDArray[np.int64]  # (n_columns,)
+    log_densities: dict[str, float]  # of the columns with shapes, summed over the rows, in nats
 
     @classmethod
     def of_pieces(cls, parts: Sequence[tuple[int, NDArray[np.int64], dict[str, float]]]) -> Coded:
@@ -198,16 +171,8 @@ def count_in_passes(
 ) -> int:
     """Count families in one pass or, where their tables are large, in several; return the number of passes.
 
-    Parameters
-    ----------
-    groups : sequence of sequence of family
-        The tables of a group are in memory together.
-    count : callable
-        Returns the counts of a plan, int64 (plan.n_cells,).
-    use : callable
-        Receives the position of every group and its tables, on some thread; the tables are then released.
-    n_threads : int
-        Number of threads that call `use`.
+    The tables of a group are in memory together. `use` receives the position of every group and its tables, on one of
+    `n_threads` threads; the tables are then released.
     """
     first, n_passes = 0, 0
     while first < len(groups):
@@ -225,15 +190,7 @@ def count_in_passes(
 
 
 class LocalCounter:
-    """Counts on threads of this process; cells that exceed a limit of memory are kept in temporary files.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    n_threads : int
-    most_bytes : int
-        Largest number of bytes of cells in memory.
-    """
+    """Counts on threads of this process; cells that exceed a limit of memory, in bytes, are kept in temporary files."""
 
     def __init__(self, pieces: Sequence[Piece], n_threads: int, most_bytes: int) -> None:
         self._pieces = list(pieces)

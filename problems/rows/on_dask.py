@@ -22,13 +22,7 @@ class DaskCounter:
 
     Every thread of a worker adds the counts of its pieces in one task, so that a pass sends as many tables as there are
     threads. Dask computes the cells of a worker that dies again, on other workers. Every piece belongs to one task,
-    whose result is added once.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    pieces : sequence of Piece
-        Workers read files by the same paths as this process.
+    whose result is added once. Workers read files by the same paths as this process.
     """
 
     def __init__(self, client: Any, pieces: Sequence[Piece]) -> None:

@@ -20,30 +20,19 @@ _FEW = 300
 
 @dataclass(frozen=True)
 class Sampled:
-    """Rows of one piece, whose index is their position in the piece.
+    """Rows of one piece, whose index is their position in the piece: its part of the sample, and special rows.
 
-    Attributes
-    ----------
-    rows : DataFrame
-        Rows of the sample, and rows with the smallest and largest value of a column or the first of its few values.
-    n_rows : int
-        Number of all rows of the piece.
+    These have the smallest and largest value of a column or the first of its few values.
     """
 
     rows: pd.DataFrame
-    n_rows: int
+    n_rows: int  # number of all rows of the piece
 
 
 def sampled_rows(n_rows: Sequence[int], size: int, seed: int) -> list[NDArray[np.int64]]:
-    """Return the sorted positions of a random sample without replacement in every piece.
+    """Return the sorted positions of a random sample of `size` rows, all if there are fewer, in every piece.
 
-    Parameters
-    ----------
-    n_rows : sequence of int
-        Number of rows of every piece.
-    size : int
-        Number of rows of the sample; all rows if there are fewer.
-    seed : int
+    `n_rows` are those of the pieces. No row is drawn twice.
     """
     ends = np.cumsum(n_rows)
     total = int(ends[-1])

@@ -17,16 +17,9 @@ from gomea_bn.problems.scoring.scores import family_score
 def observed_counts(
     counts: NDArray[np.int64], views: Sequence[View], axes: Sequence[int]
 ) -> NDArray[np.int64]:
-    """Return the counts of the rows in which some members have values, as a table of these members.
+    """Return the counts of the rows in which the members `axes` have values, as a table of these members.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_codes of the first member, ..., n_codes of the child), int64
-        The last code of a member with missing values stands for missing.
-    views : sequence of View
-        Members.
-    axes : sequence of int
-        Members of the result, ascending.
+    The table has one axis per member; the last code of a member with missing values stands for missing.
     """
     observed = tuple(
         slice(view.cardinality) if axis in axes else slice(None) for axis, view in enumerate(views)
@@ -60,17 +53,7 @@ def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: Scor
 
 
 def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:
-    """Return the score of a family on available cases in nats, with the cost of its edges.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_codes of the first member, ..., n_codes of the child), int64
-        Counts of all rows, see `observed_counts`.
-    views : sequence of View
-        Parents, then the child.
-    rule : ScoreRule
-        As of `scores.family_score`.
-    """
+    """Return the score of a family on available cases in nats, with the cost of its edges; see `observed_counts`."""
     if not any(view.has_missing for view in views):
         return family_score(counts, rule)
     total = 0.0
@@ -91,21 +74,9 @@ def cuts_around(
 ) -> GridCuts:
     """Return the cuts of a column, given the counts of the families around it by its cells.
 
-    The order in which parents with missing values are judged is that of the present cuts.
-
-    Parameters
-    ----------
-    column : GridColumn
-    present : ndarray of shape (k,), int64
-        Present cuts as indices of boundaries.
-    families, bins : sequence of sequence of View
-        The family of the column, then those of its children: with the cells of the column, and with its present bins.
-    tables : sequence of ndarray of shape (n_codes of the first member, ..., n_codes of the child), int64
-        Counts of `families`.
-    rule : ScoreRule
-        As of `scores.family_score`.
-    score : IntervalScore
-        The same for intervals.
+    The first family is that of the column, the others are those of its children: `families` and their `tables` with the
+    cells of the column, `bins` with its present ones. The order in which parents with missing values are judged is that
+    of the present cuts, indices of boundaries.
     """
     if not any(view.has_missing for family in families for view in family):
         return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import log, pi
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.curves import MOST_FUNCTIONS, CurveData, CurveScratch
-from gomea_bn.problems.scoring.curve_functions import LevelFunctions, SmoothFunctions
 from gomea_bn.runtime.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from gomea_bn.problems.cuts.shape import ColumnShape
     from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 # any fixed number: keys must be the same in every process
@@ -52,18 +50,91 @@ class _Functions(Protocol):
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
 
 
+# splines of the curves
+_INNER_KNOTS = 8
+_DEGREE = 3
+_LEAST_EIGENVALUE = 1e-6
+
+
+class LevelFunctions:
+    """Indicators of the levels that occur, scaled to a standard deviation of 1."""
+
+    def __init__(self, codes: NDArray[np.int32], n_levels: int) -> None:
+        self._codes = codes
+        share = np.bincount(codes, minlength=n_levels) / len(codes)
+        self._used = np.flatnonzero((share > 0) & (share < 1))
+        self._scale = 1 / np.sqrt(share[self._used] * (1 - share[self._used]))
+        self.roughness = np.zeros(len(self._used))
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+        codes = self._codes[first:last]
+        return np.asarray((codes[:, None] == self._used) * self._scale, np.float64)
+
+
+class SmoothFunctions:
+    """A line, and curves that are orthogonal to it and to each other, by increasing roughness.
+
+    The curves are the first functions of a Demmler-Reinsch basis of cubic splines: orthogonal over the rows, and with
+    orthogonal second derivatives (Demmler & Reinsch, "Oscillation matrices with spline smoothing", 1975). Their
+    roughness is the integral of the squared second derivative, relative to that of the first curve.
+    """
+
+    def __init__(self, scores: NDArray[np.float64], n_functions: int) -> None:
+        self._scores = scores
+        distinct, counts = np.unique(scores, return_counts=True)
+        share = counts / len(scores)
+        self._mean = float(share @ distinct)
+        self._deviation = float(np.sqrt(share @ (distinct - self._mean) ** 2))
+        low, high = float(distinct[0]), float(distinct[-1])
+        inner = np.linspace(low, high, _INNER_KNOTS + 2)
+        self._knots = np.concatenate([[low] * _DEGREE, inner, [high] * _DEGREE])
+        design = self._splines(distinct)
+        values, vectors = scipy.linalg.eigh(design.T @ (design * share[:, None]))
+        is_kept = values > _LEAST_EIGENVALUE * values[-1]
+        orthonormal = vectors[:, is_kept] / np.sqrt(values[is_kept])
+        roughness, rotation = scipy.linalg.eigh(orthonormal.T @ _second_products(self._knots) @ orthonormal)
+        # the first two are smooth everywhere: a constant and the line
+        n_curves = min(n_functions - 1, len(roughness) - 2, len(distinct) - 2)
+        chosen = slice(2, 2 + max(n_curves, 0))
+        self._curves = (orthonormal @ rotation)[:, chosen]
+        relative = roughness[chosen] / roughness[2] if n_curves > 0 else np.empty(0)
+        self.roughness = np.concatenate([[0.0], relative])
+
+    def _splines(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(
+            scipy.interpolate.BSpline.design_matrix(scores, self._knots, _DEGREE).toarray(), np.float64
+        )
+
+    def of_rows(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return the functions of some rows, float64 (n_rows, n_functions)."""
+        scores = self._scores[first:last]
+        line = (scores - self._mean) / self._deviation
+        if not self._curves.shape[1]:
+            return line[:, None]
+        return np.column_stack([line, self._splines(scores) @ self._curves])
+
+
+def _second_products(knots: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the integrals of products of second derivatives of cubic splines, which are linear between knots."""
+    n_splines = len(knots) - _DEGREE - 1
+    ends = np.unique(knots)
+    # Simpson's rule is exact for the products, parabolas between knots
+    places = np.concatenate([ends, (ends[1:] + ends[:-1]) / 2])
+    widths = np.diff(ends)
+    weights = np.zeros(len(places))
+    weights[: len(ends) - 1] += widths / 6
+    weights[1 : len(ends)] += widths / 6
+    weights[len(ends) :] = widths * 4 / 6
+    second = scipy.interpolate.BSpline(knots, np.eye(n_splines), _DEGREE).derivative(2)(places)
+    return np.asarray(second.T @ (second * weights[:, None]), np.float64)
+
+
 def normal_scores(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the quantile of a standard normal at the mean rank of every value, and the width that its ties cover.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-
-    Returns
-    -------
-    scores, widths : ndarray of shape (n_rows,), float64
-        Both depend on the order of the values alone. Equal values share the probabilities of their ranks, moved
-        towards 1/2 by half a row; the width is the distance of the quantiles at the ends of these.
+    Both, float64 (n_rows,), depend on the order of the values alone. Equal values share the probabilities of their
+    ranks, moved towards 1/2 by half a row; the width is the distance of the quantiles at the ends of these.
     """
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     up_to = np.cumsum(counts)
@@ -82,61 +153,27 @@ def _quantile(rank: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
 def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     """Return what kernels need to score columns as sums of curves of their parents; no curves for very large tables.
 
-    Parameters
-    ----------
-    variables : sequence of ScoredVariable
-        Columns. Continuous ones with a shape may follow curves, unless point masses have some of their rows and a
-        density has others; all may be parents.
-
-    Notes
-    -----
-    A column follows its parents on the scale of its normal scores, or, if its bins may be uniform, in its own units. It
-    is a sum of one smooth curve of the normal scores of every continuous parent, one amount for every level of every
-    discrete parent, and normal noise. The score is the marginal likelihood under a normal prior of the coefficients and
-    an inverse-gamma prior of the variance, as a density with respect to the shape of the column. Three models are
-    compared: lines, curves whose prior precision grows with their roughness, and these curves with products of the
-    first functions of every two continuous parents, as many as are affordable for all pairs of columns. The noise is
-    never narrower than what equal values cover, so that repeated values gain no density.
+    Continuous columns with a shape may follow curves, unless point masses have some of their rows and a density has
+    others; all columns may be parents. A column follows its parents on the scale of its normal scores, or, if its bins
+    may be uniform, in its own units. It is a sum of one smooth curve of the normal scores of every continuous parent,
+    one amount for every level of every discrete parent, and normal noise. The score is the marginal likelihood under a
+    normal prior of the coefficients and an inverse-gamma prior of the variance, as a density with respect to the shape
+    of the column. Three models are compared: lines, curves whose prior precision grows with their roughness, and these
+    curves with products of the first functions of every two continuous parents, as many as are affordable for all pairs
+    of columns. The noise is never narrower than what equal values cover, so that repeated values gain no density.
     """
-    n_rows, n = len(variables[0].values), len(variables)
-    per_column = _functions_per_column(variables, n_rows)
+    n_rows = len(variables[0].values)
+    n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
+    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
+    per_column = int(min(_MOST_PER_COLUMN, (most - n_levels) // max(n_continuous, 1)))
+    # not even lines are affordable, or of no use
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
         return no_curves()
     with one_blas_thread():
-        moments = _moments(variables, per_column)
-    keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
-    return CurveData(
-        products=moments.products,
-        with_targets=moments.with_targets,
-        squares=moments.squares,
-        unexplained=moments.unexplained,
-        alone=moments.alone,
-        first=moments.first,
-        pair=moments.pair,
-        n_products=moments.n_products,
-        precisions=np.array([_precisions(moments, of_curve) for of_curve in _CURVE_PRECISIONS]),
-        variable=np.zeros(0, np.int64),
-        child_key=2 * keys[0] + 1,
-        parent_key=2 * keys[1] + 1,
-        half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
-    )
+        return _of_rows(variables, per_column)
 
 
-class _Moments(NamedTuple):
-    """The parts of `CurveData` that come from the rows, and the roughness of every function, 0 for products, (M,)."""
-
-    products: NDArray[np.float64]
-    with_targets: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    unexplained: NDArray[np.float64]
-    alone: NDArray[np.float64]
-    first: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    n_products: int
-    roughness: NDArray[np.float64]
-
-
-def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
+def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
     """Return the moments of all rows, with at most `per_column` functions of every continuous column."""
     n_rows, n = len(variables[0].values), len(variables)
     scores: dict[int, NDArray[np.float64]] = {}
@@ -150,7 +187,7 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
         else LevelFunctions(np.asarray(variable.values, np.int32), variable.n_levels)
         for v, variable in enumerate(variables)
     ]
-    first = _first_functions(functions)
+    first = np.cumsum([0, *(len(column.roughness) for column in functions)]).astype(np.int64)
     per_pair, pairs = _pairs(functions, sorted(scores), n_rows)
     pair = np.full((n, n), -1, np.int64)
     for place, (i, j) in enumerate(pairs):
@@ -160,23 +197,28 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
     alone = np.full((n, _N_TARGETS), -np.inf)
     unexplained = np.ones((n, _N_TARGETS))
     for v, variable in enumerate(variables):
-        if _may_follow(variable):
+        if _may_follow(variable) and variable.shape is not None:
             targets[:, v, 0], unexplained[v, 0] = _centred(scores[v], widths[v])
-            alone[v, 0] = _of_shape(variable)
-            if _has_own_units(variable):
+            alone[v, 0] = variable.shape.compared_log_likelihood
+            # a probability has no units
+            if False in variable.shape.measures:
                 targets[:, v, 1], unexplained[v, 1], alone[v, 1] = _in_own_units(variable)
     flat = targets.reshape(n_rows, -1)
     sums, products, with_targets = np.zeros(size), np.zeros((size, size)), np.zeros((size, flat.shape[1]))
     n_block = min(_BLOCK_ROWS, _BLOCK_NUMBERS // size)
     for start in range(0, n_rows, n_block):
         of_columns = [f.of_rows(start, start + n_block) for f in functions]
-        of_pairs = [_pair_products(of_columns[i], of_columns[j], per_pair) for i, j in pairs]
-        block = np.concatenate([*of_columns, *of_pairs], axis=1)
+        of_pairs = [of_columns[i][:, :per_pair, None] * of_columns[j][:, None, :per_pair] for i, j in pairs]
+        block = np.concatenate(
+            [*of_columns, *(of_pair.reshape(len(of_pair), -1) for of_pair in of_pairs)], axis=1
+        )
         sums += block.sum(axis=0)
         products += block.T @ block
         with_targets += block.T @ flat[start : start + n_block]
     products -= np.outer(sums, sums) / n_rows
-    return _Moments(
+    roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])])
+    keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
+    return CurveData(
         products=products,
         with_targets=with_targets.reshape(size, n, _N_TARGETS),
         squares=(targets**2).sum(axis=0) + unexplained,
@@ -185,13 +227,12 @@ def _moments(variables: Sequence[ScoredVariable], per_column: int) -> _Moments:
         first=first,
         pair=pair,
         n_products=per_pair**2,
-        roughness=np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])]),
+        precisions=np.array([_precisions(roughness, int(first[-1]), p) for p in _CURVE_PRECISIONS]),
+        variable=np.zeros(0, np.int64),
+        child_key=2 * keys[0] + 1,
+        parent_key=2 * keys[1] + 1,
+        half_rows=0.5 * (n_rows - 1 + _PRIOR_ROWS),
     )
-
-
-def _first_functions(columns: Sequence[_Functions]) -> NDArray[np.int64]:
-    """Return the position of the first function of every column, and the number of all, int64 (N + 1,)."""
-    return np.concatenate([[0], np.cumsum([len(column.roughness) for column in columns])]).astype(np.int64)
 
 
 def _pairs(
@@ -211,44 +252,23 @@ def _pairs(
     return 0, []
 
 
-def _pair_products(
-    first: NDArray[np.float64], second: NDArray[np.float64], per_pair: int
-) -> NDArray[np.float64]:
-    """Return the products of the first functions of two columns, float64 (n_rows, per_pair**2)."""
-    products = first[:, :per_pair, None] * second[:, None, :per_pair]
-    return np.asarray(products.reshape(len(products), -1), np.float64)
-
-
 def _may_follow(variable: ScoredVariable) -> bool:
     """Return whether a column may be a sum of curves: one of few values or without point masses, not a mixture."""
     shape = variable.shape
     return shape is not None and (shape.shape.has_few_values or not len(shape.shape.point_values))
 
 
-def _has_own_units(variable: ScoredVariable) -> bool:
-    """Return whether a column may follow curves in its own units: a probability has none."""
-    return variable.shape is not None and False in variable.shape.measures
-
-
-def _functions_per_column(variables: Sequence[ScoredVariable], n_rows: int) -> int:
-    """Return the number of functions of a continuous column, 0 if even lines cost too much."""
-    n_continuous = sum(not variable.n_levels for variable in variables)
-    n_levels = sum(variable.n_levels for variable in variables)
-    most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
-    return int(min(_MOST_PER_COLUMN, (most - n_levels) // max(n_continuous, 1)))
-
-
-def _precisions(moments: _Moments, of_curve: float) -> NDArray[np.float64]:
+def _precisions(roughness: NDArray[np.float64], n_functions: int, of_curve: float) -> NDArray[np.float64]:
     """Return the prior precision of every function, in rows, given that of the least rough curve.
 
-    Products have that of a line, and none next to lines.
+    Products, which follow the `n_functions` of columns, have the roughness 0 and the precision of a line, and none next
+    to lines.
     """
-    roughness = moments.roughness
     with np.errstate(invalid="ignore"):
         of_curves = np.maximum(of_curve * roughness, _LINE_PRECISION)
     precisions = np.where(roughness == 0, _LINE_PRECISION, of_curves)
     if of_curve == np.inf:
-        precisions[moments.first[-1] :] = np.inf
+        precisions[n_functions:] = np.inf
     return precisions
 
 
@@ -260,11 +280,6 @@ def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[
     mean, deviation = values.mean(), values.std()
     least = np.maximum(widths**2 / (2 * pi) / deviation**2, _LEAST_DEVIATION**2)
     return (values - mean) / deviation, _PRIOR_SQUARES + float(least.sum())
-
-
-def _of_shape(variable: ScoredVariable) -> float:
-    assert variable.shape is not None
-    return variable.shape.compared_log_likelihood
 
 
 def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float, float]:
@@ -282,16 +297,8 @@ def _in_own_units(variable: ScoredVariable) -> tuple[NDArray[np.float64], float,
     around = np.diff(np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2, distinct[-1:]]))
     widths = np.maximum(np.where(counts > 1, around, 0.0), shape.resolution)[inverse]
     target, unexplained = _centred(values / scale, widths / scale)
-    return target, unexplained, _of_normal(shape, float((values / scale).std()), n_rows)
-
-
-def _of_normal(shape: ColumnShape, deviation: float, n_rows: int) -> float:
-    """Return the score of a column without parents: that of its shape or, if that is less, of a normal distribution.
-
-    `deviation` is the standard deviation relative to the range.
-    """
-    normal = -n_rows * (log(deviation) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)
-    return shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
+    normal = -n_rows * (log(float((values / scale).std())) + 0.5 * log(2 * pi) + 0.5) - log(n_rows)
+    return target, unexplained, shape.compared_log_likelihood + min(normal - shape.log_likelihood, 0.0)
 
 
 def curves_of_views(curves: CurveData, view_offset: NDArray[np.int64]) -> CurveData:

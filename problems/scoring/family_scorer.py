@@ -45,10 +45,7 @@ def new_cache(capacity: int) -> FamilyCache:
 class ThreadCaches:
     """A bounded cache that is only read while threads run; the new scores of each thread are merged into it afterwards.
 
-    Parameters
-    ----------
-    max_bytes : int
-        Upper limit of the shared table, and of each thread's.
+    The limit, in bytes, holds for the shared table and for that of each thread.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -118,21 +115,14 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How the rows of discrete columns were completed, each several times by draws.
+    """How the rows of discrete columns were completed, each `n_completions` times by draws.
 
     The completions of a row count as one row. The price of a family is multiplied by the fourth root of the number of
     rows per row in which all its members were observed.
-
-    Attributes
-    ----------
-    is_observed : ndarray of shape (n_variables, n_rows), bool
-        Which values were observed before.
-    n_completions : int
-        Number of completions of every row; a variable has ``n_rows * n_completions`` values.
     """
 
-    is_observed: NDArray[np.bool_]
-    n_completions: int
+    is_observed: NDArray[np.bool_]  # (n_variables, n_rows) before completion
+    n_completions: int  # a variable has this number of values per row
 
     @property
     def words(self) -> NDArray[np.uint64]:
@@ -167,53 +157,24 @@ def new_scratch(n_rows: int, max_cardinality: int, curves: CurveData | None = No
 
 @dataclass(frozen=True, slots=True)
 class LibraryGrowth:
-    """Limits of the growth of the libraries of continuous variables whose cuts are not fixed.
+    """Limits of the growth of the libraries of continuous variables whose cuts are not fixed."""
 
-    Attributes
-    ----------
-    capacity : int
-        Largest number of policies of a variable; a larger first library stays as it is.
-    max_bins : int
-        Largest number of bins of a policy that enters.
-    """
-
-    capacity: int
-    max_bins: int
+    capacity: int  # most policies of a variable; a larger first library stays as it is
+    max_bins: int  # of a policy that enters
 
 
 class FamilyScorer:
     """Scores families of one table under one rule.
 
-    Parameters
-    ----------
-    variables : sequence of ScoredVariable
-    method : ScoringMethod
-    rule : ScoreRule
-        From `scores.score_rule`.
-    cache_bytes : int
-        Upper limit of the shared score cache.
-    growth : LibraryGrowth, optional
-        Room for policies that enter later.
-    completion : Completion, optional
-        Which values are completed; only for discrete columns, and not for the score of misfits.
-    curves : CurveData, optional
-        Makes the score of a family that of its table or of curves of its parents, whichever is better; see
-        `curves.curve_data`.
+    `cache_bytes` limits the shared score cache, and `growth` is room for policies that enter later. `completion` says
+    which values are completed; only for discrete columns, and not for the score of misfits. `curves`
+    (`curves.curve_data`) make the score of a family that of its table or of curves of its parents, whichever is better.
 
-    Attributes
-    ----------
-    caches : ThreadCaches
-    rows : RowData
-        Codes and constants for kernels; the cardinality of a free index in a library is 0.
-    view_offset : ndarray of shape (n_variables + 1,), int64
-        ``view_offset[i] + policy`` is the row of ``rows.codes`` for variable i.
-    constant_score : float
-        Part of the score of every network in nats, which scores of families leave out: the log likelihoods of the
-        columns whose bins can only be shaped. A score is reported with it. It is 0 for misfits.
-    is_shaped : ndarray of shape (n_views,), bool
-        Whether the bins of a view have the shape of their column inside.
-    grows : ndarray of shape (n_variables,), bool
-        Whether the library of a variable may grow.
+    Variable i under a policy is the row ``view_offset[i] + policy`` of ``rows.codes``; the cardinality of a free index
+    in a library is 0. `constant_score` is the part of the score of every network in nats which scores of families leave
+    out: the log likelihoods of the columns whose bins can only be shaped. A score is reported with it. It is 0 for
+    misfits. By view, `is_shaped` says whether bins have the shape of their column inside; by variable, `grows` whether
+    its library may grow.
     """
 
     def __init__(
@@ -298,7 +259,7 @@ class FamilyScorer:
         column = ScoredColumn(variable, self.method, self.rule)
         views = slice(first, first + len(variable.policies))
         if variable.policies:
-            coded = column.code_library(variable.policies, rows.codes[views])
+            coded = [column.code(*pair) for pair in zip(variable.policies, rows.codes[views], strict=True)]
             rows.constant[views], rows.own_cost[views], self.is_shaped[views] = zip(*coded, strict=True)
             rows.cardinality[views] = [policy.n_bins for policy in variable.policies]
         if self.grows[v]:
@@ -342,10 +303,7 @@ class FamilyScorer:
     def enter(self, variable: int, cut_points: NDArray[np.float64]) -> int:
         """Return the index of the policy with these cuts, which enters if it is new; -1 if the library is full.
 
-        Raises
-        ------
-        GomeaBnError
-            If the library cannot grow, or the cuts make too many bins.
+        A library that cannot grow, and cuts that make too many bins, raise `GomeaBnError`.
         """
         library = self._libraries[variable]
         for index, present in enumerate(library):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import lgamma, log
@@ -32,29 +31,14 @@ _BITS_OF_CONSTANT = 40
 
 @dataclass(frozen=True)
 class ScoredVariable:
-    """One column for the score.
-
-    Attributes
-    ----------
-    name : str
-    values : ndarray of shape (n_rows,)
-        Continuous: float64 in original units, NaN where missing. Discrete: integer codes, `MISSING` as a byte where
-        missing.
-    n_levels : int
-        Number of levels of a discrete column; 0 for a continuous one.
-    policies : tuple of Policy
-        The library of a continuous column, fewest bins first; empty for a discrete one.
-    shape : ColumnShape, optional
-        How the bins of a continuous column may be distributed inside; without it they are uniform.
-    cells : QuantileCells, optional
-        Cells of a continuous column with very many rows.
-    """
+    """One column for the score."""
 
     name: str
+    # (n_rows,) float64 in original units, NaN where missing, or codes, `MISSING` as a byte where missing
     values: NDArray[np.float64] | NDArray[np.int32] | NDArray[np.uint8]
-    n_levels: int
-    policies: tuple[Policy, ...] = ()
-    shape: ColumnShape | None = None
+    n_levels: int  # 0 for a continuous column
+    policies: tuple[Policy, ...] = ()  # library of a continuous column, fewest bins first
+    shape: ColumnShape | None = None  # inside of the bins of a continuous column; without it they are uniform
 
     @cached_property
     def ranks(self) -> SortedColumn:
@@ -106,45 +90,40 @@ class ScoredColumn:
     """A continuous column that can be coded under any policy. Only its observed rows count in its constants."""
 
     def __init__(self, variable: ScoredVariable, method: ScoringMethod, rule: ScoreRule) -> None:
-        values = np.asarray(variable.values, np.float64)
-        self._ranks = variable.ranks
-        n_observed = self._ranks.n_rows
-        self.weight = len(values) / n_observed
-        n_gaps = int(self._ranks.distinct_up_to(np.array([n_observed]))[0]) - 1
-        self.cut_cost = method.cut_cost * np.log(max(n_gaps, 1))
+        self._ranks = ranks = variable.ranks
+        self.weight = ranks.n_all_rows / ranks.n_rows
+        self.cut_cost = method.cut_cost * np.log(max(len(ranks.cuts), 1))
         self._rule = rule
-        self._shape = variable.shape
-        self._measures = (False,) if self._shape is None else self._shape.measures
+        self._shape = shape = variable.shape
+        self._measures = (False,) if shape is None else shape.measures
+        # log density of the rows under the shape for misfits, in nats with the range scaled to 1
         self._of_shape = 0.0
-        if self._shape is not None and rule.kind in MISFIT_KINDS and True in self._measures:
-            self._of_shape = self._log_density_of_shape()
+        if shape is not None and rule.kind in MISFIT_KINDS and True in self._measures:
+            # the shape was fitted to all rows, so that a misfit that leaves rows out charges its effective parameters
+            self._of_shape = shape.log_likelihood
+            if rule.kind not in _LEAVES_OUT:
+                self._of_shape = float(shape.shape.log_scaled_density(ranks.ascending).sum())
 
     def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, float, bool]:
         """Fill `codes` (n_rows,) and return the policy's constant and cost in nats, and whether its bins are shaped.
 
         With missing values both are multiplied by the number of all rows per observed row.
         """
-        return self._constants(policy, self._ranks.code(policy.cut_points, codes))
-
-    def code_library(
-        self, policies: Sequence[Policy], codes: NDArray[np.uint8]
-    ) -> list[tuple[float, float, bool]]:
-        """Do the same as `code` for several policies, with codes (n_policies, n_rows)."""
-        ends = self._ranks.code_library([policy.cut_points for policy in policies], codes)
-        return [self._constants(policy, below) for policy, below in zip(policies, ends, strict=True)]
-
-    def _constants(self, policy: Policy, ends: NDArray[np.int64]) -> tuple[float, float, bool]:
-        """Return what `code` returns, for the number of rows below each cut."""
-        counts = np.diff(ends, prepend=0, append=self._ranks.n_rows)
+        ranks, shape = self._ranks, self._shape
+        below = np.concatenate(([0], ranks.code(policy.cut_points, codes), [ranks.n_rows]))
+        counts = np.diff(below)
         cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
-        edges = np.concatenate(([self._ranks.low], policy.cut_points, [self._ranks.high]))
+        edges = np.concatenate(([ranks.low], policy.cut_points, [ranks.high]))
         constants: dict[bool, float] = {}
         if True in self._measures:
             constants[True] = self._rounded(self._shaped(policy, counts))
-        if False in self._measures and not (constants and self._is_too_narrow(edges, ends)):
+        # in a column that may have a shape instead, narrow bins are not uniform
+        if False in self._measures and not (
+            constants and shape and shape.is_too_narrow(edges, below, ranks.distinct_up_to(below))
+        ):
             # without shapes learners repeat the results of versions that had none
             constants[False] = self._rounded(
-                -_log_width_sum(counts, edges, of_earlier_versions=self._shape is None)
+                -_log_width_sum(counts, edges, of_earlier_versions=shape is None)
             )
         # equal constants: uniform bins, which need no further numbers
         shaped = max(sorted(constants), key=lambda measure: constants[measure])
@@ -160,36 +139,11 @@ class ScoredColumn:
         step = 2.0 ** (self._ranks.n_rows.bit_length() - _BITS_OF_CONSTANT)
         return round(constant / step) * step
 
-    def _is_too_narrow(self, edges: NDArray[np.float64], ends: NDArray[np.int64]) -> bool:
-        """Return whether bins are too narrow to be uniform inside, in a column that may have a shape instead."""
-        below = np.concatenate(([0], ends, [self._ranks.n_rows]))
-        return self._shape is not None and self._shape.is_too_narrow(
-            edges, below, self._ranks.distinct_up_to(below)
-        )
-
-    def _log_density_of_shape(self) -> float:
-        """Return the log density of the rows under the shape for misfits, in nats with the range scaled to 1.
-
-        The shape was fitted to all rows, so that a misfit that leaves rows out charges its effective parameters.
-        """
-        assert self._shape is not None
-        if self._rule.kind in _LEAVES_OUT:
-            return self._shape.log_likelihood
-        shape = self._shape.shape
-        ascending = self._ranks.ascending
-        return float(shape.log_scaled_density(ascending).sum())
-
     def _scores_better_shaped(self, counts: NDArray[np.int64], uniform: float) -> bool:
         """Return whether shaped bins have the larger marginal likelihood, by which `BayesNetLearner` decides.
 
-        The shape was fitted to the rows, so that their density under it would overrate it.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_bins,), int64
-            Rows of the bins.
-        uniform : float
-            Minus the sum of the rows' log widths in nats.
+        The shape was fitted to the rows, so that their density under it would overrate it. `uniform` is minus the sum
+        of the rows' log widths in nats.
         """
         assert self._shape is not None
         n_bins = len(counts)

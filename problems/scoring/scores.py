@@ -19,24 +19,14 @@ from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, LEAST_GAIN, LIKELIH
 class ScoringMethod:
     """A decomposable score in nats; higher is better.
 
-    Attributes
-    ----------
-    name : str
-    density : bool
-        Whether continuous columns are scored as densities, with log widths; otherwise all columns must be discrete.
-    prior : {"penalty", "dirichlet", "bdeu"}
-    cut_cost : float
-        Cost of each cut that was chosen from m distinct values, as a share of ln(m - 1).
-    edge_cost : float
-        Cost of each parent among N variables, as a share of ln(N - 1). A share of 1 is the prior on graphs under which
-        one edge per variable is as likely as none.
+    A share of the edge cost of 1 is the prior on graphs under which one edge per variable is as likely as none.
     """
 
     name: str
-    density: bool
-    prior: str
-    cut_cost: float
-    edge_cost: float
+    density: bool  # continuous columns are densities, with log widths; otherwise all columns must be discrete
+    prior: str  # "penalty", "dirichlet" or "bdeu"
+    cut_cost: float  # of each cut that was chosen from m distinct values, as a share of ln(m - 1)
+    edge_cost: float  # of each parent among N variables, as a share of ln(N - 1)
 
     @property
     def charges(self) -> dict[str, float]:
@@ -74,19 +64,7 @@ def rounding(score: float) -> float:
 def scoring_method(
     name: str, *, cut_cost: float | None = None, edge_cost: float | None = None
 ) -> ScoringMethod:
-    """Return the scoring method called `name`.
-
-    Parameters
-    ----------
-    name : str
-    cut_cost, edge_cost : float, optional
-        Replace the method's shares; not used by methods that do not charge cuts and edges.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown name, or a share below 0.
-    """
+    """Return the scoring method called `name`, with other costs of cuts and edges if it has any."""
     check_choice("scoring_method", name, sorted(SCORING_METHODS))
     method = SCORING_METHODS[name]
     check_number("cut_cost", cut_cost, 0, optional=True)
@@ -130,24 +108,10 @@ def score_rule(
 ) -> ScoreRule:
     """Return the compiled form of a scoring method for tables of `n_rows` rows.
 
-    Parameters
-    ----------
-    method : ScoringMethod
-    n_rows : int
-    n_variables : int
-        Number of columns of the table, which sets the cost of an edge; it is 0 for 2 columns.
-    penalty : {"bic", "literal", "aic"} or float
-        Nats per free parameter of ``density-bic``: (ln n)/2, the paper's printed ln(n/2) (Ha et al., Eq. 3), 1, or
-        a number.
-    prior : {"dirichlet", "bdeu"}
-        Prior of ``density-bd``: Dirichlet(1) per cell, or BDeu.
-    equivalent_sample_size : float
-        Weight of the BDeu prior, in rows.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown penalty or prior, or a size that is not positive.
+    `n_variables` sets the cost of an edge; it is 0 for 2 columns. `penalty` is the nats per free parameter of
+    ``density-bic``: "bic" for (ln n)/2, "literal" for the paper's printed ln(n/2) (Ha et al., Eq. 3), "aic" for 1, or a
+    number. The prior of ``density-bd`` is Dirichlet(1) per cell ("dirichlet"), or BDeu ("bdeu") with the weight
+    `equivalent_sample_size` in rows.
     """
     x_log_x = np.arange(n_rows + 1, dtype=np.float64)
     x_log_x[1:] *= np.log(x_log_x[1:])
@@ -166,13 +130,8 @@ def score_rule(
 def family_score(counts: NDArray[np.int64], rule: ScoreRule) -> float:
     """Return the score of a family of any number of rows in nats, with the cost of its edges.
 
-    The inside of the bins is left out.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (card(parent_1), ..., card(child)), int64
-    rule : ScoreRule
-        Its tables of logarithms are not used, since they end at the number of rows for which it was made.
+    Counts are int64 (card(parent_1), ..., card(child)); the inside of the bins is left out. The rule's tables of
+    logarithms are not used, since they end at the number of rows for which it was made.
     """
     r = counts.shape[-1]
     n_configurations = counts.size // r

@@ -19,7 +19,7 @@ from gomea_bn.algorithms.mixed_variables import MixedVariables
 from gomea_bn.linkage.models import from_subsets
 from gomea_bn.linkage.real import RealCustom, gaussian_similarities
 from gomea_bn.problems.continuous import RealKernelProblem
-from gomea_bn.problems.kernels.continuous import SphereData
+from gomea_bn.problems.kernels.continuous import SQUARE, WindowsData
 
 # ---------------------------------------------------------------- what is computed from solutions
 
@@ -181,8 +181,9 @@ def test_partial_evaluation_gives_the_same_run() -> None:
 
 def test_a_compiled_mixed_problem_stays_in_its_alphabet() -> None:
     alphabet = [3, 0, 5, 0]
+    squares = WindowsData(SQUARE, 1, 1, np.zeros((0, 0)), np.zeros(5, np.int64))
     problem = RealKernelProblem(
-        SphereData(np.zeros(4)), 4, lower=-2, upper=np.inf, initial_range=(1, 3), alphabet=alphabet, n_terms=4
+        squares, 4, lower=-2, upper=np.inf, initial_range=(1, 3), alphabet=alphabet, n_terms=4
     )
     rows = problem.sample(np.random.default_rng(1), 200)
     assert [sorted(set(rows[:, g])) for g in (0, 2)] == [[0, 1, 2], [0, 1, 2, 3, 4]]

@@ -17,10 +17,9 @@ from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.full import Full
 from gomea_bn.linkage.interaction_tree import StaticTree
 from gomea_bn.linkage.marginal_product import MarginalProduct
-from gomea_bn.linkage.models import LinkageTree
+from gomea_bn.linkage.models import Full, LinkageTree
 from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, OneMax, Trap
 from gomea_bn.runtime.limits import Limits
 

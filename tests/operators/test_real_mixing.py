@@ -22,6 +22,7 @@ from gomea_bn.linkage.real import (
     gaussian_similarities,
     real_linkage_model,
 )
+from gomea_bn.operators.kernels.mixing import improves
 from gomea_bn.operators.kernels.real_estimation import (
     RealPopulation,
     SelectionWork,
@@ -29,7 +30,6 @@ from gomea_bn.operators.kernels.real_estimation import (
     cholesky,
     covariance_of_rows,
     gather,
-    improves,
     select,
     solve_lower,
 )

@@ -24,8 +24,7 @@ from gomea_bn.problems.kernels.insertion import (
     _best_position,
     choose_sets,
     move_chain,
-    reinsert_all,
-    reinsert_changed,
+    reinsert,
 )
 from gomea_bn.problems.parents.order_starts import OrderStarts
 from gomea_bn.problems.parents.pricing import ChainSearch, ParentLibraries, Parents
@@ -55,7 +54,7 @@ def test_search_keeps_the_best_sets_of_its_order(seed):
     score = slow_score(table, work.order.tolist())
     n_gains = 0
     for _ in range(5):
-        n_gains += (gained := reinsert_all(table, work, 1e-9, rng))
+        n_gains += (gained := reinsert(table, work, 1e-9, rng, False))
         order = work.order.tolist()
         assert sorted(order) == list(range(6))
         assert {v: int(work.chosen[v]) for v in order} == slow_choice(table, order)
@@ -68,7 +67,7 @@ def test_stopped_search_leaves_the_order():
     table = random_table(1)
     work = work_of([3, 1, 0, 5, 4, 2])._replace(stop=np.ones(1, np.uint8))
     choose_sets(table, work)
-    assert reinsert_all(table, work, 1e-9, np.random.default_rng(0)) == 0
+    assert reinsert(table, work, 1e-9, np.random.default_rng(0), False) == 0
     assert work.order.tolist() == [3, 1, 0, 5, 4, 2]
 
 
@@ -193,14 +192,14 @@ def test_moves_of_marked_variables_raise_the_score(seed):
     work = work_of(rng.permutation(9))
     choose_sets(table, work)
     order, before = work.order.tolist(), table.scores[work.chosen].sum()
-    assert reinsert_changed(table, work, 1e-9, rng) == 0
+    assert reinsert(table, work, 1e-9, rng, True) == 0
     assert work.order.tolist() == order
     work.is_changed[:] = 1
-    assert reinsert_changed(table, work, 1e-9, rng) > 0
+    assert reinsert(table, work, 1e-9, rng, True) > 0
     assert not work.is_changed.any()
     assert table.scores[work.chosen].sum() > before
     assert {v: int(work.chosen[v]) for v in range(9)} == slow_choice(table, work.order.tolist())
     stopped = work_of(order)._replace(stop=np.ones(1, np.uint8), is_changed=np.ones(9, np.uint8))
     choose_sets(table, stopped)
-    assert reinsert_changed(table, stopped, 1e-9, rng) == 0
+    assert reinsert(table, stopped, 1e-9, rng, True) == 0
     assert stopped.order.tolist() == order

@@ -17,8 +17,7 @@ from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.scoring import curves as curves_module
-from gomea_bn.problems.scoring.curve_functions import LevelFunctions, SmoothFunctions
-from gomea_bn.problems.scoring.curves import curve_data, normal_scores
+from gomea_bn.problems.scoring.curves import LevelFunctions, SmoothFunctions, curve_data, normal_scores
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
