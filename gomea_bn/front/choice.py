@@ -21,11 +21,9 @@ _TIE = 1e-9
 def hyperplane_knee(values: Values) -> int:
     """Return the row farthest below the hyperplane through the extremes, which are the best rows of the objectives.
 
-    Notes
-    -----
     Das, "On characterizing the 'knee' of the Pareto curve based on normal-boundary intersection", Structural
-    Optimization 18, 1999. With two objectives the scaled extremes are (0, 1) and (1, 0), so the knee has the least
-    sum of scaled values. With three or more objectives the plane through the extremes may not face the ideal point, for
+    Optimization 18, 1999. With two objectives the scaled extremes are (0, 1) and (1, 0), so the knee has the least sum
+    of scaled values. With three or more objectives the plane through the extremes may not face the ideal point, for
     example if one row is best in two objectives. Its normal then has an entry that is not positive, and the plane of
     equal sums replaces it, because only a normal with positive entries never chooses a dominated row.
     """
@@ -54,11 +52,9 @@ def price_choice(values: Values, prices: Values) -> int:
 def nearest_pseudo_weights(values: Values, weights: Values) -> int:
     """Return the row whose pseudo-weights have the least Euclidean distance to weights of shape (m,), not all 0.
 
-    Notes
-    -----
-    Deb, "Multi-objective optimization using evolutionary algorithms", 2001: with d_j = (worst_j - value_j) /
-    (worst_j - best_j), the pseudo-weight of objective j is d_j / (d_1 + ... + d_m). The weights are divided by their
-    sum. Of rows at equal distance the one with the least weighted sum of scaled values wins.
+    Deb, "Multi-objective optimization using evolutionary algorithms", 2001: with d_j = (worst_j - value_j) / (worst_j -
+    best_j), the pseudo-weight of objective j is d_j / (d_1 + ... + d_m). The weights are divided by their sum. Of rows
+    at equal distance the one with the least weighted sum of scaled values wins.
     """
     rows, unit = _scaled_front(values)
     if unit.shape[1] < 2:
@@ -77,27 +73,14 @@ def greedy_hypervolume(
 ) -> list[int]:
     """Return `n` rows: those of `first`, then repeatedly the row that adds most hypervolume.
 
-    Rows with a new key come before others.
+    Values, float64 (n_rows, m), are scaled; the reference point is 1.1 in every objective. Rows with a new key come
+    before others; `key` is called only for rows that are about to be chosen.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, m), float64
-        Scaled values; the reference point is 1.1 in every objective.
-    first : iterable of int
-        Rows that are chosen from the start.
-    n : int
-        Number of rows to choose, at most n_rows.
-    key : callable
-        Function from a row to a property that should differ between rows. It is called only for rows that are about to
-        be chosen.
-
-    Notes
-    -----
-    The greedy choice reaches at least 1 - 1/e of the best subset's hypervolume, which is submodular (Guerreiro,
-    Fonseca & Paquete, "Greedy hypervolume subset selection in low dimensions", Evolutionary Computation 24, 2016).
-    The gain of a row can only shrink, so that an old value bounds the new one and only the top of a heap is computed
-    again (Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978). This gives the same
-    rows with far fewer evaluations.
+    The greedy choice reaches at least 1 - 1/e of the best subset's hypervolume, which is submodular (Guerreiro, Fonseca
+    & Paquete, "Greedy hypervolume subset selection in low dimensions", Evolutionary Computation 24, 2016). The gain of
+    a row can only shrink, so that an old value bounds the new one and only the top of a heap is computed again (Minoux,
+    "Accelerated greedy algorithms for maximizing submodular set functions", 1978). This gives the same rows with far
+    fewer evaluations.
     """
     import moocore
 

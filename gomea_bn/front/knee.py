@@ -27,25 +27,10 @@ def knee_row(
     *,
     leaves_rows_out: bool,
 ) -> int:
-    """Return the row of the knee; `Front.knee` describes the methods.
+    """Return the row of the knee, of values float64 (n_networks, n_objectives); `Front.knee` describes the methods.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_networks, n_objectives), float64
-        All minimised.
-    names : sequence of str
-        Names of the objectives.
-    n_rows : int or None
-        Number of rows that the networks were learned from, if it is known.
-    method : str or None
-        None for the default.
-    leaves_rows_out : bool
-        Whether the misfit leaves every row out of its own tables, which decides on the default.
-
-    Raises
-    ------
-    GomeaBnError
-        For "aic" and "left-out" without misfit, complexity or the number of rows.
+    The default depends on whether the misfit leaves every row out of its own tables. "aic" and "left-out" without
+    misfit, complexity or the number of rows raise `GomeaBnError`.
     """
     if method is None:
         has_prices = {MISFIT.name, COMPLEXITY.name} <= set(names) and n_rows is not None

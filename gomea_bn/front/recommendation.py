@@ -31,30 +31,10 @@ def simplest_good_fit(
 ) -> tuple[int, str, str]:
     """Return the simplest network that fits as well as the best one up to chance, and whose answers are exact.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_networks, n_objectives), float64
-        All minimised. The misfits leave every row out of its own tables.
-    names : sequence of str
-        Names of the objectives, with misfit and complexity.
-    network : callable
-        Function from a row of `values` to its network.
-    table : Table or None
-        Rows that the networks were learned from, if they are known.
-    n_rows : int or None
-        Number of these rows, if it is known.
+    It is given by its row, and by why to look at it first and the numbers behind it, each as a sentence. Values are
+    float64 (n_networks, n_objectives), and the misfits leave every row out of its own tables. The rows that the
+    networks were learned from, and their number, may be unknown.
 
-    Returns
-    -------
-    row : int
-        Row of the network.
-    reason : str
-        Why to look at it first, as one sentence.
-    detail : str
-        The numbers behind it, as a sentence.
-
-    Notes
-    -----
     A network fits as well as the best one if its misfit exceeds the least one by at most the standard error of the
     least one: the rule of one standard error (Breiman, Friedman, Olshen & Stone, "Classification and regression trees",
     1984). The standard deviation of the log density of a row is that over at most 5,000 complete rows, under tables

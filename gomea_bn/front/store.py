@@ -36,14 +36,9 @@ _MOST_AXES = 63
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredVariable:
-    """One variable of a network.
+    """One variable as the JSON file of its network describes it, without the table, and its table.
 
-    Attributes
-    ----------
-    entry : dict
-        The variable as the JSON file of its network describes it, without the table.
-    table : ndarray of shape (card(parent_1), ..., card(child)), float64
-        Its probabilities.
+    The table is float64 (card(parent_1), ..., card(child)).
     """
 
     entry: dict[str, Any]
@@ -52,15 +47,7 @@ class StoredVariable:
 
 @dataclass(frozen=True, slots=True)
 class NetworkParts:
-    """The parts of a network.
-
-    Attributes
-    ----------
-    head : dict
-        The JSON file of the network without its variables.
-    variables : tuple of StoredVariable
-        In column order.
-    """
+    """The parts of a network: the JSON file without its variables, and the variables in column order."""
 
     head: dict[str, Any]
     variables: tuple[StoredVariable, ...]
@@ -157,17 +144,7 @@ def packed_networks(networks: Iterable[NetworkParts]) -> bytes:
 
 
 class StoredNetworks(PooledNetworks):
-    """The networks of a file that `packed_networks` returned, which is unpacked on first use.
-
-    Parameters
-    ----------
-    packed : bytes
-        Content of the file.
-    count : int
-        Number of networks that it must hold.
-    path : Path
-        The file, for messages.
-    """
+    """The `count` networks of a file that `packed_networks` returned, which is unpacked on first use."""
 
     def __init__(self, packed: bytes, count: int, path: Path) -> None:
         # None once it is unpacked

@@ -18,13 +18,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 
 
 def compile_all_kernels(announce: Callable[[str], object]) -> float:
-    """Compile or load the kernels of all commands, and return the seconds this took.
-
-    Parameters
-    ----------
-    announce : callable
-        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
-    """
+    """Compile or load the kernels of all commands, and return the seconds this took; see `compile_kernels`."""
     began = perf_counter()
     compile_front_kernels(announce, in_second_process=True)
     compile_kernels(announce)

@@ -31,33 +31,13 @@ from gomea_bn.runtime.threads import StopFlag, Workers
 class RefinementSession:
     """A network's graph, its data, and the score of any cut points.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    table : Table
-        The rows, with the network's columns in its order.
-    method_name : str
-        A density score.
-    penalty : str, float or None
-        As of `score_rule`; by default that of the metadata, or else "bic".
-    variables : sequence of str, optional
-        Variables whose cuts may move; by default every continuous one whose cuts no user has fixed.
-    prior : {"dirichlet", "bdeu"}, optional
-        As of `score_rule`; by default that of the metadata, or else Dirichlet(1).
+    The columns of the table are the network's in its order. The method is a density score; penalty and prior are by
+    default those of the metadata, or else "bic" and Dirichlet(1). By default the cuts of every continuous variable may
+    move whose cuts no user has fixed. `record` has the fields of the metadata that describe the score.
 
-    Attributes
-    ----------
-    record : dict
-        Fields of the metadata that describe the score.
-    graph : ColumnGraph
-    network_cuts : dict of int to ndarray
-        The network's cuts of every continuous variable.
-    movable : list of int
-        Variables whose cuts may move.
-    shapes : dict of int to ColumnShape
-        Shapes of columns, fitted to the rows. A variable with a shape in the network has it whatever its cuts. Other
-        variables are uniform inside their bins; if the network was learned with shapes, their shape limits the width
-        of bins with repeated values.
+    Shapes of columns are fitted to the rows. A variable with a shape in the network has it whatever its cuts. Other
+    variables are uniform inside their bins; if the network was learned with shapes, their shape limits the width of
+    bins with repeated values.
     """
 
     def __init__(
@@ -143,28 +123,11 @@ class RefinementSession:
 
 
 class CutCycle:
-    """Optimal steps of one variable after another, until none improves the score.
+    """Optimal steps of one variable after another, until none improves the score, in nats.
 
-    Parameters
-    ----------
-    session : RefinementSession
-    limits : CutLimits
-    free : bool
-        Whether the numbers of bins may change.
-    stop : StopFlag
-    callback : callable, optional
-        Gets a `Progress` after every step; a true return value stops.
-
-    Attributes
-    ----------
-    history : list of HistoryEntry
-        Every improvement of the best score; `n_eval` is the number of steps.
-    n_steps : int
-        Number of dynamic programmes.
-    n_cycles : int
-        Number of passes over the variables, of all starts.
-    best : float
-        Best score in nats.
+    If `free`, numbers of bins may change. The callback gets a `Progress` after every step, and a true return value
+    stops. `history` has every improvement of the best score, and counts steps as evaluations: dynamic programmes.
+    Cycles are passes over the variables, of all starts.
     """
 
     def __init__(

@@ -29,20 +29,10 @@ LEAST_GAIN_OF_CUTS = 1.0
 
 @dataclass(frozen=True)
 class SearchRules:
-    """What the climb may change, and how families are scored.
+    """What the climb may change, and how families are scored over all rows.
 
-    Attributes
-    ----------
-    edges : EdgeRules
-    pairs : ndarray of shape (n_columns, n_columns), bool
-        Pairs of columns that may be joined.
-    score : ScoreRule
-        Score of families over all rows; see `scores.family_score`.
-    limits : CutLimits
-    recut : frozenset of int
-        Columns whose cuts may change.
-    keeps_parents : frozenset of int
-        Columns whose parents stay, since they follow curves that tables cannot judge.
+    `pairs`, bool (n_columns, n_columns), may be joined, and the cuts of the columns `recut` may change. Columns that
+    follow curves, which tables cannot judge, keep their parents.
     """
 
     edges: EdgeRules
@@ -63,20 +53,11 @@ class SearchRules:
 
 @dataclass(frozen=True)
 class Move:
-    """A change of the network that raises its score over all rows.
+    """A change of the network that raises its score over all rows by a gain in nats.
 
-    Attributes
-    ----------
-    kind : str
-        "add", "remove", "replace", "reverse", "cuts" or "graph".
-    columns : tuple of int
-        Parent, or new and former parent, and child; the column that is cut; or all children that change.
-    gain : float
-        Nats.
-    families : mapping of int to frozenset of int
-        New parents of the children that change.
-    cuts : ndarray of shape (k,), int64, optional
-        New cuts as indices of boundaries.
+    It is "add", "remove", "replace", "reverse", "cuts" or "graph". Its columns are parent, or new and former parent,
+    and child; the column that is cut; or all children that change. `families` has the new parents of these children,
+    and `cuts`, int64 (k,), the new cuts as indices of boundaries.
     """
 
     kind: str
@@ -90,14 +71,9 @@ class Move:
 class Promises:
     """What earlier passes tell of moves, so that most passes count a few of them.
 
-    A pass that counts all moves has to follow before a climb may end.
-
-    Attributes
-    ----------
-    gains : dict of (int, int) to float
-        Child and parent: what the edge between them was worth in nats when it was last counted.
-    stirred : dict of int to float
-        What the moves in the families around a column have gained since its cuts were last priced, in nats.
+    A pass that counts all moves has to follow before a climb may end. `gains` has what the edge between child and
+    parent was worth in nats when it was last counted, and `stirred` what the moves in the families around a column have
+    gained since its cuts were last priced.
     """
 
     gains: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -135,13 +111,7 @@ _Family = tuple[View, ...]
 
 
 class CellCounter(Protocol):
-    """Counts families over the cells of all rows, and of a sample of them.
-
-    Attributes
-    ----------
-    n_rows, n_sample_rows : int
-        Numbers of all rows, and of those of the sample.
-    """
+    """Counts families over the cells of all rows, and of a sample of them."""
 
     n_rows: int
     n_sample_rows: int
@@ -159,31 +129,12 @@ class Climb:
 
     A pass counts families of the network and of its neighbours that are not known yet. Then moves are made in the order
     of their gains, as long as no earlier one of the pass has changed a family that they need. Most passes count
-    promising neighbours alone; all are counted where no promising move is left.
+    promising neighbours alone; all are counted where no promising move is left. A stop ends the climb after the present
+    pass.
 
-    Parameters
-    ----------
-    counter : CellCounter
-    known : KnownScores
-        Results of counts, which are not repeated.
-    coding : bytes
-        Key of the cells.
-    columns : sequence of GridColumn or None
-        Continuous columns; None for discrete ones.
-    cardinality : sequence of int
-        Number of cells of every column.
-    parents : list of frozenset of int
-    has_missing : sequence of bool
-        Columns in which values are missing; their families are scored on available cases.
-    cuts : list of ndarray of shape (k,), int64
-        Cuts of every continuous column as indices of boundaries; empty for discrete columns.
-    rules : SearchRules
-    announce : callable
-        Receives a line on every pass.
-    stop : StopFlag
-        Ends the climb after the present pass.
-    n_threads : int
-        Threads that score counts.
+    `columns` are None for discrete ones, and `cardinality` the numbers of cells; families of columns in which values
+    are missing are scored on available cases. `cuts`, int64 (k,) for every continuous column and empty for discrete
+    ones, are indices of boundaries.
     """
 
     counter: CellCounter

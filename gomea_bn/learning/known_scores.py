@@ -48,14 +48,9 @@ def joined_key(keys: Iterable[bytes]) -> bytes:
 
 @dataclass(frozen=True)
 class BestCuts:
-    """The best cuts of a column, given the bins around it.
+    """The best cuts of a column, as indices of boundaries, int64 (k,), given the bins around it.
 
-    Attributes
-    ----------
-    cuts : ndarray of shape (k,), int64
-        Indices of boundaries.
-    value, present : float
-        Score of these and of the present cuts in nats, without what is the same for all cuts.
+    Values are scores in nats of these and of the present cuts, without what is the same for all cuts.
     """
 
     cuts: NDArray[np.int64]
@@ -65,14 +60,7 @@ class BestCuts:
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Log densities and numbers of rows by cell, of all rows under one coding.
-
-    Attributes
-    ----------
-    coded : Coded
-    rows_of_cells : list of ndarray of shape (n_cells + 1,), int64
-        Number of rows of every cell or level of every column, and of missing values.
-    """
+    """Log densities of all rows under one coding, and their numbers by cell and of missing values, by column."""
 
     coded: Coded
     rows_of_cells: list[NDArray[np.int64]]
@@ -80,23 +68,12 @@ class CodedRows:
 
 @dataclass
 class KnownScores:
-    """Results of counts over all rows by digests of what was counted.
+    """Results of counts over all rows by digests of what was counted; a checkpoint has them, written after passes.
 
     The moves of a climb follow from them, so that a resumed run repeats all moves of the first one without counting,
-    and then goes on.
-
-    Attributes
-    ----------
-    section : Section
-        Part of the checkpoint; written once it is due, after every pass.
-    families : dict of bytes to float
-        Scores of families by the `joined_key` of their views, in nats.
-    best_cuts : dict of bytes to BestCuts
-        By `joined_key` of a coding, of the families around a column and of its present cuts.
-    codings : dict of bytes to CodedRows
-        By `coding_key`.
-    n_readings, n_passes : int
-        Readings of all rows, and passes over their cells.
+    and then goes on. Scores of families in nats have the `joined_key` of their views, best cuts that of a coding, of
+    the families around a column and of its present cuts, and codings their `coding_key`. Readings are of all rows,
+    passes over their cells.
     """
 
     section: Section = NO_CHECKPOINT

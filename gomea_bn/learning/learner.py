@@ -577,11 +577,8 @@ def started_from(start: DiscretizedBayesNet | None) -> dict[str, str]:
 def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:
     """Compile or load the kernels of a table of many rows by learning from a few, and return the seconds this took.
 
-    Parameters
-    ----------
-    announce : callable, optional
-        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
-        By default the line is printed.
+    `announce` receives a line on each kernel that takes long, if kernels are not in the cache of this machine; by
+    default the line is printed.
     """
     if _has_compiled:
         return 0.0
@@ -606,23 +603,7 @@ def final_network(
 ) -> tuple[DiscretizedBayesNet, float]:
     """Return the network of a search with tables counted from the rows, and its score in nats.
 
-    Parameters
-    ----------
-    learner : BayesNetLearner
-        The options.
-    table : Table
-        The rows.
-    found : Found
-        Graph, cuts and counts of the search.
-    seed : int
-        Seed of the search.
-    data_digest : str
-        SHA-256 of the rows.
-
-    Raises
-    ------
-    RuntimeError
-        If the network breaks a rule about edges, which is a mistake of the search.
+    A network that breaks a rule about edges is a mistake of the search, and a `RuntimeError`.
     """
     problem, learned, result = found.problem, found.network, found.result
     cuts = learned.cuts

@@ -73,26 +73,14 @@ def learning_problem(
 ) -> StructureProblem:
     """Return the problem of learning a network for a table.
 
-    Parameters
-    ----------
-    table : Table
-        Rows to learn from.
-    options : LearningOptions
-        Score and search space.
-    proposed : mapping of str to sequence of ndarray, optional
-        Further inner cuts by column, which join the cuts of the family in the library of the column; duplicates merge.
-    pairs : ndarray of shape (N, N), bool, optional
-        Pairs of variables that the search may join, from an earlier problem for the same table; by default
-        `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
-    deadline : float
-        Time of `perf_counter` after which shapes are quick ones, and there are no curves, no further first cuts or
-        ranks of pairs, and pairs are screened quickly.
+    `proposed` inner cuts join those of the family in the library of their column; duplicates merge. `pairs`, bool (N,
+    N), are those that the search may join, from an earlier problem for the same table; by default `searched_pairs`, and
+    where "auto" screens discrete columns, also the pairs that local searches join. After `deadline`, a time of
+    `perf_counter`, shapes are quick ones, there are no curves, no further first cuts or ranks of pairs, and pairs are
+    screened quickly.
 
-    Raises
-    ------
-    GomeaBnError
-        If the scoring method does not fit the columns or the discretizer, fixed cut points do not fit their column, or
-        the knowledge contradicts itself or the table.
+    Raises `GomeaBnError` if the scoring method does not fit the columns or the discretizer, fixed cut points do not fit
+    their column, or the knowledge contradicts itself or the table.
     """
     method, rule = scoring_of(table, options)
     variables, rules = scored_variables(table, options, proposed, deadline=deadline)
@@ -321,16 +309,8 @@ def scored_variables(
 ) -> tuple[list[ScoredVariable], EdgeRules]:
     """Return the columns of a table with their policy libraries, and the edges that the knowledge allows.
 
-    Parameters
-    ----------
-    table, options, proposed, deadline
-        As of `learning_problem`.
-
-    Raises
-    ------
-    GomeaBnError
-        If fixed cut points do not fit their column, a column has too many levels, or the knowledge contradicts itself
-        or the table.
+    Arguments are those of `learning_problem`. Raises `GomeaBnError` if fixed cut points do not fit their column, a
+    column has too many levels, or the knowledge contradicts itself or the table.
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
@@ -464,16 +444,8 @@ def planned_bytes(table: Table, options: LearningOptions, n_threads: int, sample
     """Return about how many bytes the search for one network may take at most, the table and its ordered rows included.
 
     These are the codes of all policies, columns sorted for pricing, the cache of scores, and the work space of every
-    thread. A search that is short takes less, since libraries fill up while it runs.
-
-    Parameters
-    ----------
-    table : Table
-    options : LearningOptions
-    n_threads : int
-        Number of threads of the search.
-    sample_rows : int
-        Largest number of rows that are searched.
+    thread. A search that is short takes less, since libraries fill up while it runs. At most `sample_rows` rows are
+    searched.
     """
     n_rows = min(table.n_rows, sample_rows)
     fixed = options.cut_points or {}

@@ -94,18 +94,7 @@ _SHARE_OF_GRAPHS = 0.5
 
 
 class SourceFiles:
-    """The files of a table in pieces as they are before the first reading; none for frames.
-
-    Parameters
-    ----------
-    source : path, pattern, Dask dataframe, or sequence of DataFrame
-        See `pieces_of`.
-
-    Attributes
-    ----------
-    digest : str
-        See `files_digest`; "" for frames.
-    """
+    """The files of a table in pieces as they are before the first reading; their digest is "" for frames."""
 
     def __init__(self, source: Any) -> None:
         self._source = source if isinstance(source, (str, os.PathLike)) else None
@@ -122,21 +111,10 @@ class SourceFiles:
 
 @contextmanager
 def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> Iterator[FamilyCounter]:
-    """Give the counter of a table in pieces: the workers of a cluster, or threads of this process.
+    """Give the counter of a source of `pieces_of`: the workers of a cluster, or threads of this process.
 
-    Parameters
-    ----------
-    source : Table, path, pattern, Dask dataframe, or sequence of DataFrame
-        See `pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
-    scheduler : str, optional
-        Address of a Dask scheduler.
-    n_jobs : int, optional
-        Number of threads, as of learners.
-
-    Raises
-    ------
-    GomeaBnError
-        For a source that cannot be read, and a scheduler that does not answer.
+    The client of the process counts the rows of a Dask dataframe, if there is one. Raises `GomeaBnError` for a source
+    that cannot be read, and a scheduler that does not answer.
     """
     pieces = pieces_of(source)
     if isinstance(source, Table):
@@ -155,13 +133,7 @@ def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> It
 
 
 def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataFrame, int, int]:
-    """Return a sample of the rows of a table in pieces, and the numbers of its rows and pieces.
-
-    Raises
-    ------
-    GomeaBnError
-        If there are no rows.
-    """
+    """Return a sample of the rows of a table in pieces, and the numbers of its rows and pieces."""
     n_rows = counter.sizes()
     if not sum(n_rows):
         raise GomeaBnError("The table has no rows.")
@@ -174,11 +146,6 @@ def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
     """Say in errors and warnings that they are about a sample; a sample of all rows needs no such words.
 
     Warnings are given at the end.
-
-    Parameters
-    ----------
-    sample_rows, n_rows : int
-        Number of rows of the sample and of the table.
     """
     if sample_rows == n_rows:
         yield
@@ -228,43 +195,11 @@ def _present_client() -> Any:
 class CodedTable:
     """All rows of a table as cells of its columns.
 
-    Parameters
-    ----------
-    counter : FamilyCounter
-        Reads and counts all rows.
-    files : SourceFiles
-        Checked after every reading.
-    sample : Table
-        Sample of the rows, with their smallest and largest values and all levels.
-    n_rows : int
-        Number of all rows.
-    options : LearningOptions
-        Options of the search.
-    known : KnownScores
-        Codings whose results are known are only repeated when families are counted.
-    missing : {"available", "drop", "error"}
-        What is done with rows that have missing values.
-    announce : callable
-        Receives a line on every reading.
-    stop : StopFlag
-        After a stop the likelihoods of shapes are those of the sample.
-
-    Attributes
-    ----------
-    n_rows, n_sample_rows : int
-        Numbers of all rows that count, and of those of the sample.
-    key : bytes
-        Digest of the present cells.
-    has_missing : list of bool
-        Columns in which values are missing.
-    columns : list of GridColumn or None
-        Continuous columns with their present cells; None for discrete ones.
-    cardinality : list of int
-        Number of cells or levels of every column.
-    sorted_samples : dict of str to SortedColumn
-        Samples of the continuous columns.
-    shapes : dict of str to ColumnShape
-        Shapes of continuous columns, of the sample until the first coding, then with the likelihood of all rows.
+    Every reading is announced, and files are checked after it. The sample has the smallest and largest values and all
+    levels. Codings whose results are known are only repeated when families are counted. `missing` says what is done
+    with rows that have missing values. `n_rows` is the number of rows that count, and `key` a digest of the present
+    cells. `columns` are the continuous ones with these cells, and None for discrete ones. Shapes are those of the
+    sample, since the first coding with the likelihood of all rows, unless `stop` came before.
     """
 
     def __init__(
@@ -315,10 +250,7 @@ class CodedTable:
     def zoom(self, cuts: list[NDArray[np.int64]]) -> bool:
         """Split the cells next to some cuts by reading all rows; return False if all of them are fine.
 
-        Parameters
-        ----------
-        cuts : list of ndarray of shape (k,), int64
-            Cuts of every continuous column as indices of boundaries; empty for discrete columns.
+        `cuts` of continuous columns are indices of boundaries, int64 (k,); those of discrete columns are empty.
         """
         boundaries: dict[str, NDArray[np.float64]] = {}
         is_finer = False
@@ -483,30 +415,10 @@ def opened_improvement(
 class Improvement:
     """The improvement over all rows of a network that was found on a sample of them.
 
-    Parameters
-    ----------
-    learner : NetworkParameters
-        Options.
-    source : Table, or source of `pieces.pieces_of`
-        All rows.
-    counter : FamilyCounter
-        Counter of these rows.
-    checkpoint : Checkpoint, path or None
-    began : float
-        Time of `perf_counter` at which `fit` began.
-
-    Attributes
-    ----------
-    given_sample : Table
-        Rows to search, with the extreme values of continuous columns and all levels of discrete ones.
-    sample : Table
-        The same rows with the columns in the order of the search.
-    n_rows : int
-        Number of all rows.
-    seed : int
-        Seed of the sample and of the search.
-    part : Section
-        Section of the search in the checkpoint.
+    The counter is that of the rows of the source. `fit` began at the time `began` of `perf_counter`. `given_sample` has
+    the rows to search, with the extreme values of continuous columns and all levels of discrete ones, and `sample` has
+    its columns in the order of the search. `seed` is that of the sample and of the search, and `part` the section of
+    the search in the checkpoint.
     """
 
     def __init__(
@@ -571,20 +483,10 @@ class Improvement:
     ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return the network with tables of all rows, its score over them in nats, and a record of plain values.
 
-        The record has the numbers of rows, of rows of the sample, of readings of the files and of passes over the
-        cells of all rows; the moves that only all rows showed; the number of columns whose cuts could move; and
-        seconds.
-
-        Parameters
-        ----------
-        network : DiscretizedBayesNet
-            Network of the sample.
-        problem : StructureProblem
-            Problem of the search.
-        stopped_by : str
-            What ended the search for it.
-        began : float
-            Time of `perf_counter` at which `fit` began, moved by the seconds of the compiler.
+        The record has the numbers of rows, of rows of the sample, of readings of the files and of passes over the cells
+        of all rows; the moves that only all rows showed; the number of columns whose cuts could move; and seconds. The
+        given network is that of the sample, with the problem of its search and what ended that. `began` is moved by the
+        seconds of the compiler.
         """
         self.began, self.problem = began, problem
         self.after_search = self.after_search or self._seconds

@@ -98,16 +98,7 @@ class LearningOptions:
 
     @classmethod
     def of(cls, learner: LearnerParameters, n_rows: int = _USUAL_ROWS, **changes: Any) -> LearningOptions:
-        """Return the options that a learner has as parameters, with some of them changed.
-
-        Parameters
-        ----------
-        learner : LearnerParameters
-        n_rows : int
-            Number of rows for which "auto" is resolved.
-        **changes
-            Other values of options.
-        """
+        """Return the options of a learner, some of them changed; "auto" is resolved for `n_rows` rows."""
         parameters = plain_options(learner)
         common = {name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters}
         automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
@@ -187,12 +178,6 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
 
     The sample is smaller if the seconds are few for the columns, since all of it is prepared before the search. It has
     the rows with the extreme values of continuous columns, and the first row of every level.
-
-    Parameters
-    ----------
-    learner : LearnerParameters
-    table : Table
-    seed : int
     """
     size = rows_to_search(learner, table)
     if table.n_rows <= size:
@@ -246,14 +231,7 @@ def _keeps_order(table: Table, shape: str) -> bool:
 def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
     """Raise `GomeaBnError` for an invalid algorithm, callback, pseudo-count or number of rows of a sample.
 
-    Parameters
-    ----------
-    learner : LearnerParameters
-        Learner with a parameter `algorithm`.
-    algorithm : type
-        Class that `algorithm` must be of, unless it is None.
-    auto : bool
-        Whether the pseudo-count may be "auto".
+    `algorithm` is the class that the learner's algorithm must be of, unless it is None.
     """
     if learner.algorithm is not None and not isinstance(learner.algorithm, algorithm):
         raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
@@ -275,16 +253,8 @@ def learner_section(
 ) -> tuple[Section, int]:
     """Return the section of a learner in its checkpoint, and its seed: that of the file if the learner has none.
 
-    Parameters
-    ----------
-    learner : Parameters
-        Learner or ensemble. Its parameters must be those of the checkpoint, apart from those that change no result.
-    checkpoint : Checkpoint, path, Section or None
-    table : Table
-        Rows that it learns from.
-    seed : int
-    **options
-        Values in place of parameters.
+    The parameters of the learner or ensemble must be those of the checkpoint, apart from those that change no result.
+    `options` are values in place of parameters.
     """
 
     def digests() -> dict[str, str]:
@@ -335,15 +305,7 @@ def preparation_seconds(limits: Limits) -> float:
 def why_unrepeatable(learner: LearnerParameters) -> str:
     """Return how the clock changed a run that its seed and its evaluations do not repeat, "" for other runs.
 
-    Parameters
-    ----------
-    learner : LearnerParameters
-        Fitted learner.
-
-    Returns
-    -------
-    str
-        Beginning of a sentence.
+    The text is the beginning of a sentence.
     """
     counts = learner.statistics_
     if late := counts.get("discretizer_cut_short"):
@@ -377,16 +339,8 @@ def row_densities(
 ) -> NDArray[np.float64]:
     """Return the log density of every row of a source of rows, float64 (n_rows,), in nats.
 
-    Parameters
-    ----------
-    log_density : callable
-        Log densities of the rows of a frame.
-    names : sequence of str
-        Columns that it uses.
-    source : DataFrame, Table, path or ndarray
-        Rows.
-    missing : {"error", "drop"}
-        With "drop", rows with missing or infinite values get nan.
+    `log_density` gives those of the rows of a frame, of which it uses the columns `names`. With missing="drop", rows
+    with missing or infinite values get nan.
     """
     frame = source_frame(source)
     if missing != "drop":

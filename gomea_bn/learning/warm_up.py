@@ -70,17 +70,10 @@ def compile_kernels(
 ) -> float:
     """Compile or load the kernels of a learning run, and return the seconds this took.
 
-    Parameters
-    ----------
-    announce : callable
-        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
-    n_columns : int, optional
-        Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
-    has_gaps : bool, optional
-        Whether the table has missing values; if not, kernels that complete rows are left out.
-    in_second_process : bool
-        Whether a second process may compile a part of them, where there is a second core: for commands, since the
-        interpreter of another program may not be one that can be started again.
+    `announce` receives a line on each kernel that takes long, if kernels are not in the cache of this machine. With few
+    columns, kernels for tables of `WIDE_TABLE` columns are left out, and without gaps those that complete rows. A
+    second process may compile a part of them, where there is a second core: for commands, since the interpreter of
+    another program may not be one that can be started again.
     """
     part = _around_the_search if in_second_process else None
     return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_parts(announce, has_gaps)

@@ -24,12 +24,8 @@ _MOST_CELLS = 200
 class Cells:
     """A fine division of the range of a continuous column, the same for all networks and rows.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_cells,), float64
-        Value that stands for each cell, increasing; all of them occur in the column.
-    edges : ndarray of shape (n_cells + 1,), float64
-        Ends of the cells, half-way between the values.
+    The values that stand for the cells, float64 (n_cells,), increase and occur in the column; the edges, float64
+    (n_cells + 1,), lie half-way between them.
     """
 
     values: NDArray[np.float64]
@@ -72,10 +68,7 @@ def level_probabilities(
 def cell_probabilities(
     network: DiscretizedBayesNet, frame: pd.DataFrame, target: str, cells: Cells
 ) -> NDArray[np.float64]:
-    """Return P(cell | other cells of the row) of a continuous target, float64 (n_rows, n_cells).
-
-    Parameters are those of `level_probabilities`, and the cells.
-    """
+    """Return P(cell | other cells of the row) of a continuous target, float64 (n_rows, n_cells)."""
     engine = engine_for(network)
     reader = EvidenceReader(engine.network)
     ends = [-np.inf, *cells.edges[1:-1].tolist(), np.inf]
@@ -88,15 +81,9 @@ def crps(
 ) -> NDArray[np.float64]:
     """Return the continuous ranked probability score of every row, float64 (n_rows,), in the units of the target.
 
-    It is the integral of (F(z) - 1{z >= value})^2 over z, with the distribution F of the values of the cells
-    (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007); lower is better.
-
-    Parameters
-    ----------
-    cells : Cells
-    probabilities : ndarray of shape (n_rows, n_cells), float64
-    values : ndarray of shape (n_rows,), float64
-        Values that were observed.
+    It is the integral of (F(z) - 1{z >= value})^2 over z, with the distribution F of the values of the cells, from
+    probabilities float64 (n_rows, n_cells) (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and
+    estimation", 2007); lower is better.
     """
     return crps_with_slopes(cells, probabilities, values)[0]
 
@@ -104,10 +91,7 @@ def crps(
 def crps_with_slopes(
     cells: Cells, probabilities: NDArray[np.float64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the scores of `crps`, and their derivatives by the probabilities, float64 (n_rows, n_cells).
-
-    Parameters are those of `crps`.
-    """
+    """Return the scores of `crps`, and their derivatives by the probabilities, float64 (n_rows, n_cells)."""
     points, observed = cells.values, values[:, None]
     below = np.cumsum(probabilities, axis=1)[:, :-1]
     gaps = np.diff(points)

@@ -59,19 +59,7 @@ _MOST_HELD_OUT = 4_000
 class Budget:
     """Seconds that the searches of a fit share; preparation, averages and predictions count as well.
 
-    Parameters
-    ----------
-    seconds : float or None
-        Seconds from now on; None is no limit.
-    n_searches : int
-        Number of searches that choose a structure.
-    n_last : int
-        Number of searches from all rows.
-
-    Attributes
-    ----------
-    n_shares : int
-        Parts into which the time that is left is divided.
+    `n_searches` choose a structure, and `n_last` learn from all rows. The time that is left is divided into `n_shares`.
     """
 
     def __init__(self, seconds: float | None, n_searches: int, n_last: int) -> None:
@@ -124,16 +112,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class Choice:
-    """What inner cross-validation has chosen.
+    """The structure and the weights that inner cross-validation over some folds has chosen.
 
-    Attributes
-    ----------
-    structure : str
-    weights : Weights
-    losses : dict of str to float
-        Mean loss of every structure, with weights that are judged on other rows than they are chosen by.
-    n_folds : int
-        Number of folds that were held out.
+    Losses are means by structure, with weights that are judged on other rows than they are chosen by.
     """
 
     structure: str
@@ -143,18 +124,9 @@ class Choice:
 
 
 def structured(options: Mapping[str, Any], table: Table, target: str, structure: str) -> dict[str, Any]:
-    """Return the options of a learner whose knowledge also has the rules of a structure.
+    """Return the options of a learner whose knowledge also has the rules of one of `STRUCTURES`.
 
-    Parameters
-    ----------
-    options : mapping
-        Parameters of `BayesNetLearner`.
-    table : Table
-        Rows with the target; columns that are constant get no rules.
-    target : str
-        Column that is predicted.
-    structure : str
-        One of `STRUCTURES`.
+    Columns that are constant get no rules.
     """
     knowledge = options["knowledge"] or ExpertKnowledge()
     others = [column.name for column in table.columns if column.name != target and not column.is_constant]
@@ -187,28 +159,10 @@ def chosen_structure(
 ) -> Choice:
     """Return the structure of smallest mean loss over the folds, with the weights that make it smallest.
 
-    A structure that contradicts the knowledge of the options is left out. Folds after the first one are left out if
-    preparation and averaging alone would take the time of the searches from all rows.
-
-    Parameters
-    ----------
-    options, table, target
-        As of `structured`.
-    candidates : sequence of str
-        Structures; the first one wins ties.
-    folds : ndarray of shape (n_rows,), int64
-        Fold of every row, from 0.
-    budget : Budget
-        Seconds of all searches.
-    answer : callable
-        What a network says of held-out rows about the target, and about all members of the families around it.
-    loss_of : callable
-        Losses of rows with some values of the target.
-
-    Raises
-    ------
-    GomeaBnError
-        If every structure contradicts the knowledge.
+    Of ties the first candidate wins. A structure that contradicts the knowledge of the options is left out; it is an
+    error if all do. Folds after the first one are left out if preparation and averaging alone would take the time of
+    the searches from all rows. `answer` is what a network says of held-out rows about the target and about all members
+    of the families around it, and `folds`, int64 (n_rows,), are numbered from 0.
     """
     possible = list(_possible(options, table, target, candidates))
     n_folds = int(folds.max()) + 1
@@ -276,15 +230,8 @@ def _weighted(
 ) -> tuple[Weights, float]:
     """Return the weights that predict left-out rows best, and their mean loss by the weights of the other parts.
 
-    Parameters
-    ----------
-    answers : Answers
-        Of rows by networks that were learned without them.
-    values, parts : ndarray of shape (n_rows,)
-        Target and part of these rows; the weights of some parts are judged on the others.
-    loss_of : callable
-    names : sequence of str
-        Columns of the families that may have weights.
+    Answers are of rows by networks that were learned without them; the weights of some `parts`, int64 (n_rows,), are
+    judged on the others.
     """
     unit = float(loss_of(values)(answers.probabilities)[0].mean()) or 1.0
     members = [parts == part for part in np.unique(parts)]

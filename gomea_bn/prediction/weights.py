@@ -44,17 +44,12 @@ _MOST_NUMBERS = 2**24
 
 @dataclass(frozen=True)
 class Answers:
-    """What a network says of rows.
+    """What a network says of rows, as float64 arrays.
 
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n_rows, n_values), float64
-        P(value of the target | features).
-    logs : ndarray of shape (n_rows, n_values, n_families), float64
-        Log densities of families, less the largest one of the row; 0 for families with members that are not known, and
-        for those that the target is no member of.
-    log_widths : ndarray of shape (n_values,), float64
-        ln of the width of the cells that values of a number stand for, 0 for levels; powers are those of densities.
+    `probabilities` (n_rows, n_values) are P(value of the target | features). `logs` (n_rows, n_values, n_families) are
+    log densities of families, less the largest one of the row; 0 for families with members that are not known, and for
+    those that the target is no member of. `log_widths` (n_values,) are ln of the widths of the cells that values of a
+    number stand for, 0 for levels; powers are those of densities.
     """
 
     probabilities: NDArray[np.float64]
@@ -84,16 +79,8 @@ class Answers:
 class Weights:
     """The power of the probabilities of a network, the weights of families, and a share of the prior distribution.
 
-    Attributes
-    ----------
-    power : float
-        Weight of what the network says.
-    of_families : dict of str to float
-        Weights of the families of some columns, at least 0; all other ones have the power.
-    doubt : float
-        Share of the prior distribution in every prediction.
-    prior : ndarray of shape (n_values,), float64
-        Distribution of the target over all rows; empty without doubt.
+    Families have weights of at least 0, and all others the power. The share `doubt` is that of `prior` in every
+    prediction, the distribution of the target over all rows, float64 (n_values,); empty without doubt.
     """
 
     power: float = 1.0
@@ -109,11 +96,7 @@ class Weights:
     def applied(self, answers: Answers, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target with these weights, float64 (n_rows, n_values).
 
-        Parameters
-        ----------
-        answers : Answers
-        names : sequence of str
-            Columns of the families of the answers.
+        `names` are the columns of the families of the answers.
         """
         excess = np.array([self.of_families.get(name, self.power) - self.power for name in names])
         probabilities = answers.probabilities
@@ -133,18 +116,10 @@ def family_logs(
     values: NDArray[np.float64] | NDArray[np.int32],
     names: Sequence[str],
 ) -> NDArray[np.float64]:
-    """Return the log densities of families at values of the target, as `Answers.logs` has them.
+    """Return the log densities of the families of some columns at values of the target, as `Answers.logs` has them.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    frame : DataFrame
-        Rows with the features, of which cells may be missing.
-    target : str
-    values : ndarray of shape (n_values,)
-        Numbers of the target, or codes of its levels.
-    names : sequence of str
-        Columns of the families; those that the target is no member of say nothing.
+    Cells of the features may be missing. Values are numbers of the target, or codes of its levels. Families that the
+    target is no member of say nothing.
     """
     families = {
         name: (*network.parents(name), name)
@@ -185,21 +160,11 @@ def family_logs(
 def fitted_weights(
     answers: Answers, loss: Loss, names: Sequence[str], deviation: float, unit: float = 1.0
 ) -> Weights:
-    """Return the weights of greatest posterior density, and the doubt of least loss with them.
+    """Return the weights of greatest posterior density on left-out rows, and the doubt of least loss with them.
 
-    The doubt is at least one in as many rows as there are, since the network may not know the next one.
-
-    Parameters
-    ----------
-    answers : Answers
-        Of rows that were left out of the fit of the network.
-    loss : callable
-    names : sequence of str
-        Columns of the families.
-    deviation : float
-        Standard deviation of the weights around the power; 0 for no weights but the power.
-    unit : float
-        Loss that counts as one nat.
+    The doubt is at least one in as many rows as there are, since the network may not know the next one. `deviation` is
+    the standard deviation of the weights around the power, 0 for no weights but the power, and `unit` the loss that
+    counts as one nat.
     """
     n_families = len(names) if deviation > 0 else 0
     base, logs = answers.log_densities, answers.logs[:, :, :n_families]

@@ -151,16 +151,8 @@ def with_lines(
 ) -> DiscretizedBayesNet:
     """Return a network of many rows with conditionals: given tables, and lines that are learned from some of the rows.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-        Graph and shown bins.
-    tables : TableSet
-        Tables over the shown bins that are counted from all rows. One row more or less does not change them.
-    rows : Table
-        Complete rows, of which lines, their weights and the tables over the shown bins are learned.
-    line : {"auto", "none"}
-        As of `average_families`.
+    The tables over the shown bins are counted from all rows; one row more or less does not change them. `rows` are
+    complete ones, from which lines, their weights and the shown tables are learned.
     """
     by_tables = network.changed(conditionals=Conditionals([tables], n_rows=rows.n_rows))
     left_out = by_tables.log_density_terms(rows.to_frame())
@@ -283,14 +275,8 @@ class Averaging:
     ) -> DiscretizedBayesNet:
         """Return the network with conditionals, and with tables over the shown bins that are computed from them.
 
-        Parameters
-        ----------
-        copies : list of TableSet
-        left_out : dict of str to ndarray of shape (n_rows,), float64
-            Log density of every row under the tables by variable, as of `copies`.
-        line : {"auto", "none"}
-        **of_cuts
-            Probabilities and intervals of the shown cuts.
+        `left_out` has the log density of every row under the tables, float64 (n_rows,) by variable, as of `copies`, and
+        `of_cuts` the probabilities and intervals of the shown cuts.
         """
         lines, scales, units = self.lines(left_out) if line == "auto" else ({}, {}, {})
         losses = {
@@ -399,15 +385,7 @@ class Averaging:
     ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]], NDArray[np.float64]]:
         """Return tables and counts of a variable by set of cuts, and the log density of left-out rows by their average.
 
-        Parameters
-        ----------
-        v : int
-        parents : sequence of int
-            Parents in the tables.
-        sets : sequence of dict
-            Sets of cuts.
-        coded : sequence of list of CodedColumn
-            All variables under every set.
+        `parents` are those in the tables, and `coded` has all variables under every set of cuts.
         """
         name, members = self.network.names[v], (*parents, v)
         shape = self.network.shapes.get(name)
@@ -444,21 +422,10 @@ class Averaging:
     ) -> tuple[dict[str, FamilyLine], dict[str, Shape], dict[str, tuple[float, float]]]:
         """Return the lines that predict better than bins alone, and the scales of the columns in them.
 
-        Every line is on probability scales or in own units, whichever predicts left-out rows better.
-
-        Parameters
-        ----------
-        left_out : dict of str to ndarray of shape (n_rows,), float64
-            Log density of every row under the bins, by variable. Those of columns with lines are replaced by the log
-            density under the mixture.
-
-        Returns
-        -------
-        lines : dict of str to FamilyLine
-        scales : dict of str to Shape
-            Distributions of the columns in lines on probability scales.
-        units : dict of str to (centre, spread)
-            Of the columns in lines in own units.
+        Every line is on probability scales or in own units, whichever predicts left-out rows better. `left_out` has the
+        log density of every row under the bins, float64 (n_rows,) by variable; those of columns with lines are replaced
+        by the log density under the mixture. Scales are distributions on probability scales, and (centre, spread) in
+        own units.
         """
         lines: dict[str, FamilyLine] = {}
         members: dict[bool, set[str]] = {False: set(), True: set()}

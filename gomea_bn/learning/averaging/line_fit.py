@@ -47,15 +47,9 @@ _STEP_TOLERANCE = 1e-7
 class FittedLine:
     """A line as of `FamilyLine`, apart from its weight, and how well it predicts rows that are left out.
 
-    Attributes
-    ----------
-    terms : LineTerms
-    coefficients : ndarray of shape (n_groups, n_terms + 1), float64
-    scales, freedom : ndarray of shape (n_groups,), float64
-    ratios, tails, widths : ndarray, float64
-        As of `LineSums`.
-    left_out : ndarray of shape (n_rows,), float64
-        Log density of every row on the scale of the column, with the row left out of the fit.
+    Arrays are float64: coefficients (n_groups, n_terms + 1), scales and freedom (n_groups,), ratios, tails and widths
+    as of `LineSums`, and `left_out` (n_rows,), the log density of every row on the scale of the column, with the row
+    left out of the fit.
     """
 
     terms: LineTerms
@@ -77,23 +71,10 @@ class FittedLine:
 
 @dataclass(frozen=True)
 class LineRows:
-    """Rows of a column and its parents on scales.
+    """Rows of a column and of its continuous parents on their scales, float64 (n_rows,) and (n_rows, n_parents).
 
-    Attributes
-    ----------
-    z : ndarray of shape (n_rows,), float64
-        The column on its scale.
-    parents : ndarray of shape (n_rows, n_parents), float64
-        Continuous parents on their scales.
-    groups : ndarray of shape (n_rows,), int64
-        Configuration of the discrete parents, below `n_groups`.
-    n_groups : int
-    scale : LineScale
-        Scale of the column.
-    min_scale : float
-        Least scale of the residuals, so that repeated values cannot gain density.
-    ends : PointEnds, optional
-        Positions of the values that are point masses.
+    `groups`, int64 (n_rows,) below `n_groups`, are configurations of the discrete parents. Residuals have a least
+    scale, so that repeated values cannot gain density. `ends` are positions of values that are point masses.
     """
 
     z: NDArray[np.float64]
@@ -113,13 +94,9 @@ class LineRows:
 def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
     """Return the terms that a line may have: lines, curves, products, curves with products, and with all products.
 
-    The knots of a parent are its quantiles at equal steps of the normal scale; their number grows with the cube root
-    of the number of rows. Its knots of products are the outer quartiles; products of curves are for at most four
-    parents, as in the search. There are at least two rows per coefficient.
-
-    Parameters
-    ----------
-    parents : ndarray of shape (n_rows, n_parents), float64
+    `parents` are float64 (n_rows, n_parents). The knots of a parent are its quantiles at equal steps of the normal
+    scale; their number grows with the cube root of the number of rows. Its knots of products are the outer quartiles;
+    products of curves are for at most four parents, as in the search. There are at least two rows per coefficient.
     """
     n_rows, n_parents = parents.shape
     n_knots = int(np.clip(round(n_rows ** (1 / 3)), *_NUMBERS_OF_KNOTS))
@@ -138,23 +115,14 @@ def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
 def fitted_line(
     rows: LineRows, terms: LineTerms | None = None, *, heavy_tails: Sequence[float] = HEAVY_TAILS
 ) -> FittedLine:
-    """Return the line with some terms that predicts left-out rows best.
+    """Return the line with some terms, by default a straight one, that predicts left-out rows best.
 
-    The coefficients of all groups are the same, apart from the intercepts, or those of a line may differ between
-    groups.
+    The coefficients of all groups are the same, apart from the intercepts, or those of a straight line may differ
+    between groups. Residuals may have `heavy_tails` as degrees of freedom in place of those of their estimated
+    variance.
 
-    Parameters
-    ----------
-    rows : LineRows
-    terms : LineTerms, optional
-        By default those of a line.
-    heavy_tails : sequence of float
-        Degrees of freedom that residuals may have in place of those of their estimated variance.
-
-    Notes
-    -----
-    Coefficients have a normal prior, and variances an inverse-gamma prior. The residual of a row that is left out is
-    e / (1 - h) with its residual e and leverage h, and its square over (1 - h) leaves the sum of squares (PRESS: Allen,
+    Coefficients have a normal prior, and variances an inverse-gamma prior. The residual of a row that is left out is e
+    / (1 - h) with its residual e and leverage h, and its square over (1 - h) leaves the sum of squares (PRESS: Allen,
     "The relationship between variable selection and data augmentation", 1974). The leverage of new rows is replaced by
     its mean. Groups with the same coefficients may have other variances; their ratios are estimated first and then
     fixed.
@@ -171,12 +139,8 @@ def fitted_line(
 def best_line(rows: LineRows, others: NDArray[np.float64] | None = None) -> FittedLine | None:
     """Return the line whose terms predict left-out rows best; they are chosen on at most 4,000 rows.
 
-    Parameters
-    ----------
-    rows : LineRows
-    others : ndarray of shape (n_rows,), float64, optional
-        Log density of every left-out row on the scale of the column under another model. There is no line, None, if it
-        adds nothing to that model on the 4,000 rows of a longer table.
+    `others` is the log density of every left-out row on the scale of the column under another model, float64 (n_rows,).
+    There is no line, None, if it adds nothing to that model on the 4,000 rows of a longer table.
     """
     n_rows = len(rows.z)
     few, chosen = rows, np.arange(n_rows)
@@ -199,24 +163,11 @@ def best_line(rows: LineRows, others: NDArray[np.float64] | None = None) -> Fitt
 def left_out_residuals(
     z: NDArray[np.float64], design: NDArray[np.float64], precisions: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the ridge regression of z on a design, and its residuals with each row left out.
+    """Return the ridge regression of z (n,) on a design (n, q), and its residuals with each row left out, all float64.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n,), float64
-    design : ndarray of shape (n, q), float64
-    precisions : ndarray of shape (q,), float64
-        Precisions of the normal prior of the coefficients, relative to that of a residual.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (q,)
-    residuals : ndarray of shape (n,)
-        Value minus prediction, with the row left out of the regression.
-    squares : ndarray of shape (n,)
-        Penalised sum of squares of the regression without the row.
-    total : float
-        Penalised sum of squares with all rows.
+    `precisions` (q,) are those of the normal prior of the coefficients, relative to that of a residual. These are: the
+    coefficients (q,); the residuals (n,), value minus prediction with the row left out; the penalised sum of squares
+    (n,) of the regression without each row; and the one with all rows.
     """
     factor = scipy.linalg.cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
     coefficients = scipy.linalg.cho_solve((factor, True), design.T @ z, check_finite=False)
@@ -326,16 +277,9 @@ def _with_own_slopes(rows: LineRows, shared: FittedLine, heavy_tails: Sequence[f
 def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the weight of the second of two densities with which their mixture fits rows best.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_rows,), float64
-        Log densities of rows that were left out of the fit of either.
-
-    Returns
-    -------
-    float
-        Weight by expectation maximisation, between 0 and 1 - 1 / (n_rows + 1): the next row may be one that the second
-        density cannot predict.
+    The log densities, float64 (n_rows,), are of rows that were left out of the fit of either. The weight, by
+    expectation maximisation, is at most 1 - 1 / (n_rows + 1): the next row may be one that the second density cannot
+    predict.
     """
     ratio = np.exp(np.clip(second - first, -700, 700))
     weight, n_rows = 0.5, len(first)

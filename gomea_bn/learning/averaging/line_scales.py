@@ -20,18 +20,12 @@ _LEAST_SCALE = 1e-3
 
 
 def line_scale(values: NDArray[np.float64], shape: Shape) -> Shape:
-    """Return the distribution of a column on whose probability scale lines are fitted.
+    """Return the distribution of a column, float64 (n_rows,), on whose probability scale lines are fitted.
 
     It is the given shape, unless a distribution with the ranks of the column explains the rows better although each of
     its pieces is charged. A shape cannot follow a column that spreads over orders of magnitude on both sides of its
-    median, such as the exponential of a wide normal column; there the scale would bend every line.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-        The column.
-    shape : Shape
-        Its fitted shape. It stays if it has point masses, or if more than every tenth row repeats a value.
+    median, such as the exponential of a wide normal column; there the scale would bend every line. The shape stays if
+    it has point masses, or if more than every tenth row repeats a value.
     """
     distinct = np.unique(values)
     if shape.points or len(values) > _FEW_TIES * len(distinct):
@@ -49,14 +43,7 @@ def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
     mean of the steps over the rows as its scale, a line has a lower mean log density than rows that are spread evenly
     over their steps. A step on the scale counts by the ranks of its rows, which increasing transforms do not change, or
     by its width and the slope of the scale, whichever gives the larger mean: at the ends of its range a column with
-    many equal rows has a slope that its ranks do not have.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-        The column, with at least two distinct values.
-    scale : LineScale
-        Scale of the column.
+    many equal rows has a slope that its ranks do not have. There are at least two distinct values.
     """
     distinct, position, counts = np.unique(values, return_inverse=True, return_counts=True)
     edges = scipy.special.ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
@@ -74,11 +61,6 @@ def most_log_density(values: NDArray[np.float64]) -> float:
 
     It is that of rows that are spread evenly over their steps, as of `least_scale`; infinity if hardly a value repeats.
     The probability scale is steep at the ends of a range, where many equal rows would gain density without bound.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,), float64
-        The column, with at least two distinct values.
     """
     distinct, position = np.unique(values, return_inverse=True)
     if len(values) <= _FEW_TIES * len(distinct):

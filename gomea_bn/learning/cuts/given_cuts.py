@@ -40,19 +40,8 @@ def shapes_of_cuts(
 ) -> dict[str, Shape]:
     """Return the shapes that a learner would give to columns with these cuts, by name, for `from_table`.
 
-    Parameters
-    ----------
-    table : Table
-        Rows.
-    cut_points : mapping of str to sequence of float
-        Inner cuts of all continuous columns.
-    shape : {"auto", "uniform", "marginal"}
-        As of `BayesNetLearner`: "auto" chooses for every column by the score.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown shape, and cuts that do not fit their column.
+    `cut_points` has all continuous columns; `shape` is that of `BayesNetLearner`. An unknown shape, and cuts that do
+    not fit their column, raise `GomeaBnError`.
     """
     options = LearningOptions(cut_points=cut_points, shape=shape, curves="none")
     if shape == "uniform":
@@ -82,28 +71,13 @@ def network_from_pieces(
 ) -> DiscretizedBayesNet:
     """Return the network of a graph and bins, with probability tables counted from all rows of a table in pieces.
 
-    Parameters
-    ----------
-    source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
-    edges, cut_points, pseudo_count
-        As of `DiscretizedBayesNet.from_table`.
-    table_of : callable, optional
-        Returns the table of a sample of the rows, a DataFrame; its columns are those of the network. It treats missing
-        values as `missing` says. By default it is `read_table`.
-    missing : {"available", "error", "drop"}
-        How to treat missing values, as of `BayesNetLearner`.
-    shape : {"auto", "uniform", "marginal"}
-        Distribution inside the bins, as of `BayesNetLearner`. It is fitted to the sample.
-    sample_rows, n_jobs
-        As of `BayesNetLearner`.
-    announce : callable
-        Receives a line on every step.
+    `source` is one of `pieces_of`. `table_of` returns the table of a sample of the rows, a frame, and treats missing
+    values as `missing` says; its columns are those of the network. By default it is `read_table`. Shapes are fitted to
+    the sample. `edges`, `cut_points` and `pseudo_count` are those of `DiscretizedBayesNet.from_table`, and other
+    options those of `BayesNetLearner`. `announce` receives a line on every step.
 
-    Raises
-    ------
-    GomeaBnError
-        For cut points or edges that do not fit the table, unreadable files, files that change meanwhile, and missing
-        values unless they are dropped or `missing` is "available".
+    Raises `GomeaBnError` for cut points or edges that do not fit the table, unreadable files, files that change
+    meanwhile, and missing values unless they are dropped or `missing` is "available".
     """
     check_choice("missing", missing, MISSING_CHOICES)
     if table_of is None:
@@ -157,13 +131,7 @@ def network_from_pieces(
 
 
 def _cardinality(table: Table, cut_points: Mapping[str, NDArray[np.float64]]) -> list[int]:
-    """Return the number of bins or levels of every column.
-
-    Raises
-    ------
-    GomeaBnError
-        For a column with more bins or levels than a byte numbers.
-    """
+    """Return the number of bins or levels of every column, at most as many as a byte numbers."""
     cardinality = []
     for column in table.columns:
         n_codes = len(cut_points[column.name]) + 1 if column.levels is None else len(column.levels)

@@ -33,19 +33,9 @@ from gomea_bn.runtime.limits import Budget, Callback, Limits, Result
 
 @dataclass(frozen=True)
 class SearchedFront:
-    """Result of both searches.
+    """Result of both searches: the front and the counts of both, and the expert's network, completed over the rows.
 
-    Attributes
-    ----------
-    problem : FrontProblem
-    expert : DiscretizedBayesNet or None
-        Expert's network, completed over the rows.
-    single : SingleNetwork or None
-        Network of the search for a single network, None if there was no such search.
-    position : int or None
-        Position of the single network in the front, None if the front lacks it.
-    result : Result
-        The front, and the counts of both searches.
+    `position` is that of the single network in the front. Without a search for a single network `single` is None.
     """
 
     problem: FrontProblem
@@ -62,26 +52,9 @@ class SearchedFront:
 
 @dataclass(frozen=True, kw_only=True)
 class FrontSearch:
-    """The searches for a front of a table, with what both of them share.
+    """The searches for a front of a table, with what both of them share: limits of both together, and options.
 
-    Parameters
-    ----------
-    learner : FrontParameters
-        Options of the front.
-    table : Table
-        Rows to learn from.
-    options : LearningOptions
-        Options of the search space.
-    limits : Limits
-        Limits of both searches together.
-    began : float
-        Time of `perf_counter` at which the preparation of the table began.
-    seed, n_threads : int
-    callback : callable or None
-    section : Section
-        Section of both searches in a checkpoint.
-    of_sample : bool
-        As of `SearchSettings`.
+    The preparation of the table began at the time `began` of `perf_counter`.
     """
 
     learner: FrontParameters

@@ -92,29 +92,11 @@ def front_problem(
     *,
     options: LearningOptions | None = None,
 ) -> FrontProblem:
-    """Return the problem of learning a front for a table.
+    """Return the problem of learning a front for a table, under objectives in the order of the front.
 
-    Parameters
-    ----------
-    learner : FrontParameters
-        Options.
-    table : Table
-        Rows to learn from.
-    objectives : sequence of str or OwnObjective
-        Objectives, in the order of the front.
-    expert : DiscretizedBayesNet or None
-        Expert's network, completed over the table by `ExpertNetwork.fitted`.
-    seed : int
-        Seed of the sample from the expert's network.
-    single : SingleNetwork, optional
-        Network that the front should go beyond; its search space is that of the front.
-    options : LearningOptions, optional
-        Options of the search space; by default those of the learner.
-
-    Raises
-    ------
-    GomeaBnError
-        If an option or a rule is invalid or does not fit the table.
+    The expert's network is completed over the table by `ExpertNetwork.fitted`, and `seed` is that of the sample from
+    it. The front should go beyond the `single` network, whose search space is that of the front. Options of the search
+    space are by default those of the learner. Raises `GomeaBnError` if an option or a rule does not fit the table.
     """
     learning = options_of_front(learner, table) if options is None else options
     variables, rules, max_parameters = _search_space(learner, table, expert, learning)

@@ -76,18 +76,8 @@ def on_completed_rows(
     therefore looks for a graph with many edges, under the Akaike information criterion on available cases. Draws from
     its network complete the rows. The second search scores graphs by expected counts, so that all families are compared
     on the same rows (the structural EM algorithm: Friedman 1998). What a parent costs is multiplied by the fourth root
-    of the number of all rows per row in which the family was observed.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the search.
-    table : Table
-        Rows with missing values.
-    result : Result
-        Result of the search under `limits_before_rows`. Its objective becomes that of the new graph on available cases.
-    settings : SearchSettings
-        Limits are those of all searches together, the section is that of both searches on completed rows.
+    of the number of all rows per row in which the family was observed. The objective becomes that of the new graph on
+    available cases. Limits are those of all searches together, that under `limits_before_rows` included.
     """
     if result.stopped_by in STOPPED_BY_USER or not problem.n_edge_genes:
         return result
@@ -200,18 +190,10 @@ _SEED_OF_CURVES = 11
 
 @dataclass(frozen=True)
 class Completed:
-    """What searches on completed rows have found.
+    """What searches on completed rows have found, with the counts of all searches.
 
-    Attributes
-    ----------
-    problem : StructureProblem
-        The problem of the search before them, or that of the rows on which the best network with curves was found.
-    result : Result
-        Counts of all searches. The genotype is that of `problem` unless a network with curves was found.
-    network : LearnedNetwork or None
-        The network with curves, if it is the best one.
-    conditionals : Conditionals or None
-        Its conditionals, by which missing cells may be filled.
+    The genotype is that of `problem` unless a network with curves is the best one: then there are this `network`, its
+    `conditionals`, by which missing cells may be filled, and the problem of the rows on which it was found.
     """
 
     problem: StructureProblem
@@ -236,19 +218,9 @@ def with_completions(
 ) -> Completed:
     """Return what a search on rows with missing values has found after searches on completed rows.
 
-    If cuts are priced, graph and cuts are searched on completed tables, otherwise the graph on completed rows.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the search; new cuts enter its libraries.
-    table : Table
-    options : LearningOptions
-        Those of the problem.
-    result : Result
-        Result of the search under `limits_before`.
-    settings : SearchSettings
-        Limits are those of all searches together, the section is that of the searches on completed rows.
+    The search had `limits_before`. If cuts are priced, graph and cuts are searched on completed tables, and new cuts
+    enter the libraries of the problem; otherwise the graph on completed rows. Limits are those of all searches
+    together.
     """
     if not problem.first_cuts:
         return Completed(problem, on_completed_rows(problem, table, result, settings))

@@ -52,25 +52,14 @@ class DiscretizerSearch:
     The discretizer runs whenever the number of evaluations has doubled, and when `patience` is exhausted. A run is
     skipped if the best network has not changed since the last one. Discretizers that ignore the graph run only once.
     Cuts that no library has end the round: they enter the libraries, and the next round starts from the best network,
-    and from its graph with all proposed cuts. Without such cuts `patience` ends the search.
+    and from its graph with all proposed cuts. Without such cuts `patience` ends the search. Limits and counts of
+    progress are those of all rounds together; `patience` and its least number of evaluations restart in every round.
 
     The first run of the discretizer may take a third of the remaining time; if it takes longer, its best cuts so far
     are used. If it comes to its end, later runs may take all remaining time, and cuts of a run that the deadline
     interrupts are discarded. So the same number of evaluations gives the same network again. Otherwise a third of the
     remaining time is the limit of later runs too, and each of them waits until the search has taken as long as the
     discretizer.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the first round, without proposed cuts.
-    table : Table
-        Rows to learn from.
-    options : LearningOptions
-        Score and search space, with the discretizer.
-    settings : SearchSettings
-        Limits and counts of progress are those of all rounds together; `patience` and its least number of evaluations
-        restart in every round. The seed is also that of discretizers that draw.
     """
 
     def __init__(
@@ -104,10 +93,8 @@ class DiscretizerSearch:
     ) -> tuple[StructureProblem, Result]:
         """Return the problem of the last round, and the best of all rounds as a result of that problem.
 
-        Parameters
-        ----------
-        start : (edges, cuts), optional
-            A network from which the first round starts, with the cuts of equal frequency nearest to its own.
+        A given `start`, edges and cuts, is where the first round begins, with the cuts of equal frequency nearest to
+        its own.
         """
         section = self.settings.section
         if section.saved is not None and "entered" in section.saved:

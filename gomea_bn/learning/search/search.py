@@ -22,18 +22,10 @@ from gomea_bn.runtime.limits import Result
 
 @dataclass(frozen=True)
 class Found:
-    """What a search has found.
+    """What a search has found: the problem of its last part, edges and shown cuts, and the genotype with all counts.
 
-    Attributes
-    ----------
-    problem : StructureProblem
-        Problem of the last search.
-    network : LearnedNetwork
-        Edges and shown cuts.
-    result : Result
-        Genotype and counts of all searches; objectives are minus the score as users see it.
-    conditionals : Conditionals or None
-        Conditionals that the searches on completed rows ended with, if any.
+    Objectives of the result are minus the score as users see it. The conditionals are those that the searches on
+    completed rows ended with, if any.
     """
 
     problem: StructureProblem
@@ -51,24 +43,11 @@ def search(
     share: float = 1.0,
     start: NetworkLike | None = None,
 ) -> Found:
-    """Search for the best network of a table.
+    """Search for the best network of a table, whose rows stand in the order of the search.
 
-    Ctrl-C ends the search that is running, and what has been found is completed.
-
-    Parameters
-    ----------
-    table : Table
-        Rows in the order in which they are searched.
-    options : LearningOptions
-        Search space.
-    settings : SearchSettings
-        Limits are those of everything together, the preparation of the table included.
-    began : float
-        Time of `perf_counter` at which the preparation of the table began.
-    share : float
-        Share of the seconds of the preparation that the limits pay for.
-    start : NetworkLike, optional
-        Network from whose graph and cuts the search begins.
+    Ctrl-C ends the search that is running, and what has been found is completed. The limits of the settings are those
+    of everything together: they pay for a share of the seconds that the preparation of the table takes, which began at
+    the time `began` of `perf_counter`. `start` is a network from whose graph and cuts the search begins.
     """
     if table.n_missing:
         from gomea_bn.learning.search.completed_tables import limits_before, with_completions

@@ -88,21 +88,11 @@ _BINS_OF_NEIGHBOUR = 5
 class LearnedNetwork:
     """The parts of a learned network that a search decides.
 
-    Attributes
-    ----------
-    edges : list of (parent, child)
-        Edges of the graph, by position.
-    n_void : int
-        Number of edges of the search that the graph lacks, since one of their variables has a single bin.
-    cuts : dict of str to ndarray of shape (n_bins - 1,)
-        Inner cuts by continuous variable.
-    shapes : dict of str to Shape
-        By continuous variable whose bins are shaped.
-    record : dict
-        Fields of the metadata. "parents": by column, its parents and the nats of the score that each adds to those
-        before it, the one that adds most first; only of densities with shapes, and without required edges. "curves": by
-        column that follows curves, the "nats" by which these are better than the table of its "table_parents", and the
-        names of these.
+    Edges are arcs by position, and inner cuts and shapes stand by continuous column. `n_void` edges of the search are
+    not in the graph, since one of their variables has a single bin. `record` has fields of the metadata. "parents": by
+    column, its parents and the nats of the score that each adds to those before it, the one that adds most first; only
+    of densities with shapes, and without required edges. "curves": by column that follows curves, the "nats" by which
+    these are better than the table of its "table_parents", and the names of these.
     """
 
     edges: Edges
@@ -116,16 +106,9 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
     """Return the network of a search, and its result with the seconds that the choice of cuts took.
 
     Without curves the cuts are those of the search. If columns follow curves, cuts are chosen for the score by tables
-    alone. The table of such a column has those of its parents that raise the score, its table parents. Cuts and table
-    parents take turns: the cuts of one column after another are the best ones given those of all others. In the end
-    every column with an edge has at least two bins, if its limits allow them.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the search; its libraries of cuts change.
-    result : Result
-        Result of the search.
+    alone, and change the libraries of the problem. The table of such a column has those of its parents that raise the
+    score, its table parents. Cuts and table parents take turns: the cuts of one column after another are the best ones
+    given those of all others. In the end every column with an edge has at least two bins, if its limits allow them.
     """
     began = perf_counter()
     edges = learned_edges(problem, result.X)
@@ -194,22 +177,8 @@ def _parents_record(problem: StructureProblem, genotype: NDArray[np.int16], edge
 class _ShownCuts:
     """The cuts of all columns and the table parents of those that follow curves, which are improved in turns.
 
-    Parameters
-    ----------
-    tables : StructureProblem
-        Scores networks by tables alone.
-    edges : list of (parent, child)
-        Edges of the graph.
-    follows : ndarray of shape (n_nodes,), bool
-        Whether a column follows curves. The table of any other column has all its parents.
-    cuts : dict of int to ndarray
-        Cuts to start from, by continuous column.
-
-    Attributes
-    ----------
-    cuts : dict of int to ndarray
-    parents : list of tuple of int
-        Parents in the table of every column, ascending.
+    `tables` scores networks by tables alone. `follows`, bool (n_nodes,), says which columns follow curves; the table of
+    any other column has all its parents. `parents` are those in the table of every column, ascending.
     """
 
     def __init__(

@@ -32,20 +32,9 @@ _SEED_OF_ROWS = 7
 class SingleNetwork:
     """The network that a search for the best score has found.
 
-    Attributes
-    ----------
-    edges : list of (parent, child)
-        By position in the table.
-    cuts : mapping of int to ndarray
-        Inner cuts of every continuous column by position.
-    n_parameters : int
-        Number of free parameters of its tables.
-    pairs : ndarray of shape (N, N), bool, or None
-        Pairs of columns that the search could join.
-    rows : Table
-        The rows, whose missing values are drawn from the network.
-    result : Result
-        Counts of the search; the objective is minus the score in nats.
+    Edges are pairs (parent, child), and cuts those of every continuous column, by position. `pairs`, bool (N, N), are
+    those that the search could join, and `n_parameters` counts the free parameters of its tables. Missing values of
+    `rows` are drawn from the network. The objective of `result` is minus the score in nats.
     """
 
     edges: list[tuple[int, int]]
@@ -73,14 +62,8 @@ class SingleNetwork:
 def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:
     """Return the limits of the search for a single network, None if nothing is left for it.
 
-    Parameters
-    ----------
-    limits : Limits
-        Limits of both searches together.
-    share : float
-        Share of seconds, evaluations and generations for this search, from 0 to below 1.
-    evaluations : int, optional
-        Number of evaluations in place of the shares, below that of `limits`.
+    `share`, from 0 to below 1, is that of the seconds, evaluations and generations of both searches together; a number
+    of `evaluations`, below that of `limits`, takes its place.
     """
     if evaluations == 0 or (evaluations is None and not share):
         return None
@@ -104,20 +87,7 @@ def single_network(
     began: float,
     share: float,
 ) -> SingleNetwork:
-    """Return the network that `BayesNetLearner` would find for a table, without curves.
-
-    Parameters
-    ----------
-    table : Table
-    options : LearningOptions
-        Search space.
-    settings : SearchSettings
-        Limits are those of this search.
-    began : float
-        Time of `perf_counter` at which the preparation of the table began.
-    share : float
-        Share of the seconds of the preparation that the limits pay for.
-    """
+    """Return the network that `BayesNetLearner` would find for a table, without curves; see `search`."""
     found = search(table, replace(options, curves="none"), settings, began=began, share=share)
     problem, result = found.problem, found.result
     rows = table

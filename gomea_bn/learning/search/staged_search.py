@@ -28,22 +28,10 @@ from gomea_bn.runtime.threads import StopFlag, Workers
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Settings of a search, and of the searches that it consists of.
+    """Settings of a search, and of the searches that it consists of: limits of all of them together.
 
-    Attributes
-    ----------
-    algorithm : GOMEA
-    limits : Limits
-        Limits of the whole search.
-    seed : int
-        Seed of its first part; those of the others follow from it.
-    n_threads : int
-    callback : callable, optional
-        Function that receives a `Progress` with the counts of the whole search.
-    section : Section
-        Section of the search in a checkpoint.
-    of_sample : bool
-        Whether the rows are a sample of a table, whose preparation the clock may cut short.
+    The seed is that of the first part; those of the others follow from it. The callback gets the counts of the whole
+    search. The clock may cut the preparation of a sample of a table short.
     """
 
     algorithm: GOMEA
@@ -64,25 +52,10 @@ class SearchSettings:
 
 
 class SearchRounds:
-    """The runs of one search, and what they have in common.
+    """The runs of one search, with the limits of all together: their results, improvements and sums of statistics.
 
-    Parameters
-    ----------
-    settings : SearchSettings
-        Limits and counts of progress are those of all runs together.
-
-    Attributes
-    ----------
-    stop : StopFlag
-        Its clock starts with the object.
-    results : list of Result
-        Results of the runs that have ended.
-    history : list of HistoryEntry
-        Improvements over all runs.
-    statistics : Counter
-        Sums over the runs.
-    n_climbing : int
-        Number of families that local searches before the first run have scored.
+    The clock of `stop` starts with the object. `n_climbing` is the number of families that local searches before the
+    first run have scored.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -133,13 +106,7 @@ class SearchRounds:
         return Budget(self.settings.limits, self.stop.seconds, self.n_eval, self.n_generations).share()
 
     def reporter(self, best: float) -> Callback | None:
-        """Return a callback that passes on the progress of the next run with the counts of all runs.
-
-        Parameters
-        ----------
-        best : float
-            Least objective of the runs so far.
-        """
+        """Return a callback that passes on the progress of the next run with counts and best objective of all runs."""
         callback = self.settings.callback
         if callback is None:
             return None
@@ -245,17 +212,11 @@ class StagedSearch:
     Evaluations of graphs with one policy per variable are many times as fast, since most family scores are in the cache
     and no cuts are priced. They also find edges whose cuts would not last: pricing removes every cut that explains no
     edge of the present network. In a stage over graphs the variables therefore keep the finer of two cuts, those of the
-    best network and first cuts. The next stage over graphs and cuts starts from the best graph.
+    best network and first cuts; stages take turns with the first and the last of these. The next stage over graphs and
+    cuts starts from the best graph.
 
     The lengths of the stages depend on numbers of evaluations alone, so that the same number of evaluations gives the
-    same network again.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        With pricing and first cuts; stages over graphs take turns with the first and the last ones of every variable.
-    settings : SearchSettings
-        Limits and counts of progress are those of all stages together.
+    same network again. Limits and counts of progress are those of all stages together.
     """
 
     def __init__(self, problem: StructureProblem, settings: SearchSettings) -> None:
@@ -272,13 +233,7 @@ class StagedSearch:
         self._began = 0.0
 
     def run(self, start: tuple[list[tuple[int, int]], Cuts] | None = None) -> Result:
-        """Return the best network as a genotype of the problem, with the counts of all stages.
-
-        Parameters
-        ----------
-        start : (edges, cuts), optional
-            A network from which the search starts.
-        """
+        """Return the best network as a genotype of the problem, with the counts of all stages."""
         section = self.settings.section
         before = ended_before(section, self.problem)
         if before is not None:
@@ -386,12 +341,8 @@ class StagedSearch:
         the latest graph, the others have the finer ones of `_stage_cuts`. Each goes on from the latest network, whether
         that is the best one or not. After one without a gain, the next one tries all pairs of parents. A local search
         that a limit ends counts only if it is the first one, so that a number of evaluations gives the same network
-        again. Progress is reported after every local search.
-
-        Parameters
-        ----------
-        starts : sequence of _Network
-            The first one is where the local searches begin; without any it is a graph of required edges alone.
+        again. Progress is reported after every local search. Without `starts` they begin at a graph of required edges
+        alone.
         """
         problem = self.problem
         required = _required_edges(problem)
@@ -637,16 +588,8 @@ def start_of(
     """Return the edges and cuts of a network from which a search of a table may start.
 
     Columns that the network lacks have no edges. Left out are edges that rules, limits or candidate pairs exclude, and
-    cuts outside the rows or next to bins with too few of them. Required edges are added.
-
-    Parameters
-    ----------
-    network : NetworkLike
-    table : Table
-        Rows of the problem.
-    problem : StructureProblem
-    min_bin_count : int
-        Fewest rows of a bin.
+    cuts outside the rows of the problem or next to bins with fewer than `min_bin_count` of them. Required edges are
+    added.
     """
     first = problem.cuts(problem.genotype([], [0] * problem.n_nodes))
     cuts = {}
