@@ -185,7 +185,7 @@ def leaves_rows_out(record: Mapping[str, Any]) -> bool:
 
 
 def single_position(record: Mapping[str, Any], original_index: Sequence[int]) -> int | None:
-    """Return the position of the single network, which a record names by its id in the whole front, None without one."""
+    """Return the position of the single network, which a record names by its id in the whole front, or None."""
     single = record.get("single_network")
     number: Any = single.get("id") if isinstance(single, Mapping) else None
     return (

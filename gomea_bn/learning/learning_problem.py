@@ -90,7 +90,7 @@ def learning_problem(
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
-        limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
+        limits = options.cut_limits
         find_cuts = partial(
             _first_cuts,
             table,

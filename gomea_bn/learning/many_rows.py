@@ -50,7 +50,6 @@ from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
 from gomea_bn.problems.rows.cells import (
@@ -688,7 +687,7 @@ class Improvement:
                 edges=edge_rules,
                 pairs=pairs,
                 score=rows.rule,
-                limits=CutLimits(1, options.max_bins, options.min_width, options.min_bin_count),
+                limits=options.cut_limits,
                 recut=frozenset(v for v in continuous if may_recut and v not in fixed),
                 keeps_parents=follows,
             ),

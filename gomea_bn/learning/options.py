@@ -25,6 +25,7 @@ from gomea_bn.learning.parameters import (
 )
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
+from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
@@ -137,6 +138,11 @@ class LearningOptions:
     def has_curves(self) -> bool:
         """Whether columns may be sums of curves of their parents, which needs the marginal likelihood as score."""
         return self.curves == "auto" and self.discretizer == OPTIMAL
+
+    @property
+    def cut_limits(self) -> CutLimits:
+        """Limits of cuts that the search prices."""
+        return CutLimits(1, self.max_bins, self.min_width, self.min_bin_count)
 
     @property
     def asks_discretizer(self) -> bool:

@@ -18,8 +18,7 @@ from gomea_bn.data.columns import Column
 from gomea_bn.data.table import Table
 from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable
-from gomea_bn.learning.fronts.search import SearchedFront
-from gomea_bn.learning.fronts.search_space import named_edges
+from gomea_bn.learning.fronts.search import SearchedFront, named_edges
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
