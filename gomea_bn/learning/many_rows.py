@@ -6,11 +6,10 @@ draws the sample, climbs over the cells from the network of the sample, and coun
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -20,20 +19,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.pieces import FramePiece, files_digest, pieces_of
+from gomea_bn.data.pieces import pieces_of
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
-from gomea_bn.learning.improvement import LEAST_GAIN_OF_CUTS, Climb, SearchRules
-from gomea_bn.learning.known_scores import CodedRows, KnownScores, coding_key
-from gomea_bn.learning.learning_problem import column_shapes, scored_variables, scoring_of
+from gomea_bn.learning.improvement import (
+    Climb,
+    CodedTable,
+    KnownScores,
+    SearchRules,
+    SourceFiles,
+    check_complete,
+)
+from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.options import (
     OPTIMAL,
     LearningOptions,
     columns_of_search,
     learner_section,
-    rows_of_search,
     sampled_table,
     section_of_data,
     seed_of,
@@ -49,30 +53,17 @@ from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
-from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
-from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
-from gomea_bn.problems.rows.cells import (
-    CodedPiece,
-    Coding,
-    coded_piece,
-    estimated_distinct,
-    first_boundaries,
-    repeats_values,
-    scaled_log_density,
-    zoomed_boundaries,
-)
-from gomea_bn.problems.rows.counter import Coded, CountPlan, FamilyCounter, LocalCounter, OfPiece, View
+from gomea_bn.problems.kernels.score import DIRICHLET
+from gomea_bn.problems.rows.counter import FamilyCounter, LocalCounter
 from gomea_bn.problems.rows.on_dask import DaskCounter
 from gomea_bn.problems.rows.survey import sample_of, sampled_rows
 from gomea_bn.problems.rows.terms import available_score, observed_counts
-from gomea_bn.problems.scoring.scores import price_per_parameter
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import StopFlag, one_blas_thread, thread_count
-from gomea_bn.texts import counted, listed
+from gomea_bn.texts import counted
 
 # bytes of cells that stay in memory
 _MOST_BYTES = 2**30
@@ -84,28 +75,11 @@ _SECONDS_OF_VALUE = 4e-7
 # rows that lines are learned from after a stop, and the seconds that they need of `max_seconds`
 _ROWS_OF_LATE_LINES = 4_000
 _SECONDS_OF_LATE_LINES = 2.0
-_MOST_ZOOMS = 4
 _MOST_ROUNDS = 4
 # evaluations of the search for a graph under the cuts of all rows, and its share of the seconds that are left
 _GRAPHS_PER_GENE = 250
 _MOST_GRAPHS = 100_000
 _SHARE_OF_GRAPHS = 0.5
-
-
-class SourceFiles:
-    """The files of a table in pieces as they are before the first reading; their digest is "" for frames."""
-
-    def __init__(self, source: Any) -> None:
-        self._source = source if isinstance(source, (str, os.PathLike)) else None
-        self.digest = self._present_digest()
-
-    def _present_digest(self) -> str:
-        return "" if self._source is None else files_digest(self._source)
-
-    def check_unchanged(self) -> None:
-        """Raise if a file was written to, added or removed since the first reading."""
-        if self.digest != self._present_digest():
-            raise GomeaBnError("Files of the table have changed while they were read.", ["start again"])
 
 
 @contextmanager
@@ -119,16 +93,16 @@ def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> It
     if isinstance(source, Table):
         # as the preparation of a table, counting takes all cores
         n_jobs = -1
-    client = _present_client() if hasattr(source, "dask") and scheduler is None else None
-    if scheduler is not None:
-        with connected(scheduler) as client:
-            yield DaskCounter(client, pieces)
+    client = None
+    if hasattr(source, "dask") and scheduler is None:
+        with suppress(ValueError, GomeaBnError):
+            client = distributed().default_client()
+    if scheduler is None and client is None:
+        with LocalCounter(pieces, thread_count(n_jobs), _MOST_BYTES) as counter:
+            yield counter
         return
-    if client is not None:
+    with nullcontext(client) if scheduler is None else connected(scheduler) as client:
         yield DaskCounter(client, pieces)
-        return
-    with LocalCounter(pieces, thread_count(n_jobs), _MOST_BYTES) as counter:
-        yield counter
 
 
 def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataFrame, int, int]:
@@ -164,16 +138,6 @@ def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
             warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
 
 
-def check_complete(table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
-    """Raise if values of columns are missing, int64 (n_columns,), for `missing="error"`."""
-    if n_missing.any():
-        texts = [f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n]
-        raise GomeaBnError(
-            f"The table has missing values{of_rows} in {listed(texts, 5)}.",
-            ["fill them", Setting("missing", "drop"), Setting("missing", "available")],
-        )
-
-
 def print_line(line: str) -> None:
     """Print a line to standard error."""
     print(line, file=sys.stderr, flush=True)
@@ -181,225 +145,6 @@ def print_line(line: str) -> None:
 
 def silent(line: str) -> None:
     """Print nothing."""
-
-
-def _present_client() -> Any:
-    """Return the Dask client of this process, None without any."""
-    try:
-        return distributed().default_client()
-    except (ValueError, GomeaBnError):
-        return None
-
-
-class CodedTable:
-    """All rows of a table as cells of its columns.
-
-    Every reading is announced, and files are checked after it. The sample has the smallest and largest values and all
-    levels. Codings whose results are known are only repeated when families are counted. `missing` says what is done
-    with rows that have missing values. `n_rows` is the number of rows that count, and `key` a digest of the present
-    cells. `columns` are the continuous ones with these cells, and None for discrete ones. Shapes are those of the
-    sample, since the first coding with the likelihood of all rows, unless `stop` came before.
-    """
-
-    def __init__(
-        self,
-        counter: FamilyCounter,
-        files: SourceFiles,
-        sample: Table,
-        n_rows: int,
-        options: LearningOptions,
-        known: KnownScores,
-        *,
-        missing: str,
-        announce: Callable[[str], object],
-        stop: StopFlag,
-    ) -> None:
-        self.sample = sample
-        self.n_rows, self.n_sample_rows = n_rows, sample.n_rows
-        self.key = b""
-        self.columns: list[GridColumn | None] = []
-        self.cardinality: list[int] = []
-        self.has_missing: list[bool] = []
-        self.sorted_samples = {
-            column.name: SortedColumn(np.asarray(column.values, np.float64))
-            for column in sample.columns
-            if column.is_continuous
-        }
-        # the search has fitted those of these rows
-        self.shapes = column_shapes(rows_of_search(sample, options.shape), options)
-        self._method, self._rule = scoring_of(sample, options)
-        self._counter = counter
-        self._files = files
-        self._options = options
-        self._known = known
-        self._coding = Coding(sample.names, {}, {})
-        # whether the counter does not have the cells of the coding yet
-        self._is_waiting = False
-        self._sample_cells: CodedPiece | None = None
-        self._missing = missing
-        self._announce = announce
-        self._stop = stop
-
-    def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
-        """Read all rows for the first time, with cells around the cuts of the sample."""
-        self._code(
-            {name: first_boundaries(sample, cut_points[name]) for name, sample in self.sorted_samples.items()}
-        )
-
-    def zoom(self, cuts: list[NDArray[np.int64]]) -> bool:
-        """Split the cells next to some cuts by reading all rows; return False if all of them are fine.
-
-        `cuts` of continuous columns are indices of boundaries, int64 (k,); those of discrete columns are empty.
-        """
-        boundaries: dict[str, NDArray[np.float64]] = {}
-        is_finer = False
-        for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True):
-            if column is not None:
-                finer = zoomed_boundaries(self.sorted_samples[name], column, of_column)
-                is_finer |= finer is not None
-                boundaries[name] = column.boundaries if finer is None else finer
-        if is_finer:
-            self._code(boundaries)
-        return is_finer
-
-    def cut_points(self, cuts: list[NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
-        """Return the values of cuts, given as indices of boundaries, by continuous column."""
-        return {
-            name: column.boundaries[of_column]
-            for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True)
-            if column is not None
-        }
-
-    def indices(self, cut_points: Mapping[str, NDArray[np.float64]]) -> list[NDArray[np.int64]]:
-        """Return cuts as indices of the boundaries of their columns; empty for discrete columns."""
-        return [
-            np.empty(0, np.int64)
-            if column is None
-            else np.searchsorted(column.boundaries, cut_points[name]).astype(np.int64)
-            for name, column in zip(self.sample.names, self.columns, strict=True)
-        ]
-
-    @property
-    def rule(self) -> ScoreRule:
-        """Score of families over all rows."""
-        price = price_per_parameter(self._method, self.n_rows, self._options.penalty)
-        return self._rule._replace(weight=price)
-
-    @property
-    def constant_score(self) -> float:
-        """Score in nats of the shapes of columns whose bins can only be shaped, which is the same for all cuts."""
-        return sum(
-            column.weight * self.shapes[name].constant_score
-            for name, column in zip(self.sample.names, self.columns, strict=True)
-            if column is not None and name in self.shapes
-        )
-
-    def _code(self, boundaries: dict[str, NDArray[np.float64]]) -> None:
-        """Read all rows, keep their cells, and describe the columns by them."""
-        began = perf_counter()
-        is_first = not self.columns
-        self.cardinality = [
-            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
-            for column in self.sample.columns
-        ]
-        coding = Coding(
-            self.sample.names,
-            boundaries,
-            {column.name: column.levels for column in self.sample.columns if column.levels is not None},
-            {name: shape.shape for name, shape in self.shapes.items()}
-            if is_first and not self._stop.is_over
-            else {},
-            drops_missing=self._missing == "drop",
-            na_values=self.sample.reading.na_values,
-        )
-        self.key = coding_key(coding)
-        self._coding, self._is_waiting, self._sample_cells = coding, True, None
-        if self.key not in self._known.codings:
-            # the code after the last cell is that of missing values
-            views = [
-                View.of_codes(v, np.arange(n_cells), n_cells, has_missing=True)
-                for v, n_cells in enumerate(self.cardinality)
-            ]
-            plan = CountPlan([[view] for view in views])
-            coded = self._read()
-            self._known.codings[self.key] = CodedRows(coded, plan.tables(self.count(plan)))
-            self._announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
-            self._known.section.write_if_due()
-        known = self._known.codings[self.key]
-        self.n_rows = known.coded.n_rows
-        # rows with missing values may have been dropped
-        self.has_missing = [bool(of_column[-1]) for of_column in known.rows_of_cells]
-        if is_first:
-            self.shapes = {
-                name: self._shape_of_all(name, shape, known.coded) for name, shape in self.shapes.items()
-            }
-        self.columns = [
-            self._grid_column(column.name, boundaries[column.name], of_column[:-1])
-            if column.levels is None
-            else None
-            for column, of_column in zip(self.sample.columns, known.rows_of_cells, strict=True)
-        ]
-
-    def _read(self) -> Coded:
-        """Let the counter read all rows and keep their cells."""
-        coded = self._counter.code(self._coding)
-        self._is_waiting = False
-        self._files.check_unchanged()
-        self._known.n_readings += 1
-        if self._missing == "error":
-            check_complete(self.sample, coded.n_missing)
-        return coded
-
-    def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over the present cells of all rows, int64 (plan.n_cells,)."""
-        if self._is_waiting:
-            self._read()
-        return self._counter.count(plan)
-
-    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over the present cells of all pieces."""
-        if self._is_waiting:
-            self._read()
-        self._known.n_passes += 1
-        return self._counter.total(of_piece)
-
-    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over the present cells of the sample, int64 (plan.n_cells,)."""
-        if self._sample_cells is None:
-            self._sample_cells = coded_piece(FramePiece(self.sample.to_frame()), self._coding)
-        return plan.count([self._sample_cells], np.zeros(plan.n_cells, np.int64))
-
-    def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
-        """Return the shape of a column with its log likelihood over all rows.
-
-        Its price in nats grows as the logarithm of the number of rows does.
-        """
-        values = self.sorted_samples[name].values
-        of_sample = scaled_log_density(shape.shape, values)
-        price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
-        of_all = coded.log_densities.get(name, of_sample * self.n_rows / len(values))
-        return replace(shape, log_likelihood=of_all - price)
-
-    def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
-        """Return a continuous column, given the number of rows of every cell."""
-        sample = self.sorted_samples[name]
-        distinct = rows
-        if repeats_values(sample):
-            ends = np.concatenate(([0], np.searchsorted(sample.distinct, boundaries, side="right")))
-            distinct = np.diff(np.append(ends, len(sample.distinct)))
-        cost = self._method.cut_cost * np.log(max(estimated_distinct(sample, int(rows.sum())) - 1, 1))
-        if name in (self._options.cut_points or {}):
-            cost = 0.0
-        return GridColumn(
-            boundaries,
-            sample.low,
-            sample.high,
-            rows,
-            distinct,
-            cost,
-            self.shapes.get(name),
-            self.n_rows,
-        )
 
 
 @contextmanager
@@ -542,10 +287,10 @@ class Improvement:
         """Return what `run` returns, if no Ctrl-C ends it at once."""
         rows = self._coded_around(network)
         climb = self._climb(network, rows)
-        self._refine(climb, rows)
+        climb.refine()
         self._search_graphs(climb, rows)
         for _ in range(_MOST_ROUNDS):
-            if self.stop.is_over or not climb.improve(edges=True) or not self._refine(climb, rows):
+            if self.stop.is_over or not climb.improve(edges=True) or not climb.refine():
                 break
         else:
             # the last round has moved cuts, for which edges are counted once more
@@ -639,24 +384,25 @@ class Improvement:
             self.n_rows = self.in_memory.n_rows
             self.given_sample = sampled_table(self.learner, self.in_memory, self.seed)
         else:
-            self.given_sample = self._sample_of_pieces()
+            self.known.n_readings += 1
+            size, missing = self.learner.sample_rows, self.learner.missing
+            frame, self.n_rows, n_pieces = sample_frame(self.counter, size, self.seed)
+            self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
+            with about_sample(len(frame), self.n_rows):
+                table = read_table(
+                    frame,
+                    kinds=self.learner.kinds,
+                    missing="drop" if missing == "drop" else "keep",
+                    max_levels=self.learner.max_levels,
+                )
+            if missing == "error":
+                numbers = np.array([column.n_missing for column in table.columns])
+                check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")
+            self.given_sample = table
         self.sample = columns_of_search(self.given_sample, self.learner.shape)
         self.tell(f"Searching on a sample of {self.sample.n_rows:,} rows.")
         self.options = LearningOptions.of(self.learner, self.n_rows)
         self.method, self.rule = scoring_of(self.sample, self.options)
-
-    def _sample_of_pieces(self) -> Table:
-        self.known.n_readings += 1
-        frame, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, self.seed)
-        self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
-        missing = "drop" if self.learner.missing == "drop" else "keep"
-        kinds, max_levels = self.learner.kinds, self.learner.max_levels
-        with about_sample(len(frame), self.n_rows):
-            table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
-        if self.learner.missing == "error":
-            numbers = np.array([column.n_missing for column in table.columns])
-            check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")
-        return table
 
     def _climb(self, network: DiscretizedBayesNet, rows: CodedTable) -> Climb:
         """Return the climb that begins with the network of the sample."""
@@ -675,12 +421,7 @@ class Improvement:
         may_recut = options.discretizer == OPTIMAL and self.rule.kind == DIRICHLET
         continuous = [v for v, column in enumerate(table.columns) if column.is_continuous]
         return Climb(
-            counter=rows,
-            known=self.known,
-            coding=rows.key,
-            columns=rows.columns,
-            cardinality=rows.cardinality,
-            has_missing=rows.has_missing,
+            rows=rows,
             parents=parents,
             cuts=rows.indices(network.cut_points),
             rules=SearchRules(
@@ -691,26 +432,8 @@ class Improvement:
                 recut=frozenset(v for v in continuous if may_recut and v not in fixed),
                 keeps_parents=follows,
             ),
-            announce=self.tell,
-            stop=self.stop,
             n_threads=thread_count(self.learner.n_jobs if self.in_memory is None else -1),
         )
-
-    def _refine(self, climb: Climb, rows: CodedTable) -> bool:
-        """Find the best cuts for the graph to within a few rows; return whether they have changed."""
-        if not climb.rules.recut:
-            return False
-        before = rows.cut_points(climb.cuts)
-        climb.improve(edges=False)
-        for _ in range(_MOST_ZOOMS):
-            cuts = rows.cut_points(climb.cuts)
-            if self.stop.is_over or not rows.zoom(climb.cuts):
-                break
-            climb.use_cells(rows.key, rows.columns, rows.indices(cuts))
-            if climb.improve(edges=False) < LEAST_GAIN_OF_CUTS:
-                break
-        after = rows.cut_points(climb.cuts)
-        return any(not np.array_equal(before[name], after[name]) for name in after)
 
     def _search_graphs(self, climb: Climb, rows: CodedTable) -> None:
         """Search for the graph of the sample under the present cuts, and take it if it is better over all rows.

@@ -13,15 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
-from gomea_bn.learning.many_rows import (
-    SourceFiles,
-    about_sample,
-    check_complete,
-    opened_counter,
-    sample_frame,
-    silent,
-)
+from gomea_bn.learning.many_rows import about_sample, opened_counter, sample_frame, silent
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import network_of_counts, parts_without_tables
