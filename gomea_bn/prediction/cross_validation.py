@@ -21,7 +21,7 @@ from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.value_kinds import spellings
-from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, level_probabilities
+from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,7 @@ def cross_validate(
         )
     seed = seed_of(random_state)
     options |= {"random_state": seed, "max_seconds": max_seconds}
-    fold_of = _folds(table, target, folds, np.random.default_rng(seed))
+    fold_of = folds_of(table, target, folds, np.random.default_rng(seed))
     records = []
     for method in methods:
         parts: list[dict[str, NDArray[np.float64]]] = []
@@ -149,18 +149,6 @@ def cross_validate(
     result = pd.DataFrame(records, index=pd.Index(methods, name="method"))
     result.attrs["seed"] = seed
     return result
-
-
-def _folds(
-    table: Table, target: str | None, n_folds: int, generator: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the fold of every row, int64 (n_rows,); the values of the target are alike in all folds."""
-    keys = [generator.random(table.n_rows)]
-    if target is not None:
-        keys.append(table.columns[table.names.index(target)].values)
-    folds = np.empty(table.n_rows, np.int64)
-    folds[np.lexsort(keys)] = np.arange(table.n_rows) % n_folds
-    return folds
 
 
 def _learned(method: str, table: Table, options: Mapping[str, object]) -> DiscretizedBayesNet:
@@ -187,16 +175,15 @@ def _judged(
     is_known, rows = ~column.is_missing, np.arange(held_out.n_rows)
     values = column.values
     if not column.is_continuous:
-        probabilities = level_probabilities(network, frame, target)
+        probabilities = network.predict_proba(frame, target).to_numpy()
         with np.errstate(divide="ignore"):
             losses = -np.log(probabilities[rows, np.maximum(values, 0)])
         predicted = probabilities.argmax(axis=1)
         surplus = probabilities.max(axis=1) - (predicted == values)
-        measures |= {
+        return measures | {
             "log_loss": np.where(is_known, losses, np.nan),
             "calibration": np.where(is_known, surplus, np.nan),
         }
-        return measures
     known = learned_from.columns[position]
     cells = Cells.of(known.values[~known.is_missing])
     scores = crps(cells, cell_probabilities(network, frame, target, cells), values)

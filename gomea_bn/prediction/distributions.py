@@ -1,4 +1,4 @@
-"""Distribution of one column given all other cells of a row, over its levels or over fine cells."""
+"""Distribution of one column given all other cells of a row over fine cells, its score, and folds of rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.answers import reduced_of_target
 from gomea_bn.network.inference.cell_engine import engine_for
@@ -49,22 +50,6 @@ class Cells:
         return np.asarray(self.values[np.argmax(reaches & (cumulated > 0), axis=1)])
 
 
-def level_probabilities(
-    network: DiscretizedBayesNet, frame: pd.DataFrame, target: str
-) -> NDArray[np.float64]:
-    """Return P(target | other cells) of a discrete target for every row, float64 (n_rows, n_levels).
-
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    frame : DataFrame
-        Rows with a column for every variable but the target.
-    target : str
-        Name of the target.
-    """
-    return network.predict_proba(frame, target).to_numpy()
-
-
 def cell_probabilities(
     network: DiscretizedBayesNet, frame: pd.DataFrame, target: str, cells: Cells
 ) -> NDArray[np.float64]:
@@ -74,6 +59,18 @@ def cell_probabilities(
     ends = [-np.inf, *cells.edges[1:-1].tolist(), np.inf]
     of_cells = [reader.bins[target].interval(low, high, "right")[1] for low, high in pairwise(ends)]
     return reduced_of_target(reader, frame, target, engine, lambda tables: tables @ np.array(of_cells).T)
+
+
+def folds_of(
+    table: Table, target: str | None, n_folds: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return a random fold of every row, int64 (n_rows,); the values of the target are alike in all folds."""
+    keys = [generator.random(table.n_rows)]
+    if target is not None:
+        keys.append(table.columns[table.names.index(target)].values)
+    folds = np.empty(table.n_rows, np.int64)
+    folds[np.lexsort(keys)] = np.arange(table.n_rows) % n_folds
+    return folds
 
 
 def crps(

@@ -14,7 +14,6 @@ from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.files.headers import column_names
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.sources import source_table
-from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number, row_list
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
@@ -22,27 +21,9 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.distributions import (
-    Cells,
-    cell_probabilities,
-    crps_with_slopes,
-    level_probabilities,
-)
-from gomea_bn.prediction.structures import (
-    AUTO,
-    STRUCTURES,
-    Budget,
-    Choice,
-    chosen_structure,
-    structured,
-)
-from gomea_bn.prediction.weights import (
-    Answers,
-    Loss,
-    Weights,
-    family_logs,
-    log_loss,
-)
+from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps_with_slopes, folds_of
+from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
+from gomea_bn.prediction.weights import Answers, Loss, Weights, family_logs, log_loss
 from gomea_bn.texts import counted, listed
 
 try:
@@ -125,16 +106,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         choice = Choice(self.structure, Weights(), {}, 0)
         if is_chosen:
             rows = in_row_order(table)
-            folds = _folds(rows, target, np.random.default_rng(seed))
+            folds = folds_of(rows, target, _N_FOLDS, np.random.default_rng(seed))
             choice = chosen_structure(
-                options,
-                rows,
-                target,
-                self._candidates,
-                folds,
-                budget,
-                self._held_out_answers,
-                self._loss_of,
+                options, rows, target, self._candidates, folds, budget, self._answers, self._loss_of
             )
         self.structure_, self.losses_, self.n_folds_ = choice.structure, choice.losses, choice.n_folds
         self._weights = choice.weights
@@ -149,9 +123,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_
 
-    def _held_out_answers(self, density: DiscretizedBayesNet, rows: Table, names: Sequence[str]) -> Answers:
-        """Return what a network says of held-out rows, with the families of some columns."""
-        frame = rows.to_frame()
+    def _answers(self, density: DiscretizedBayesNet, frame: pd.DataFrame, names: Sequence[str]) -> Answers:
+        """Return what a network says of rows, with the families of some columns."""
         logs = family_logs(density, frame, self.target_, self._values_of_target(density), names)
         return Answers(self._answer(density, frame), logs, self._log_widths(density))
 
@@ -367,7 +340,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
-        return level_probabilities(density, frame, self.target_)
+        return density.predict_proba(frame, self.target_).to_numpy()
 
     def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
         return np.arange(len(density.levels[self.target_]), dtype=np.int32)
@@ -524,12 +497,3 @@ def _target_name(y: Any, features: pd.DataFrame) -> str:
     names = set(map(str, features.columns))
     numbered = (f"{_DEFAULT_TARGET}_{number}" for number in count(2))
     return next(free for free in chain([_DEFAULT_TARGET], numbered) if free not in names)
-
-
-def _folds(table: Table, target: str, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of every row, int64 (n_rows,); the target is distributed alike in all folds."""
-    values = table.columns[table.names.index(target)].values
-    order = np.lexsort((generator.random(table.n_rows), values))
-    folds = np.empty(table.n_rows, np.int64)
-    folds[order] = np.arange(table.n_rows) % _N_FOLDS
-    return folds

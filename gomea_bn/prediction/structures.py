@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,17 @@ from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.weights import (
-    DEVIATIONS,
-    Answers,
-    Loss,
-    Weights,
-    fitted_weights,
-)
+from gomea_bn.prediction.weights import DEVIATIONS, Answers, Loss, Weights, fitted_weights
 from gomea_bn.problems.knowledge import ExpertKnowledge
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "tree", "naive", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
-Answer = Callable[[DiscretizedBayesNet, Table, Sequence[str]], Answers]
+Answer = Callable[[DiscretizedBayesNet, "pd.DataFrame", Sequence[str]], Answers]
 """What a network says of rows, with the families of some columns, of which other networks have more or fewer."""
 
 LossOf = Callable[[NDArray[Any]], Loss]
@@ -164,7 +161,16 @@ def chosen_structure(
     the searches from all rows. `answer` is what a network says of held-out rows about the target and about all members
     of the families around it, and `folds`, int64 (n_rows,), are numbered from 0.
     """
-    possible = list(_possible(options, table, target, candidates))
+    possible, refused = [], []
+    for structure in candidates:
+        learner = learner_of_options(BayesNetLearner, structured(options, table, target, structure))
+        try:
+            check_learning(table, LearningOptions.of(learner, table.n_rows))
+            possible.append(structure)
+        except GomeaBnError as error:
+            refused.append(error)
+    if not possible:
+        raise refused[0]
     n_folds = int(folds.max()) + 1
     budget.n_shares -= n_folds * (len(candidates) - len(possible))
     names = table.names
@@ -174,20 +180,28 @@ def chosen_structure(
     for fold in range(n_folds):
         if fold and not budget.allows(len(possible)):
             break
-        inner = _varying(table.take(np.flatnonzero(folds != fold)), target)
+        inner = table.take(np.flatnonzero(folds != fold))
+        varying = tuple(c for c in inner.columns if c.name == target or not c.is_constant)
+        inner = replace(inner, columns=varying)
         if inner.columns[inner.names.index(target)].is_constant:
             # all rows of the other classes are held out
             continue
         outer = np.flatnonzero(folds == fold)
         held_out.append(outer[:: -(-len(outer) // _MOST_HELD_OUT)])
-        rows = table.take(held_out[-1])
+        frame = table.take(held_out[-1]).to_frame()
         with warnings.catch_warnings():
             # the last search warns of the table, and ranges of folds are nothing to warn of
             warnings.simplefilter("ignore", GomeaBnWarning)
             for structure in possible:
                 inner_options = structured(options, inner, target, structure)
-                density = _inner_density(inner_options, inner, target, budget)
-                answers[structure].append(answer(density, rows, names))
+                learner = budget.fitted({**inner_options, "density": "bins"}, inner)
+                density = learner.network_
+                if options["density"] != "bins":
+                    line, seed = options["line"], learner.seed_
+                    density = average_of_blanket(
+                        density, inner, target, n_copies=_N_COPIES, line=line, random_state=seed
+                    )
+                answers[structure].append(answer(density, frame, names))
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
@@ -202,23 +216,6 @@ def chosen_structure(
     losses = {structure: loss for structure, (_, loss) in chosen.items()}
     best = min(losses, key=lambda structure: losses[structure])
     return Choice(best, chosen[best][0], losses, len(held_out))
-
-
-def _inner_density(
-    options: Mapping[str, Any], table: Table, target: str, budget: Budget
-) -> DiscretizedBayesNet:
-    """Return the network of a search that helps to choose a structure, or one with conditionals around the target."""
-    learner = budget.fitted({**options, "density": "bins"}, table)
-    if options["density"] == "bins":
-        return learner.network_
-    return average_of_blanket(
-        learner.network_,
-        table,
-        target,
-        n_copies=_N_COPIES,
-        line=options["line"],
-        random_state=learner.seed_,
-    )
 
 
 def _weighted(
@@ -245,26 +242,3 @@ def _weighted(
             best = float(losses.mean()), deviation
     assert best is not None
     return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]
-
-
-def _possible(
-    options: Mapping[str, Any], table: Table, target: str, candidates: Sequence[str]
-) -> Iterator[str]:
-    """Yield the structures that the knowledge of the options allows; raises what is wrong if there is none."""
-    refused: list[GomeaBnError] = []
-    for structure in candidates:
-        learner = learner_of_options(BayesNetLearner, structured(options, table, target, structure))
-        try:
-            check_learning(table, LearningOptions.of(learner, table.n_rows))
-        except GomeaBnError as error:
-            refused.append(error)
-        else:
-            yield structure
-    if len(refused) == len(candidates):
-        raise refused[0]
-
-
-def _varying(table: Table, target: str) -> Table:
-    """Return a table without the columns that are constant in its rows, apart from the target."""
-    columns = tuple(column for column in table.columns if column.name == target or not column.is_constant)
-    return replace(table, columns=columns)

@@ -38,8 +38,6 @@ DEVIATIONS = (0.0, 0.1, 0.5)
 _FARTHEST = 50.0
 _LEAST_PROBABILITY = 1e-300
 _DOUBTS = (0.003, 0.01, 0.03, 0.1)
-# numbers in memory at the same time
-_MOST_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
@@ -101,12 +99,17 @@ class Weights:
         excess = np.array([self.of_families.get(name, self.power) - self.power for name in names])
         probabilities = answers.probabilities
         if self.power != 1.0 or excess.any():
-            logs = self.power * answers.log_densities + answers.logs @ excess + answers.log_widths
-            raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-            probabilities = raised / raised.sum(axis=1, keepdims=True)
+            logs = self.power * answers.log_densities + answers.logs @ excess
+            probabilities = _scaled(logs + answers.log_widths)
         if self.doubt > 0:
             probabilities = (1 - self.doubt) * probabilities + self.doubt * self.prior
         return np.asarray(probabilities)
+
+
+def _scaled(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of every row from their logarithms up to a constant."""
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def family_logs(
@@ -141,19 +144,17 @@ def family_logs(
             known[name] = codes >= 0
             columns[name] = np.maximum(codes, 0)
     logs = np.zeros((len(frame), len(values), len(names)))
-    step = max(_MOST_NUMBERS // len(values), 1)
     for name, members in families.items():
         others = [member for member in members if member != target]
         rows = np.flatnonzero(
             np.all([known[other] for other in others] or [np.ones(len(frame), bool)], axis=0)
         )
-        for some in (rows[start : start + step] for start in range(0, len(rows), step)):
-            of_rows = {other: columns[other][some, None] for other in others}
-            density = network.families[name].log_density(Columns({**of_rows, target: values[None, :]}))
-            top = density.max(axis=1, keepdims=True)
-            possible = top > -np.inf
-            below = np.maximum(density - np.where(possible, top, 0.0), -_FARTHEST)
-            logs[some, :, names.index(name)] = np.where(possible, below, 0.0)
+        of_rows = {other: columns[other][rows, None] for other in others}
+        density = network.families[name].log_density(Columns({**of_rows, target: values[None, :]}))
+        top = density.max(axis=1, keepdims=True)
+        possible = top > -np.inf
+        below = np.maximum(density - np.where(possible, top, 0.0), -_FARTHEST)
+        logs[rows, :, names.index(name)] = np.where(possible, below, 0.0)
     return logs
 
 
@@ -171,9 +172,7 @@ def fitted_weights(
 
     def objective(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         power, excess = np.exp(point[0]), point[1:]
-        scores = power * base + logs @ excess + answers.log_widths
-        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-        probabilities = raised / raised.sum(axis=1, keepdims=True)
+        probabilities = _scaled(power * base + logs @ excess + answers.log_widths)
         # the loss of a row that no weight explains is bounded by the doubt
         mixed = (1 - least) * probabilities + least * prior
         losses, slopes = loss(mixed)
