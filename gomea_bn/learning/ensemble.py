@@ -19,13 +19,12 @@ from gomea_bn.learning.averaging.families import average_families, interrupted_a
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    DensityEstimator,
     LearningOptions,
     check_options,
     columns_of_search,
     learner_section,
     limits_of,
-    mean_density,
-    row_densities,
     rows_of_search,
     seed_of,
 )
@@ -50,7 +49,7 @@ _MOST_DRAWS = 1000
 _OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
 
-class BayesNetEnsemble(Parameters):
+class BayesNetEnsemble(Parameters, DensityEstimator):
     """Average the densities of networks that are learned from random subsamples of the rows of a table.
 
     The graph and the cuts of every network come from a subsample, as does the choice of variables that have a shape.
@@ -266,44 +265,9 @@ class BayesNetEnsemble(Parameters):
         )
         return np.asarray(logsumexp(densities, axis=0) - np.log(len(densities)), np.float64)
 
-    def score_samples(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        *,
-        resolution: str = "points",
-    ) -> NDArray[np.float64]:
-        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path or ndarray
-            Rows, as of `fit`. Rows with missing or infinite values get nan if the learner has ``missing="drop"``.
-        resolution : {"points", "steps"}
-            Measure of values that are point masses: their probability, or the density of a bin as wide as the
-            measuring step of their column, which compares with libraries that know no point masses.
-
-        Raises
-        ------
-        GomeaBnError
-            As `log_density`.
-        """
-        missing = "error" if self.learner is None else self.learner.missing
-        return row_densities(
-            lambda rows: self.log_density(rows, resolution=resolution), self._fitted()[0].names, X, missing
-        )
-
-    def score(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        y: object = None,
-        *,
-        resolution: str = "points",
-    ) -> float:
-        """Return the mean log density per row, in nats and the units of the data; higher is better.
-
-        Parameters and errors are those of `score_samples`; `y` is ignored.
-        """
-        return mean_density(self.score_samples(X, resolution=resolution))
+    def _judge(self) -> tuple[Any, str]:
+        self._fitted()
+        return self, "error" if self.learner is None else self.learner.missing
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows, in random order; each is drawn from a random network."""

@@ -25,13 +25,12 @@ from gomea_bn.learning.averaging.families import average_families, interrupted_a
 from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    DensityEstimator,
     LearningOptions,
     check_options,
     columns_of_search,
     learner_section,
     limits_of,
-    mean_density,
-    row_densities,
     rows_of_search,
     rows_to_search,
     seed_of,
@@ -61,7 +60,7 @@ _PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
 _has_compiled: list[bool] = []
 
 
-class BayesNetLearner(NetworkParameters):
+class BayesNetLearner(NetworkParameters, DensityEstimator):
     """Learn the graph and the bins of a discretized Bayesian network together, with DBN-GOMEA.
 
     Parameters
@@ -318,7 +317,11 @@ class BayesNetLearner(NetworkParameters):
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options.
         """
-        limits = self._checked_limits()
+        # a mistake in options that need no table shows before it is read
+        asks_discretizer = LearningOptions.of(self).asks_discretizer
+        limits = limits_of(self)
+        check_options(self, GOMEA, auto=True)
+        check_declared(declared_options(type(self)).values(), plain_options(self))
         if start is not None and not isinstance(start, DiscretizedBayesNet):
             raise GomeaBnError(
                 [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
@@ -335,7 +338,7 @@ class BayesNetLearner(NetworkParameters):
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
             table = repeated_rows(table, sample_weight)
-        if LearningOptions.of(self).asks_discretizer:
+        if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):
             self._fit_many_rows(table, checkpoint, limits, began, start)
@@ -354,14 +357,6 @@ class BayesNetLearner(NetworkParameters):
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
         warn_of_many_probabilities(self.network_, table.n_rows)
         return self
-
-    def _checked_limits(self) -> Limits:
-        """Return the limits, after a check of the options that need no table: a mistake shows before it is read."""
-        LearningOptions.of(self)
-        limits = limits_of(self)
-        check_options(self, GOMEA, auto=True)
-        check_declared(declared_options(type(self)).values(), plain_options(self))
-        return limits
 
     def _search(
         self,
@@ -486,60 +481,8 @@ class BayesNetLearner(NetworkParameters):
         )
         return probabilities
 
-    def score(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        y: object = None,
-        *,
-        resolution: str = "points",
-    ) -> float:
-        """Return the mean log density per row, in nats and the units of the data; higher is better.
-
-        Point masses count with their probability, as in `DiscretizedBayesNet.log_density`. With ``missing="drop"`` it
-        is the mean over the rows without missing values.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path or ndarray
-            Rows, as of `fit`.
-        y : ignored
-            Present for compatibility with scikit-learn.
-        resolution : {"points", "steps"}
-            As of `score_samples`.
-
-        Raises
-        ------
-        GomeaBnError
-            As `score_samples`.
-        """
-        return mean_density(self.score_samples(X, resolution=resolution))
-
-    def score_samples(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        *,
-        resolution: str = "points",
-    ) -> NDArray[np.float64]:
-        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path or ndarray
-            Rows, as of `fit`.
-        resolution : {"points", "steps"}
-            Measure of values that are point masses: their probability, or the density of a bin as wide as the
-            measuring step of their column, which compares with libraries that know no point masses.
-
-        Raises
-        ------
-        GomeaBnError
-            For missing columns and undeclared levels. Also for missing or infinite values, unless
-            ``missing="drop"``: then such rows get nan.
-        """
-        network = self._fitted()
-        return row_densities(
-            lambda rows: network.log_density(rows, resolution=resolution), network.names, X, self.missing
-        )
+    def _judge(self) -> tuple[Any, str]:
+        return self._fitted(), self.missing
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""

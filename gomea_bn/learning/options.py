@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -337,43 +339,71 @@ def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
     return Budget(limits).spend((1 + _SHARE_OF_TABLES) * seconds).share(least_seconds=least)
 
 
-def row_densities(
-    log_density: Callable[[pd.DataFrame], NDArray[np.float64]],
-    names: Sequence[str],
-    source: Any,
-    missing: str,
-) -> NDArray[np.float64]:
-    """Return the log density of every row of a source of rows, float64 (n_rows,), in nats.
+class DensityEstimator(ABC):
+    """Scores of rows by what a learner or an ensemble has learned, as of scikit-learn's density estimators."""
 
-    `log_density` gives those of the rows of a frame, of which it uses the columns `names`. With missing="drop", rows
-    with missing or infinite values get nan.
-    """
-    frame = source_frame(source)
-    if missing != "drop":
-        return log_density(frame)
-    is_used = [str(name) in names or _is_date_of(str(name), names) for name in frame.columns]
-    used = frame.iloc[:, np.flatnonzero(is_used)]
-    # a column without values may be one of the network, with a level for missing values
-    used = used.iloc[:, np.flatnonzero(used.notna().any())]
-    complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
-    densities = np.full(len(frame), np.nan)
-    if complete.any():
-        rows = np.flatnonzero(complete)
-        densities[rows] = log_density(frame.iloc[rows])
-    return densities
+    feature_names_in_: NDArray[Any]
 
+    @abstractmethod
+    def _judge(self) -> tuple[Any, str]:
+        """Return what has `log_density`, and how missing values are treated; raises before `fit`."""
 
-def _is_date_of(name: str, names: Sequence[str]) -> bool:
-    """Return whether a column holds the dates of one of the variables, whose names end in a unit."""
-    return any(source_name(variable) == name for variable in names)
+    def score(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        resolution: str = "points",
+    ) -> float:
+        """Return the mean log density per row, in nats and the units of the data; higher is better.
 
+        Point masses count with their probability, as in `DiscretizedBayesNet.log_density`. With ``missing="drop"`` it
+        is the mean over the rows without missing values. Parameters and errors are those of `score_samples`; `y` is
+        present for compatibility with scikit-learn, and ignored.
+        """
+        densities = self.score_samples(X, resolution=resolution)
+        complete = densities[~np.isnan(densities)]
+        if not len(complete):
+            raise GomeaBnError("score needs at least one row without missing values.")
+        return float(complete.mean())
 
-def mean_density(densities: NDArray[np.float64]) -> float:
-    """Return the mean of the densities that are not nan; raises `GomeaBnError` if there is none."""
-    complete = densities[~np.isnan(densities)]
-    if not len(complete):
-        raise GomeaBnError("score needs at least one row without missing values.")
-    return float(complete.mean())
+    def score_samples(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        *,
+        resolution: str = "points",
+    ) -> NDArray[np.float64]:
+        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, path or ndarray
+            Rows, as of `fit`.
+        resolution : {"points", "steps"}
+            Measure of values that are point masses: their probability, or the density of a bin as wide as the
+            measuring step of their column, which compares with libraries that know no point masses.
+
+        Raises
+        ------
+        GomeaBnError
+            For missing columns, infinite values and undeclared levels. Missing cells are summed out. With
+            ``missing="drop"`` rows with missing or infinite values get nan instead.
+        """
+        judge, missing = self._judge()
+        frame = source_frame(X)
+        if missing != "drop":
+            return np.asarray(judge.log_density(frame, resolution=resolution), np.float64)
+        # the names of variables that are dates end in a unit
+        names = {*self.feature_names_in_, *map(source_name, self.feature_names_in_)}
+        used = frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
+        # a column without values may be one of the network, with a level for missing values
+        used = used.iloc[:, np.flatnonzero(used.notna().any())]
+        complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
+        densities = np.full(len(frame), np.nan)
+        if complete.any():
+            rows = np.flatnonzero(complete)
+            densities[rows] = judge.log_density(frame.iloc[rows], resolution=resolution)
+        return densities
 
 
 @contextmanager
