@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
+from gomea_bn.network.graph import reachable
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.cuts.pricing import CutPricer
@@ -129,15 +130,7 @@ class SearchRounds:
 
     def report_start(self, objective: float) -> None:
         """Report the least objective that was reached before the first run; the callback may end the search."""
-        progress = Progress(
-            seconds=self.stop.seconds,
-            n_eval=self.n_eval,
-            n_generations=0,
-            population_sizes=(),
-            population_generations=(),
-            best=objective,
-            statistics={},
-        )
+        progress = Progress(self.stop.seconds, self.n_eval, 0, (), (), objective, {})
         if self.settings.callback is not None and self.settings.callback(progress):
             self.stop.raise_for("callback")
 
@@ -150,10 +143,6 @@ class SearchRounds:
             if not self.history or entry.objective < self.history[-1].objective:
                 total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
                 self.history.append(total)
-
-    def note_start(self, objective: float) -> None:
-        """Add an objective that was reached before the first run."""
-        self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, 1))
 
     def note_objective(self, objective: float) -> None:
         """Add an objective that was reached after a run has ended, if it improves on the history."""
@@ -302,17 +291,13 @@ class StagedSearch:
             self._graph_cuts = _cuts_of(state["graph_cuts"])
             self.problem.restore(state["problem"])
 
-    @property
-    def _has_required_edges(self) -> bool:
-        return bool(_required_edges(self.problem))
-
     def _stage_cuts(self, turn: int, network: _Network) -> Cuts:
         """Return the cuts of a search over graphs: those of a network, or first cuts if these are more.
 
         With required edges they are the network's, since tables of more bins might exceed the limit on cells.
         """
         cuts = dict(network.cuts)
-        if self._has_required_edges:
+        if _required_edges(self.problem):
             return cuts
         for v, first in self.first_cuts.items():
             candidate = first[turn % len(first)]
@@ -363,7 +348,8 @@ class StagedSearch:
             turn, n_idle = turn + 1, n_idle + 1
             if is_gain(self.objective - objective, self.objective):
                 self.best, self.objective, n_idle = network, objective, 0
-                self.rounds.note_start(objective)
+                entry = HistoryEntry(self.stop.seconds, self.rounds.n_eval, objective, 1)
+                self.rounds.history.append(entry)
                 self._effort_at_best = self.rounds.n_climbing / _GRAPH_SHARE
             self.rounds.report_start(self.objective)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
@@ -383,11 +369,9 @@ class StagedSearch:
         """
         graphs = self.problem.with_cuts(cuts)
         # families alone count: searches in libraries are added too late to end a repeated run at the same place
+        rules, pairs = graphs.edge_rules, graphs.pairs
         libraries = ParentLibraries(
-            graphs.scorer,
-            graphs.edge_rules,
-            graphs.pairs,
-            is_late=lambda: self._is_late(libraries.n_scored),
+            graphs.scorer, rules, pairs, is_late=lambda: self._is_late(libraries.n_scored)
         )
         # the flag of the whole search would stay raised
         halt = np.zeros(1, np.uint8)
@@ -552,12 +536,7 @@ def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArr
     for v in networks[0].cuts:
         for k, network in enumerate(networks):
             policies[k, v] = _policy_of(problem, v, network.cuts[v], policies[:k, v].tolist())
-    return np.stack(
-        [
-            problem.genotype(network.edges, of_variables)
-            for network, of_variables in zip(networks, policies.tolist())
-        ]
-    )
+    return np.stack([problem.genotype(n.edges, chosen) for n, chosen in zip(networks, policies.tolist())])
 
 
 def _policy_of(
@@ -612,23 +591,11 @@ def start_of(
         if parent_name not in position or child_name not in position:
             continue
         parent, child = position[parent_name], position[child_name]
-        is_searched = problem.pairs is None or bool(problem.pairs[parent, child])
         if (
-            is_searched
+            (problem.pairs is None or problem.pairs[parent, child])
             and parent in rules.addable(child, parents[child], cardinality)
-            and not _leads(parents, child, parent)
+            and child not in reachable(dict(enumerate(parents)), [parent])
         ):
             parents[child].add(parent)
             edges.append((parent, child))
     return edges, cuts
-
-
-def _leads(parents: Sequence[Collection[int]], first: int, last: int) -> bool:
-    """Return whether a path leads from one variable to another."""
-    reached, found = [last], {last}
-    while reached:
-        for parent in parents[reached.pop()]:
-            if parent not in found:
-                found.add(parent)
-                reached.append(parent)
-    return first in found
