@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
@@ -59,7 +59,7 @@ from gomea_bn.problems.rows.on_dask import DaskCounter
 from gomea_bn.problems.rows.survey import sample_of, sampled_rows
 from gomea_bn.problems.rows.terms import available_score, observed_counts
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import StopFlag, one_blas_thread, thread_count
@@ -181,7 +181,14 @@ class Improvement:
         self.stop = StopFlag(None)
         self.began = began
         self.problem: StructureProblem | None = None
-        self.section, self.seed = self._opened_section(checkpoint)
+        # a run with a drawn seed can be repeated
+        seed, kind = seed_of(learner.random_state), f"{type(learner).__name__}, table in pieces"
+        digests = {"names, sizes and times of the files": self.files.digest}
+        self.section, self.seed = (
+            section_of_data(learner, checkpoint, kind, lambda: digests, seed)
+            if self.in_memory is None
+            else learner_section(learner, checkpoint, self.in_memory, seed)
+        )
         self.known = KnownScores(self.section)
         self.seconds_before = 0.0
         self.after_search = 0.0
@@ -192,19 +199,6 @@ class Improvement:
         self.section.resume(self._restore)
         self.section.keep(self._state)
         self.part = self.section.part("sample")
-
-    def _opened_section(self, checkpoint: CheckpointOption) -> tuple[Section, int]:
-        """Return the section of the run, and its seed; a run with a drawn seed can be repeated."""
-        seed = seed_of(self.learner.random_state)
-        if self.in_memory is not None:
-            return learner_section(self.learner, checkpoint, self.in_memory, seed)
-        return section_of_data(
-            self.learner,
-            checkpoint,
-            f"{type(self.learner).__name__}, table in pieces",
-            lambda: {"names, sizes and times of the files": self.files.digest},
-            seed,
-        )
 
     def about_sample(self) -> AbstractContextManager[None]:
         """Return a context in which errors and warnings say that they are about the sample."""
@@ -247,7 +241,7 @@ class Improvement:
                 return self._improved(network)
         except KeyboardInterrupt:
             self.stop.replace_reason("interrupt")
-            record = self._record(tables_of="sample")
+            record = self._record()
             by_tables = TableSet(network.cut_points, _parents_of(network), network.tables, network.counts)
             of_sample = self._with_lines(network, by_tables).with_metadata(all_rows=record)
             return of_sample, float(network.metadata["score"]), record
@@ -278,17 +272,15 @@ class Improvement:
 
     def score_of(self, network: DiscretizedBayesNet) -> float:
         """Return the score of a network over all rows in nats."""
-        rows = self._coded_around(network)
-        climb = self._climb(network, rows)
+        climb = self._climb(network)
         score, _ = climb.score(climb.family_tables())
-        return score + rows.constant_score
+        return score + climb.rows.constant_score
 
     def _improved(self, network: DiscretizedBayesNet) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return what `run` returns, if no Ctrl-C ends it at once."""
-        rows = self._coded_around(network)
-        climb = self._climb(network, rows)
+        climb = self._climb(network)
         climb.refine()
-        self._search_graphs(climb, rows)
+        self._search_graphs(climb)
         for _ in range(_MOST_ROUNDS):
             if self.stop.is_over or not climb.improve(edges=True) or not climb.refine():
                 break
@@ -296,24 +288,7 @@ class Improvement:
             # the last round has moved cuts, for which edges are counted once more
             climb.improve(edges=True)
         self.section.write()
-        return self._result(climb, rows, network)
-
-    def _coded_around(self, network: DiscretizedBayesNet) -> CodedTable:
-        """Return all rows as cells around the cuts of a network."""
-        rows = CodedTable(
-            self.counter,
-            self.files,
-            self.sample,
-            self.n_rows,
-            self.options,
-            self.known,
-            # the rows of a table in memory are those that count
-            missing=self.learner.missing if self.in_memory is None else AVAILABLE,
-            announce=self.tell,
-            stop=self.stop,
-        )
-        rows.code_around(network.cut_points)
-        return rows
+        return self._result(climb, network)
 
     def _with_lines(self, network: DiscretizedBayesNet, tables: TableSet) -> DiscretizedBayesNet:
         """Return a network with conditionals: given tables, and lines from rows of the sample; itself for "bins"."""
@@ -356,23 +331,20 @@ class Improvement:
         )
         return True
 
-    def _record(
-        self,
-        *,
-        tables_of: str,
-        rows: CodedTable | None = None,
-        moves: Sequence[dict[str, Any]] = (),
-        n_recut: int = 0,
-    ) -> dict[str, Any]:
-        """Return what was done, as plain values."""
+    def _record(self, climb: Climb | None = None) -> dict[str, Any]:
+        """Return what was done, as plain values; without a climb the tables are those of the sample."""
+        names, moves = self.sample.names, [] if climb is None else climb.moves
         return {
-            "n_rows": self.n_rows if rows is None else rows.n_rows,
+            "n_rows": self.n_rows if climb is None else climb.rows.n_rows,
             "sample_rows": self.sample.n_rows,
-            "tables_of": tables_of,
+            "tables_of": "sample" if climb is None else "all rows",
             "readings": self.known.n_readings,
             "passes": self.known.n_passes,
-            "moves": list(moves),
-            "recut": n_recut,
+            "moves": [
+                {"kind": m.kind, "columns": [names[v] for v in m.columns], "nats": float(m.gain)}
+                for m in moves
+            ],
+            "recut": 0 if climb is None else len(climb.rules.recut),
             "stopped_by": self.stop.reason or ("max_seconds" if self.is_cut_short else "local optimum"),
             "seconds_to_sample_network": self.after_search,
             "seconds": self._seconds,
@@ -404,9 +376,22 @@ class Improvement:
         self.options = LearningOptions.of(self.learner, self.n_rows)
         self.method, self.rule = scoring_of(self.sample, self.options)
 
-    def _climb(self, network: DiscretizedBayesNet, rows: CodedTable) -> Climb:
-        """Return the climb that begins with the network of the sample."""
+    def _climb(self, network: DiscretizedBayesNet) -> Climb:
+        """Return the climb that begins with the network of the sample, over cells around its cuts."""
         table, options = self.sample, self.options
+        rows = CodedTable(
+            self.counter,
+            self.files,
+            table,
+            self.n_rows,
+            options,
+            self.known,
+            # the rows of a table in memory are those that count
+            missing=self.learner.missing if self.in_memory is None else AVAILABLE,
+            announce=self.tell,
+            stop=self.stop,
+        )
+        rows.code_around(network.cut_points)
         _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
         varying = np.array([not column.is_constant for column in table.columns])
         pairs = np.logical_and.outer(varying, varying)
@@ -435,7 +420,7 @@ class Improvement:
             n_threads=thread_count(self.learner.n_jobs if self.in_memory is None else -1),
         )
 
-    def _search_graphs(self, climb: Climb, rows: CodedTable) -> None:
+    def _search_graphs(self, climb: Climb) -> None:
         """Search for the graph of the sample under the present cuts, and take it if it is better over all rows.
 
         A climb cannot leave a graph whose edges lead the other way around. The search has to find its cuts as well, and
@@ -443,7 +428,7 @@ class Improvement:
         """
         if self.problem is None or not climb.rules.recut or climb.rules.keeps_parents or self.stop.is_over:
             return
-        cuts = rows.cut_points(climb.cuts)
+        cuts = climb.rows.cut_points(climb.cuts)
         limit = self.stop.max_seconds
         graphs = self.problem.with_cuts({self.sample.names.index(name): cuts[name] for name in cuts})
         limits = Limits(
@@ -460,10 +445,10 @@ class Improvement:
         climb.offer([frozenset(p for p, child in edges if child == v) for v in range(len(climb.parents))])
 
     def _result(
-        self, climb: Climb, rows: CodedTable, of_sample: DiscretizedBayesNet
+        self, climb: Climb, of_sample: DiscretizedBayesNet
     ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return what `run` returns, with tables of all rows."""
-        table, names = self.sample, self.sample.names
+        rows, table, names = climb.rows, self.sample, self.sample.names
         curves = of_sample.metadata.get("curves", {})
         counts = climb.family_tables()
         score, is_shaped = climb.score(counts)
@@ -498,39 +483,22 @@ class Improvement:
             "shapes": {name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
             "pseudo_count": of_sample.pseudo_count,
             "value_kinds": value_kinds_of({column.name: column for column in table.columns}),
-            "metadata": {
-                **of_sample.metadata,
-                "score": score,
-                "n_rows": rows.n_rows,
-            },
+            "metadata": {**of_sample.metadata, "score": score, "n_rows": rows.n_rows},
         }
         views = [climb.view(v) for v in range(len(names))]
         completed = completes_pieces(views, rows.n_rows, rows, self.tell, self._has_no_pass_left)
         of_families = [counts.astype(np.float64) for counts in available]
         network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)
         smoothing = of_sample.pseudo_count or 0.0
-        counts_of_curves = {name: of_name.astype(np.float64) for name, of_name in by_tables.items()}
-        tables = network.tables | {
-            name: table_of_counts(of_name, smoothing) for name, of_name in counts_of_curves.items()
-        }
-        of_all_rows = TableSet(
-            network.cut_points, _parents_of(network), tables, network.counts | counts_of_curves
-        )
+        of_curves = {name: of_name.astype(np.float64) for name, of_name in by_tables.items()}
+        tables = {name: table_of_counts(of_name, smoothing) for name, of_name in of_curves.items()}
+        tables, of_curves = network.tables | tables, network.counts | of_curves
+        of_all_rows = TableSet(network.cut_points, _parents_of(network), tables, of_curves)
         network = self._with_lines(network, of_all_rows)
-        record = self._record(
-            tables_of="all rows", rows=rows, moves=_described(climb, names), n_recut=len(climb.rules.recut)
-        )
+        record = self._record(climb)
         return network.with_metadata(all_rows=record), score, record
 
 
 def _parents_of(network: DiscretizedBayesNet) -> dict[str, tuple[str, ...]]:
     """Return the parents by which rows of every variable are counted into tables, by name."""
     return dict(zip(network.names, counted_parents(network), strict=True))
-
-
-def _described(climb: Climb, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the moves as plain values."""
-    return [
-        {"kind": move.kind, "columns": [names[v] for v in move.columns], "nats": float(move.gain)}
-        for move in climb.moves
-    ]
