@@ -65,14 +65,9 @@ def write_run_folder(
     stability.json by name; those of an earlier run are removed. The folder is made if absent; one that cannot be made
     or written is a `GomeaBnError`.
     """
-    texts = dict(
-        zip(
-            FILES,
-            (network.to_json(), network.to_bif(), network.to_dot(), _record_text(record)),
-            strict=True,
-        )
-    )
-    texts.update(further or {})
+    text = json.dumps(record, indent=2, allow_nan=False) + "\n"
+    texts = dict(zip(FILES, (network.to_json(), network.to_bif(), network.to_dot(), text), strict=True))
+    texts |= further or {}
     with replaced_entries(folder, RUN_ENTRIES) as new:
         for name, text in texts.items():
             write_text(new / name, text)
@@ -158,7 +153,3 @@ def plain_parameters(learner: LearnerParameters) -> dict[str, Any]:
     if not isinstance(parameters["discretizer"], str):
         parameters["discretizer"] = repr(parameters["discretizer"])
     return parameters
-
-
-def _record_text(record: dict[str, Any]) -> str:
-    return json.dumps(record, indent=2, allow_nan=False) + "\n"

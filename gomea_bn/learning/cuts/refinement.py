@@ -175,7 +175,8 @@ def refine_boundaries(
     are uniform inside their bins. If the metadata say that the network was learned with ``shape="auto"``, uniform
     bins of "dp" and "rv-gomea" with more than two rows per distinct value are as wide as structure in the shape.
     """
-    _check_network(network)
+    if not isinstance(network, DiscretizedBayesNet):
+        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     _check_options(method, bin_counts, starts, max_seconds, random_state)
     by_discretizer = isinstance(method, Discretizer) or method in PROPOSERS
     if by_discretizer:
@@ -199,13 +200,21 @@ def refine_boundaries(
     elif not any(len(session.network_cuts[v]) or bin_counts == "free" for v in session.movable):
         # no cut can move
         search = _Search(session.network_cuts, [], "fixpoint", 0.0)
+    elif session.rule.kind == BDEU:
+        raise GomeaBnError(
+            [
+                Option("method", str(method)),
+                " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
+                "number of bins.",
+            ],
+            [Setting("scoring_method", "density-bd"), Setting("scoring_method", "density-bic")],
+        )
     elif method == "dp":
-        _check_prices(method, session)
         compile_refinement_kernels("dp")
         cycle = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
-        search = _by_dynamic_programming(cycle, before, starts, random_state)
+        found = cycle.run(starts, before, np.random.default_rng(random_state))
+        search = _Search(found, cycle.history, cycle.stop.reason or "fixpoint", cycle.stop.seconds)
     else:
-        _check_prices(method, session)
         search = _by_rv_gomea(session, limits, max_seconds, random_state, callback)
     cuts, after = search.cuts, session.score(search.cuts)
     if not by_discretizer and after <= before:
@@ -233,25 +242,6 @@ def refine_boundaries(
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
 
 
-def _check_network(network: Any) -> None:
-    """Raise `GomeaBnError` unless the argument is a network whose cuts can move."""
-    if not isinstance(network, DiscretizedBayesNet):
-        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
-
-
-def _check_prices(method: str | Discretizer, session: RefinementSession) -> None:
-    """Raise `GomeaBnError` if the score gives cuts no price of their own."""
-    if session.rule.kind == BDEU:
-        raise GomeaBnError(
-            [
-                Option("method", str(method)),
-                " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
-                "number of bins.",
-            ],
-            [Setting("scoring_method", "density-bd"), Setting("scoring_method", "density-bic")],
-        )
-
-
 def _drop_words_on_bins(metadata: dict[str, Any]) -> None:
     """Take what was said about the former bins out of a network's metadata; a warning names probabilities of edges."""
     metadata.pop(STABILITY_WORDS, None)
@@ -267,12 +257,6 @@ def _drop_words_on_bins(metadata: dict[str, Any]) -> None:
 
 def _name_of(method: str | Discretizer) -> str:
     return method if isinstance(method, str) else repr(method)
-
-
-def _by_dynamic_programming(cycle: CutCycle, score: float, starts: int, random_state: int | None) -> _Search:
-    """Return the best cuts of a cycle of optimal steps from the network's cuts, of the given score."""
-    cuts = cycle.run(starts, score, np.random.default_rng(random_state))
-    return _Search(cuts, cycle.history, cycle.stop.reason or "fixpoint", cycle.stop.seconds)
 
 
 def _by_rv_gomea(
@@ -317,12 +301,9 @@ def _by_discretizer(
     names = session.table.names
     if not session.movable:
         return _Search(session.network_cuts, [], "fixpoint", 0.0)
-    unmoved = [names[v] for v in session.network_cuts if v not in session.movable]
+    fixed = {"fixed_cut_points": [names[v] for v in session.network_cuts if v not in session.movable]}
     with_unmoved_fixed = DiscretizedBayesNet.from_table(
-        session.table,
-        network.edges,
-        network.cut_points,
-        metadata={"fixed_cut_points": unmoved},
+        session.table, network.edges, network.cut_points, metadata=fixed
     )
     method.compile()
     began = perf_counter()
