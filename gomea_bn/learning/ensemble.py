@@ -394,10 +394,7 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, 
 
 
 def _usable_rows(
-    table: Table,
-    fixed: Mapping[str, list[float]],
-    resampling: str,
-    generator: np.random.Generator,
+    table: Table, fixed: Mapping[str, list[float]], resampling: str, generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the positions, int64 (n,), of randomly drawn rows that a network can be learned from."""
     varying = [column for column in table.columns if not column.is_constant]
@@ -424,11 +421,7 @@ def _drawn_rows(n_rows: int, resampling: str, generator: np.random.Generator) ->
     return np.sort(generator.choice(n_rows, size=size, replace=False))
 
 
-def _is_lost(
-    column: Column,
-    rows: NDArray[np.int64],
-    fixed: Mapping[str, list[float]],
-) -> bool:
+def _is_lost(column: Column, rows: NDArray[np.int64], fixed: Mapping[str, list[float]]) -> bool:
     """Return whether a column is constant in the rows, or its fixed cuts do not fit them."""
     values = column.values[rows]
     values = values[~column.is_missing[rows]]

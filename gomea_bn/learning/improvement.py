@@ -384,14 +384,7 @@ class CodedTable:
         if name in (self.options.cut_points or {}):
             cost = 0.0
         return GridColumn(
-            boundaries,
-            sample.low,
-            sample.high,
-            rows,
-            distinct,
-            cost,
-            self.shapes.get(name),
-            self.n_rows,
+            boundaries, sample.low, sample.high, rows, distinct, cost, self.shapes.get(name), self.n_rows
         )
 
 

@@ -213,11 +213,7 @@ class Improvement:
         return replace(limits, max_seconds=max(least, limits.max_seconds - needed))
 
     def run(
-        self,
-        network: DiscretizedBayesNet,
-        problem: StructureProblem,
-        stopped_by: str,
-        began: float,
+        self, network: DiscretizedBayesNet, problem: StructureProblem, stopped_by: str, began: float
     ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return the network with tables of all rows, its score over them in nats, and a record of plain values.
 

@@ -19,12 +19,7 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
-from gomea_bn.learning.parameters import (
-    LearnerParameters,
-    NetworkParameters,
-    declared_options,
-    plain_options,
-)
+from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
 from gomea_bn.problems.cuts.interval_dp import CutLimits
@@ -252,12 +247,7 @@ def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
 
 
 def learner_section(
-    learner: Parameters,
-    checkpoint: CheckpointOption,
-    table: Table,
-    seed: int,
-    /,
-    **options: Any,
+    learner: Parameters, checkpoint: CheckpointOption, table: Table, seed: int, /, **options: Any
 ) -> tuple[Section, int]:
     """Return the section of a learner in its checkpoint, and its seed: that of the file if the learner has none.
 
@@ -368,10 +358,7 @@ class DensityEstimator(ABC):
         return float(complete.mean())
 
     def score_samples(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        *,
-        resolution: str = "points",
+        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], *, resolution: str = "points"
     ) -> NDArray[np.float64]:
         """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
 

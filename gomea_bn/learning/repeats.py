@@ -334,10 +334,7 @@ def _column(
         n_bins_repeated=tuple(other.cardinality(name) for other in repeated),
         cuts=tuple(
             CutStability(
-                float(cut),
-                len(values) / len(repeated),
-                min(values, default=None),
-                max(values, default=None),
+                float(cut), len(values) / len(repeated), min(values, default=None), max(values, default=None)
             )
             for cut, values in zip(cuts, nearest, strict=True)
         ),

@@ -219,11 +219,7 @@ def chosen_structure(
 
 
 def _weighted(
-    answers: Answers,
-    values: NDArray[Any],
-    parts: NDArray[np.int64],
-    loss_of: LossOf,
-    names: Sequence[str],
+    answers: Answers, values: NDArray[Any], parts: NDArray[np.int64], loss_of: LossOf, names: Sequence[str]
 ) -> tuple[Weights, float]:
     """Return the weights that predict left-out rows best, and their mean loss by the weights of the other parts.
 

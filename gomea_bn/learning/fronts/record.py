@@ -141,10 +141,7 @@ class FrontNetworks(PooledNetworks):
 
 
 def front_record(
-    learner: FrontParameters,
-    searched: SearchedFront,
-    objectives: Sequence[str | OwnObjective],
-    digest: str,
+    learner: FrontParameters, searched: SearchedFront, objectives: Sequence[str | OwnObjective], digest: str
 ) -> dict[str, Any]:
     """Return the record of a fitted learner's run over a table with a digest, in plain values."""
     from gomea_bn.runtime.environment import environment

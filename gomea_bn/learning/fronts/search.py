@@ -192,12 +192,7 @@ def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> L
 
 
 def single_network(
-    table: Table,
-    options: LearningOptions,
-    settings: SearchSettings,
-    *,
-    began: float,
-    share: float,
+    table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float
 ) -> SingleNetwork:
     """Return the network that `BayesNetLearner` would find for a table, without curves; see `search`."""
     found = search(table, replace(options, curves="none"), settings, began=began, share=share)
@@ -378,10 +373,7 @@ def front_problem(
 
 
 def _search_space(
-    learner: FrontParameters,
-    table: Table,
-    expert: DiscretizedBayesNet | None,
-    options: LearningOptions,
+    learner: FrontParameters, table: Table, expert: DiscretizedBayesNet | None, options: LearningOptions
 ) -> tuple[list[ScoredVariable], EdgeRules, float]:
     """Return the variables, the rules and the limit on free parameters of a front for a table."""
     variables, rules = scored_variables(table, options)

@@ -65,10 +65,7 @@ def limits_before_rows(problem: StructureProblem, limits: Limits) -> Limits:
 
 
 def on_completed_rows(
-    problem: StructureProblem,
-    table: Table,
-    result: Result,
-    settings: SearchSettings,
+    problem: StructureProblem, table: Table, result: Result, settings: SearchSettings
 ) -> Result:
     """Return the result of a search with the graph that scores best on completed rows; the cuts stay.
 

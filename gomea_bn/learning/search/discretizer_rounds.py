@@ -63,11 +63,7 @@ class DiscretizerSearch:
     """
 
     def __init__(
-        self,
-        problem: StructureProblem,
-        table: Table,
-        options: LearningOptions,
-        settings: SearchSettings,
+        self, problem: StructureProblem, table: Table, options: LearningOptions, settings: SearchSettings
     ) -> None:
         self.problem = problem
         self.table = table

@@ -11,13 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.cuts.blanket import (
-    CodedFamily,
-    DueColumns,
-    Neighbourhood,
-    ParentSets,
-    coded_bins,
-)
+from gomea_bn.problems.cuts.blanket import CodedFamily, DueColumns, Neighbourhood, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, OptimalCuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.pricing import Pricing
