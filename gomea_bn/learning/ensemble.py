@@ -342,7 +342,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
 def _check(options: dict[str, Any], table: Table) -> None:
     """Raise for the whole table what the learner would raise for a subsample."""
     learner = learner_of_options(BayesNetLearner, options)
-    check_options(learner, GOMEA, auto=True)
+    check_options(learner, GOMEA)
     limits_of(learner)
     thread_count(learner.n_jobs)
     check_learning(table, LearningOptions.of(learner, table.n_rows))

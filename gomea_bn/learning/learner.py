@@ -320,7 +320,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         # a mistake in options that need no table shows before it is read
         asks_discretizer = LearningOptions.of(self).asks_discretizer
         limits = limits_of(self)
-        check_options(self, GOMEA, auto=True)
+        check_options(self, GOMEA)
         check_declared(declared_options(type(self)).values(), plain_options(self))
         if start is not None and not isinstance(start, DiscretizedBayesNet):
             raise GomeaBnError(

@@ -160,8 +160,6 @@ _SHARE_AFTER_PREPARATION = 0.5
 _MOST_AFTER_PREPARATION = 0.25
 # share of the limit that it has in any case
 _LEAST_SHARE = 0.01
-# share of the seconds after which the search must begin
-_SHARE_OF_PREPARATION = 0.5
 # seconds of the final tables per second of preparing
 _SHARE_OF_TABLES = 0.3
 
@@ -231,7 +229,7 @@ def _keeps_order(table: Table, shape: str) -> bool:
     return shape == "uniform" and not table.n_missing
 
 
-def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
+def check_options(learner: Any, algorithm: type) -> None:
     """Raise `GomeaBnError` for an invalid algorithm, callback, pseudo-count or number of rows of a sample.
 
     `algorithm` is the class that the learner's algorithm must be of, unless it is None.
@@ -240,10 +238,9 @@ def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
         raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
     if learner.callback is not None and not callable(learner.callback):
         raise GomeaBnError(f"callback must be a callable that takes a Progress, got {learner.callback!r}.")
-    if auto and learner.pseudo_count is not None:
-        check_pseudo_count(learner.pseudo_count)
-    else:
-        check_number("pseudo_count", learner.pseudo_count, 0)
+    if learner.pseudo_count is None:
+        check_number("pseudo_count", None, 0)
+    check_pseudo_count(learner.pseudo_count)
 
 
 def learner_section(
@@ -293,11 +290,6 @@ def section_of_data(
 def limits_of(learner: LearnerParameters) -> Limits:
     """Return the limits of a learner; raises `GomeaBnError` if they are invalid or none is set."""
     return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
-
-
-def preparation_seconds(limits: Limits) -> float:
-    """Return the seconds after which the preparation of a search makes no further first cuts, or infinity."""
-    return np.inf if limits.max_seconds is None else _SHARE_OF_PREPARATION * limits.max_seconds
 
 
 def why_unrepeatable(learner: LearnerParameters) -> str:

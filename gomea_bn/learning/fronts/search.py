@@ -57,7 +57,7 @@ STANDARD_OBJECTIVES = {objective.name: objective for objective in (MISFIT, COMPL
 def limits_of_front(learner: FrontParameters) -> Limits:
     """Return the limits of both searches, after a check of the options that need no table."""
     limits = limits_of(learner)
-    check_options(learner, MOGOMEA, auto=True)
+    check_options(learner, MOGOMEA)
     check_declared(declarations(FrontParameters).values(), learner.get_params(deep=False))
     most = limits.max_evaluations
     if learner.single_evaluations is not None and most is not None and learner.single_evaluations >= most:

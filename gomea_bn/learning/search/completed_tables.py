@@ -268,22 +268,13 @@ def _on_completed_tables(
         budget = Budget(settings.limits).after(result)
         if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
-        completed = completed_table(network, table, np.random.default_rng([settings.seed, step]))
-        share_shapes(completed, table)
+        completed = _completed(network, table, [settings.seed, step])
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
-        of_search = searched(
-            of_table,
-            replace(
-                settings.part(f"table {step}"),
-                limits=budget.share(1 / (n_left - step)),
-                seed=settings.seed + step + 1,
-                callback=continued(settings.callback, result),
-            ),
-            start,
-        )
+        limits = budget.share(1 / (n_left - step))
+        of_search = searched(of_table, _next(settings, f"table {step}", limits, step + 1, result), start)
         began = perf_counter()
         result = total_of([result, of_search])
         genotype = _genotype(problem, of_table, of_search.X, best)
@@ -325,21 +316,12 @@ def _with_curves(
         budget = Budget(settings.limits).after(result)
         if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
-        seed = [settings.seed, _SEED_OF_CURVES, n_left]
-        completed = completed_table(network, table, np.random.default_rng(seed))
-        share_shapes(completed, table)
+        completed = _completed(network, table, [settings.seed, _SEED_OF_CURVES, n_left])
         rows = complete if n_left == _N_WITH_CURVES else completed
         of_table = learning_problem(rows, options, pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
-        of_search = searched(
-            of_table,
-            replace(
-                settings.part(f"curves {n_left}"),
-                limits=budget.share(1 / n_left),
-                seed=settings.seed + _SEED_OF_CURVES + n_left,
-                callback=continued(settings.callback, result),
-            ),
-        )
+        limits, further = budget.share(1 / n_left), _SEED_OF_CURVES + n_left
+        of_search = searched(of_table, _next(settings, f"curves {n_left}", limits, further, result))
         began = perf_counter()
         result = total_of([result, of_search])
         learned, _ = with_shown_cuts(of_table, of_search)
@@ -364,6 +346,21 @@ def _with_curves(
         n_left -= 1
     seconds = result.exec_time + perf_counter() - began
     return replace(best, result=replace(result, exec_time=seconds))
+
+
+def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int]) -> Table:
+    """Return a table completed by draws from a network, with the shapes of its observed values."""
+    completed = completed_table(network, table, np.random.default_rng(seed))
+    share_shapes(completed, table)
+    return completed
+
+
+def _next(
+    settings: SearchSettings, part: str, limits: Limits, further: int, before: Result
+) -> SearchSettings:
+    """Return the settings of a further search, which has a seed of its own and goes on with the counts before it."""
+    callback = continued(settings.callback, before)
+    return replace(settings.part(part), limits=limits, seed=settings.seed + further, callback=callback)
 
 
 def _criterion_of_conditionals(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:

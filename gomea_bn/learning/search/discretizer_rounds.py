@@ -94,7 +94,8 @@ class DiscretizerSearch:
         """
         section = self.settings.section
         if section.saved is not None and "entered" in section.saved:
-            self._restore_cuts(section.saved)
+            for name, cuts in section.saved["entered"]:
+                self.entered[name][:] = [np.array(of_column, np.float64) for of_column in cuts]
             # libraries that cuts have entered are in another order than the first ones
             if any(self.entered.values()):
                 self.problem = self._problem_of_round()
@@ -130,10 +131,6 @@ class DiscretizerSearch:
     def _cuts_state(self) -> State:
         return {"entered": [[name, cuts] for name, cuts in self.entered.items()]}
 
-    def _restore_cuts(self, state: State) -> None:
-        for name, cuts in state["entered"]:
-            self.entered[name][:] = [np.array(of_column, np.float64) for of_column in cuts]
-
     def _state(self) -> State:
         """Return all that the rest of the search depends on, apart from the round that is running."""
         last = self.last_network
@@ -143,7 +140,7 @@ class DiscretizerSearch:
             "best": [
                 float(self.best.objective),
                 self.best.edges,
-                [[*pair] for pair in self.best.cuts.items()],
+                [[*item] for item in self.best.cuts.items()],
             ],
             "too_many": [[*pair] for pair in self.too_many.items()],
             "last_network": None if last is None else last.to_json(),
@@ -164,8 +161,7 @@ class DiscretizerSearch:
         self.too_many = dict(state["too_many"])
         if state["last_network"] is not None:
             self.last_network = DiscretizedBayesNet.from_json(state["last_network"])
-        self.discretizer_seconds = state["discretizer_seconds"]
-        self.next_run_at = state["next_run_at"]
+        self.discretizer_seconds, self.next_run_at = state["discretizer_seconds"], state["next_run_at"]
         self._began = state["began"]
 
     def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> list[CutsByName] | None:
@@ -191,7 +187,10 @@ class DiscretizerSearch:
                 # tested first, since a run may go on from where the discretizer is due
                 while n_eval + run.n_eval < self.next_run_at and run.advance(section):
                     pass
-            self._note_best(problem, run.result())
+            result = run.result()
+            if result.F[0] < self.best.objective:
+                cuts = learned_cut_points(problem, result.X)
+                self.best = _Best(float(result.F[0]), problem.edges(result.X), cuts)
             ended = run.stop.reason
             if not ended or ended in _SETTLED:
                 # a problem without genes needs no evaluation
@@ -201,11 +200,6 @@ class DiscretizerSearch:
                 self.stop.raise_for(ended)
         self.rounds.note(run.result(), self._began)
         return None if self.stop.reason else proposed
-
-    def _note_best(self, problem: StructureProblem, result: Result) -> None:
-        if result.F[0] < self.best.objective:
-            cuts = learned_cut_points(problem, result.X)
-            self.best = _Best(float(result.F[0]), problem.edges(result.X), cuts)
 
     def _new_cuts(self, problem: StructureProblem, *, settled: bool) -> list[CutsByName] | None:
         """Return the cuts that the discretizer proposes for the best network, or None if none of them is new.

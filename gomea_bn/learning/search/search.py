@@ -9,7 +9,7 @@ import numpy as np
 
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learning_problem, ranks_pairs
-from gomea_bn.learning.options import LearningOptions, limits_after_preparation, preparation_seconds
+from gomea_bn.learning.options import LearningOptions, limits_after_preparation
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
@@ -18,6 +18,9 @@ from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import Result
+
+# share of the seconds after which a preparation makes no further first cuts, and the search must begin
+_SHARE_OF_PREPARATION = 0.5
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,9 @@ def search(
         from gomea_bn.learning.search.completed_tables import limits_before, with_completions
 
     deadline = np.inf
-    if settings.of_sample or ranks_pairs(table):
-        deadline = began + preparation_seconds(settings.limits)
+    most = settings.limits.max_seconds
+    if most is not None and (settings.of_sample or ranks_pairs(table)):
+        deadline = began + _SHARE_OF_PREPARATION * most
     problem = learning_problem(table, options, deadline=deadline)
     is_cut_short = perf_counter() > deadline
     settings = replace(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.cuts.blanket import CodedFamily, DueColumns, Neighbourhood, ParentSets, coded_bins
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, OptimalCuts
+from gomea_bn.problems.cuts.interval_dp import CutProblem, OptimalCuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.shape import Shape
@@ -117,9 +117,8 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
     if not follows.any():
         return network, result
     scores = problem.scorer.score(problem.families(result.X))
-    cuts = problem.cuts(result.X)
     tables = problem.of_tables(edges)
-    choice = _ShownCuts(tables, edges, follows, cuts)
+    choice = _ShownCuts(tables, edges, follows, problem.cuts(result.X))
     choice.climb()
     choice.make_readable()
     genotype = choice.genotype()
@@ -267,7 +266,7 @@ class _ShownCuts:
         passes = DueColumns(self.movable, ParentSets(self.parents), most_passes)
         changed = False
         for v in passes:
-            present, around = self.cuts[v], self._around(v)
+            present, around = self.cuts[v], ParentSets(self.parents).neighbourhood(v, self._coded)
             most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
             most = min(most, around.most_bins(self.tables.max_table_cells))
             problem = self._problem(v, around)
@@ -296,7 +295,7 @@ class _ShownCuts:
             if not members:
                 return
             for v in members - set(losses):
-                problem = self._problem(v, self._around(v))
+                problem = self._problem(v, graph.neighbourhood(v, self._coded))
                 best = self._best(v, problem, least_bins, len(self.cuts[v]))
                 fewer = self.cuts[v][:-1] if best is None else best.cut_points
                 losses[v] = problem.value(self.cuts[v]) - problem.value(fewer), fewer
@@ -307,7 +306,9 @@ class _ShownCuts:
 
     def _best(self, v: int, problem: CutProblem, least_bins: int, most_bins: int) -> OptimalCuts | None:
         """Return the best cuts of a column, None if no cuts are within the limits."""
-        limits = replace(self._limits, min_bins=least_bins, max_bins=min(most_bins, self._most_bins))
+        limits = self._pricing.limits
+        most_bins = min(most_bins, limits.max_bins or MAX_CARDINALITY)
+        limits = replace(limits, min_bins=least_bins, max_bins=most_bins)
         return problem.optimal(limits, n_cells=self._pricing.n_cells, incumbent=self.cuts[v])
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
@@ -319,18 +320,6 @@ class _ShownCuts:
         # without it no cuts move
         assert pricing is not None
         return pricing
-
-    @property
-    def _limits(self) -> CutLimits:
-        return self._pricing.limits
-
-    @property
-    def _most_bins(self) -> int:
-        return self._limits.max_bins or MAX_CARDINALITY
-
-    def _around(self, v: int) -> Neighbourhood:
-        """Return the neighbourhood of a column in the tables."""
-        return ParentSets(self.parents).neighbourhood(v, self._coded)
 
     def _cuts_without_table(self, v: int) -> NDArray[np.float64]:
         """Return cuts of a column that no table needs: the best ones for each of its neighbours in the graph alone.
@@ -348,11 +337,11 @@ class _ShownCuts:
         best = self._best(v, problem, 1, _MOST_BINS)
         if best is not None and len(best.cut_points):
             return best.cut_points
-        values = self.tables.values(v)
+        values, limits = self.tables.values(v), self._pricing.limits
         for n_bins in (3, 2):
             cuts = equal_frequency_cuts(values, n_bins)
             counts = np.bincount(coded_bins(values, cuts).codes, minlength=len(cuts) + 1)
-            if n_bins <= self._most_bins and counts.min() >= self._limits.min_bin_count:
+            if n_bins <= (limits.max_bins or MAX_CARDINALITY) and counts.min() >= limits.min_bin_count:
                 return cuts
         return self.cuts[v]
 
