@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
@@ -37,8 +38,6 @@ from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
 SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
@@ -271,8 +270,6 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows, in random order; each is drawn from a random network."""
-        import pandas as pd
-
         networks = self._fitted()
         check_integer("n_samples", n_samples, 0)
         generator = np.random.default_rng(seed_of(random_state))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
@@ -30,8 +31,6 @@ from gomea_bn.runtime.limits import Budget, Callback, Limits
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.discretization.base import Discretizer
 
 _DECLARED = declared_options(NetworkParameters)

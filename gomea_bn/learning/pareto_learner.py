@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
@@ -43,9 +44,6 @@ from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.limits import FrontHistoryEntry
 from gomea_bn.runtime.threads import in_background, thread_count
 from gomea_bn.texts import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
 

@@ -6,9 +6,9 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_table
@@ -22,9 +22,6 @@ from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 METHODS = ("learner", "knee", *sorted(DISCRETIZERS), "histogram")
 """What can be judged: the learner, the knee of a front, the learner with another discretizer, and a baseline."""
@@ -93,8 +90,6 @@ def cross_validate(
     >>> print(table.columns.tolist())
     ['log_density', 'log_density_error', 'seconds']
     """
-    import pandas as pd
-
     check_integer("folds", folds, 2)
     methods = [compare] if isinstance(compare, str) else list(dict.fromkeys(compare))
     for name in methods:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
@@ -14,9 +14,6 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.answers import reduced_of_target
 from gomea_bn.network.inference.cell_engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_CELLS = 200
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import in_row_order
@@ -34,9 +35,6 @@ except ImportError as error:
     raise GomeaBnError(
         "BayesNetClassifier and BayesNetRegressor need scikit-learn 1.6 or later: pip install 'gomea-bn[predict]'."
     ) from error
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
@@ -166,8 +164,6 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
 
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
         """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
-        import pandas as pd
-
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
             validate_data(self, X, y, reset=reset, skip_check_array=True)
             frame = frame_of(X)
@@ -303,8 +299,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         ValueError
             As scikit-learn for arrays of a wrong shape, and for classes that are real numbers.
         """
-        import pandas as pd
-
         frame = self._features(X, y=y, reset=True)
         labels = _target_values(y, len(frame))
         # an array of a list of texts has NaN as the text "nan"
@@ -452,8 +446,6 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         DataFrame of float64
             Columns "mean", "median", and "5%" and so on for the quantiles. Median and quantiles are values of `cells_`.
         """
-        import pandas as pd
-
         for position, level in enumerate(quantiles):
             check_number(f"quantiles[{position}]", level, 0, 1)
         probabilities = self._probabilities(X)

@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
@@ -22,14 +23,11 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.weights import DEVIATIONS, Answers, Loss, Weights, fitted_weights
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "tree", "naive", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
-Answer = Callable[[DiscretizedBayesNet, "pd.DataFrame", Sequence[str]], Answers]
+Answer = Callable[[DiscretizedBayesNet, pd.DataFrame, Sequence[str]], Answers]
 """What a network says of rows, with the families of some columns, of which other networks have more or fewer."""
 
 LossOf = Callable[[NDArray[Any]], Loss]

@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.inference.evidence import EvidenceReader
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Loss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Losses of probabilities (n_rows, n_values): float64 (n_rows,), and their derivatives (n_rows, n_values)."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
@@ -52,9 +53,6 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 N_COPIES = 20
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts

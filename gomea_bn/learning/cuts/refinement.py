@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.data.table import Table
@@ -43,9 +44,6 @@ from gomea_bn.problems.scoring.scores import score_rule
 from gomea_bn.problems.scoring.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits
 from gomea_bn.runtime.threads import StopFlag
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
