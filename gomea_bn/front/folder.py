@@ -102,11 +102,8 @@ def write_front(
                 break
             (new / NETWORKS).mkdir(exist_ok=True)
             network = front[index].network
-            for ending, text in (
-                ("json", network.to_json()),
-                ("bif", network.to_bif()),
-                ("dot", network.to_dot()),
-            ):
+            texts = network.to_json(), network.to_bif(), network.to_dot()
+            for ending, text in zip(("json", "bif", "dot"), texts, strict=True):
                 _write(new / network_file(index, ending), text.encode())
             ids.append(index)
         frame = _table_of_folder(front, ids)
@@ -253,9 +250,7 @@ class _Lines:
     """The networks of a store of format version 1, each built on first use."""
 
     def __init__(self, packed: bytes, count: int, path: Path) -> None:
-        self._packed = packed
-        self._count = count
-        self._path = path
+        self._packed, self._count, self._path = packed, count, path
         self._lines: list[bytes] = []
 
     def __call__(self, index: int) -> DiscretizedBayesNet:
@@ -263,22 +258,17 @@ class _Lines:
         from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
         if not self._lines:
-            self._lines = self._unpacked()
-            self._packed = b""
+            lines = unpacked(self._packed, named_source(self._path)).splitlines()
+            if len(lines) != self._count:
+                raise GomeaBnError(
+                    f"File '{self._path}' must hold {self._count} networks, one per line, got {len(lines)}."
+                )
+            self._lines, self._packed = lines, b""
         try:
             text = self._lines[index].decode()
             return DiscretizedBayesNet.from_json(text if text[:1] == "{" else "{}")
         except (GomeaBnError, UnicodeDecodeError) as error:
             raise GomeaBnError(f"File '{self._path}', line {index + 1}: {error}") from error
-
-    def _unpacked(self) -> list[bytes]:
-        """Return one JSON text per network."""
-        lines = unpacked(self._packed, named_source(self._path)).splitlines()
-        if len(lines) != self._count:
-            raise GomeaBnError(
-                f"File '{self._path}' must hold {self._count} networks, one per line, got {len(lines)}."
-            )
-        return lines
 
 
 def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:

@@ -26,18 +26,10 @@ _MOST_LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class EdgeStability:
-    """How often repeated searches found an edge.
+    """How often repeated searches found an edge, or the more frequent direction of an edge that the network lacks.
 
-    Attributes
-    ----------
-    parent, child : str
-        The edge in the network, or the more frequent direction of an edge that it lacks.
-    arc, adjacent : float
-        Share of the repeated networks with this edge, and with an edge in either direction.
-    in_network : bool
-        Whether the network has the edge.
-    reversible : bool
-        Whether the network's independences leave the direction open.
+    `arc` and `adjacent` are the shares of the repeated networks with this edge, and with an edge in either direction. A
+    reversible edge has a direction that the network's independences leave open.
     """
 
     parent: str
@@ -50,17 +42,10 @@ class EdgeStability:
 
 @dataclass(frozen=True, slots=True)
 class CutStability:
-    """Where repeated searches had a cut.
+    """A cut of the network, and where repeated searches had it.
 
-    Attributes
-    ----------
-    cut : float
-        The cut of the network.
-    share : float
-        Share of the repeated networks with a cut nearer to this one than to any other of the network, and to the ends
-        of the column.
-    low, high : float or None
-        Least and greatest of their nearest cuts; None without any.
+    `share` is that of the repeated networks with a cut nearer to this one than to any other of the network, and to the
+    ends of the column. `low` and `high` are the least and greatest of their nearest cuts, None without any.
     """
 
     cut: float
@@ -71,18 +56,7 @@ class CutStability:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStability:
-    """Bins of a continuous column in repeated searches.
-
-    Attributes
-    ----------
-    name : str
-    n_bins : int
-        Number of bins in the network.
-    n_bins_repeated : tuple of int
-        Number of bins in every repeated network.
-    cuts : tuple of CutStability
-        One per cut of the network.
-    """
+    """Numbers of bins of a continuous column in the network and in every repeated one, and the cuts of the network."""
 
     name: str
     n_bins: int
