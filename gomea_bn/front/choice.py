@@ -164,9 +164,7 @@ def hyperplane_knee(values: Values) -> int:
 def nearest_pseudo_weights(values: Values, weights: Values) -> int:
     """Return the row whose pseudo-weights have the least Euclidean distance to weights of shape (m,), not all 0.
 
-    Deb, "Multi-objective optimization using evolutionary algorithms", 2001: with d_j = (worst_j - value_j) / (worst_j -
-    best_j), the pseudo-weight of objective j is d_j / (d_1 + ... + d_m). The weights are divided by their sum. Of rows
-    at equal distance the one with the least weighted sum of scaled values wins.
+    `Front.nearest` describes the rule.
     """
     rows, unit = _scaled_front(values)
     if unit.shape[1] < 2:

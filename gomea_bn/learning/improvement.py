@@ -89,28 +89,20 @@ class BestCuts:
     present: float
 
 
-@dataclass(frozen=True)
-class CodedRows:
-    """Log densities of all rows under one coding, and their numbers by cell and of missing values, by column."""
-
-    coded: Coded
-    rows_of_cells: list[NDArray[np.int64]]
-
-
 @dataclass
 class KnownScores:
     """Results of counts over all rows by digests of what was counted; a checkpoint has them, written after passes.
 
     The moves of a climb follow from them, so that a resumed run repeats all moves of the first one without counting,
     and then goes on. Scores of families in nats have the `joined_key` of their views, best cuts that of a coding, of
-    the families around a column and of its present cuts, and codings their `coding_key`. Readings are of all rows,
-    passes over their cells.
+    the families around a column and of its present cuts. Codings, by their `coding_key`, have log densities of all rows
+    and, by column, their numbers by cell and of missing values. Readings are of all rows, passes over their cells.
     """
 
     section: Section = NO_CHECKPOINT
     families: dict[bytes, float] = field(default_factory=dict)
     best_cuts: dict[bytes, BestCuts] = field(default_factory=dict)
-    codings: dict[bytes, CodedRows] = field(default_factory=dict)
+    codings: dict[bytes, tuple[Coded, list[NDArray[np.int64]]]] = field(default_factory=dict)
     n_readings: int = 0
     n_passes: int = 0
 
@@ -129,12 +121,12 @@ class KnownScores:
             "codings": [
                 {
                     "key": key.hex(),
-                    "rows": of_coding.coded.n_rows,
-                    "missing": of_coding.coded.n_missing,
-                    "log densities": of_coding.coded.log_densities,
-                    "cells": of_coding.rows_of_cells,
+                    "rows": coded.n_rows,
+                    "missing": coded.n_missing,
+                    "log densities": coded.log_densities,
+                    "cells": rows_of_cells,
                 }
-                for key, of_coding in self.codings.items()
+                for key, (coded, rows_of_cells) in self.codings.items()
             ],
         }
 
@@ -150,8 +142,9 @@ class KnownScores:
             )
         }
         self.codings = {
-            bytes.fromhex(item["key"]): CodedRows(
-                Coded(int(item["rows"]), item["missing"], dict(item["log densities"])), list(item["cells"])
+            bytes.fromhex(item["key"]): (
+                Coded(int(item["rows"]), item["missing"], dict(item["log densities"])),
+                list(item["cells"]),
             )
             for item in state["codings"]
         }
@@ -315,22 +308,20 @@ class CodedTable:
             ]
             plan = CountPlan([[view] for view in views])
             coded = self._read()
-            self.known.codings[self.key] = CodedRows(coded, plan.tables(self.count(plan)))
+            self.known.codings[self.key] = coded, plan.tables(self.count(plan))
             self.announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
             self.known.section.write_if_due()
-        known = self.known.codings[self.key]
-        self.n_rows = known.coded.n_rows
+        coded, rows_of_cells = self.known.codings[self.key]
+        self.n_rows = coded.n_rows
         # rows with missing values may have been dropped
-        self.has_missing = [bool(of_column[-1]) for of_column in known.rows_of_cells]
+        self.has_missing = [bool(of_column[-1]) for of_column in rows_of_cells]
         if is_first:
-            self.shapes = {
-                name: self._shape_of_all(name, shape, known.coded) for name, shape in self.shapes.items()
-            }
+            self.shapes = {n: self._shape_of_all(n, shape, coded) for n, shape in self.shapes.items()}
         self.columns = [
             self._grid_column(column.name, boundaries[column.name], of_column[:-1])
             if column.levels is None
             else None
-            for column, of_column in zip(self.sample.columns, known.rows_of_cells, strict=True)
+            for column, of_column in zip(self.sample.columns, rows_of_cells, strict=True)
         ]
 
     def _read(self) -> Coded:
@@ -503,15 +494,10 @@ class Climb:
 
     def view(self, v: int) -> View:
         """Return the present bins or levels of a column."""
-        if self.rows.columns[v] is None:
-            return self.cells(v)
-        codes = np.searchsorted(self.cuts[v], np.arange(self.rows.cardinality[v]), side="left")
-        return View.of_codes(v, codes, len(self.cuts[v]) + 1, has_missing=self.rows.has_missing[v])
-
-    def cells(self, v: int) -> View:
-        """Return the cells of a column."""
-        n_cells = self.rows.cardinality[v]
-        return View.of_codes(v, np.arange(n_cells), n_cells, has_missing=self.rows.has_missing[v])
+        codes, n_codes = np.arange(self.rows.cardinality[v]), self.rows.cardinality[v]
+        if self.rows.columns[v] is not None:
+            codes, n_codes = np.searchsorted(self.cuts[v], codes, side="left"), len(self.cuts[v]) + 1
+        return View.of_codes(v, codes, n_codes, has_missing=self.rows.has_missing[v])
 
     def refine(self) -> bool:
         """Find the best cuts for the graph to within a few rows; return whether they have changed."""
@@ -649,7 +635,9 @@ class Climb:
         families += [self._family(v, parents) for v, sets in neighbours.items() for parents in sets]
         recut = [v for v in sorted(self.rules.recut) if breadth > _PROMISING or self.promises.may_recut(v)]
         around = {v: self._around(v) for v in recut}
-        around = {v: near for v, near in around.items() if _largest_table(near) <= _MOST_CELLS_OF_CUTS}
+        # all tables around a column are counted, or it keeps its cuts
+        largest = {v: max(prod(view.n_codes for view in f) for f in near) for v, near in around.items()}
+        around = {v: near for v, near in around.items() if largest[v] <= _MOST_CELLS_OF_CUTS}
         n_counted = self._count_unknown(families, around)
         if n_counted:
             families_counted = counted(n_counted, "family", "families")
@@ -754,27 +742,20 @@ class Climb:
 
         A sample of m rows shows gains and losses with an error of the order of the root of m.
         """
-        families = {
-            (v, parents): self._family(v, parents)
-            for v, sets in neighbours.items()
-            for parents in (*sets, self.parents[v])
-        }
-        keys = {changed: self._key(family) for changed, family in families.items()}
-        unknown = {
-            keys[changed]: family
-            for changed, family in families.items()
-            if keys[changed] not in self._sample_scores
-        }
+        changed = [(v, parents) for v, sets in neighbours.items() for parents in (*sets, self.parents[v])]
+        families = {member: self._family(*member) for member in changed}
+        keys = {member: self._key(family) for member, family in families.items()}
+        due = {key: families[member] for member, key in keys.items() if key not in self._sample_scores}
+        unknown = list(due.items())
 
         def use(position: int, tables: list[NDArray[np.int64]]) -> None:
-            key, family = unknown_families[position]
+            key, family = unknown[position]
             self._sample_scores[key] = available_score(tables[0], family, self.rules.score)
 
-        unknown_families = list(unknown.items())
-        groups = [[family] for _, family in unknown_families]
+        groups = [[family] for _, family in unknown]
         count_in_passes(groups, self.rows.count_sample, use, n_threads=self.n_threads)
         most = sqrt(self.rows.n_sample_rows)
-        score = {changed: self._sample_scores[key] for changed, key in keys.items()}
+        score = {member: self._sample_scores[key] for member, key in keys.items()}
         return {
             v: [
                 parents
@@ -871,7 +852,8 @@ class Climb:
             members |= {v for child in move.families for v in self.parents[child]}
             if not at_once and (changed & set(move.families) or recut & members):
                 continue
-            if move.kind != "cuts" and self._makes_cycle(move):
+            after = {**dict(enumerate(self.parents)), **move.families}
+            if move.kind != "cuts" and any(v in reachable(after, after[v]) for v in move.families):
                 continue
             for child, parents in move.families.items():
                 self.parents[child] = parents
@@ -882,11 +864,6 @@ class Climb:
                 recut.add(move.columns[0])
             self.moves.append(move)
         return len(self.moves) - n_before
-
-    def _makes_cycle(self, move: Move) -> bool:
-        parents = [move.families.get(v, of_column) for v, of_column in enumerate(self.parents)]
-        ancestors = dict(enumerate(parents))
-        return any(v in reachable(ancestors, parents[v]) for v in move.families)
 
     def _key(self, family: Sequence[View]) -> bytes:
         return joined_key(self._view_key(view) for view in family)
@@ -911,8 +888,3 @@ class Climb:
     ) -> None:
         """Count families over all rows; see `count_in_passes`."""
         self.rows.known.n_passes += count_in_passes(groups, self.rows.count, use, n_threads=self.n_threads)
-
-
-def _largest_table(families: Sequence[_Family]) -> int:
-    """Return the number of cells of the largest table of some families."""
-    return max(prod(view.n_codes for view in family) for family in families)

@@ -207,48 +207,42 @@ def _with_shared_slopes(rows: LineRows, terms: LineTerms, heavy_tails: Sequence[
     )
     wider = np.sqrt(1 + design.shape[1] / n_rows)
     of_rows = scale_of(squares, n_rows - 1) * wider
-    tail = _tail(residuals / of_rows, n_rows - 1 + PRIOR_ROWS, heavy_tails)
-    scales = np.maximum(scale_of(total, n_rows) * wider * tail.scale * ratios, rows.min_scale)
+    freedom, width = _tail(residuals / of_rows, n_rows - 1 + PRIOR_ROWS, heavy_tails)
+    scales = np.maximum(scale_of(total, n_rows) * wider * width * ratios, rows.min_scale)
     left_out = log_line_density(
         z,
         z - residuals * ratios[groups],
-        np.maximum(of_rows * tail.scale * ratios[groups], rows.min_scale),
-        tail.freedom,
+        np.maximum(of_rows * width * ratios[groups], rows.min_scale),
+        freedom,
         rows.scale,
         rows.ends,
     )
     n_terms = terms.n_terms
     intercepts = coefficients[0] + (coefficients[1 + n_terms :] if n_groups > 1 else np.zeros(1))
     slopes = np.tile(coefficients[1 : 1 + n_terms], (n_groups, 1))
-    is_normal = tail.scale == 1.0
-    freedom = tail.freedom + 1.0 if is_normal else tail.freedom
+    is_normal = width == 1.0
     return FittedLine(
         terms,
         np.column_stack([intercepts, slopes]),
         scales,
-        np.full(n_groups, freedom),
+        np.full(n_groups, freedom + 1.0 if is_normal else freedom),
         ratios,
-        np.array([0.0 if is_normal else tail.freedom]),
-        np.array([tail.scale]),
+        np.array([0.0 if is_normal else freedom]),
+        np.array([width]),
         left_out,
     )
 
 
-@dataclass(frozen=True)
-class _Tail:
-    """Degrees of freedom of Student's t distribution, and the factor of the scale that fits best with them."""
+def _tail(
+    residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[float]
+) -> tuple[float, float]:
+    """Return the degrees of freedom of Student's t distribution that fit left-out residuals best, and their scale.
 
-    freedom: float
-    scale: float
-
-
-def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[float]) -> _Tail:
-    """Return the tail that fits left-out residuals in units of their scales best.
-
-    By default it has the degrees of freedom of the estimated variance; heavier tails must have a higher likelihood.
-    Their scale is that of the greatest likelihood, by expectation and maximisation.
+    Residuals are in units of their scales. By default they have the degrees of freedom of the estimated variance;
+    heavier tails must have a higher likelihood. Their scale is that of the greatest likelihood, by expectation and
+    maximisation.
     """
-    best = _Tail(freedom, 1.0)
+    best = freedom, 1.0
     most = float(log_student(residuals, freedom).sum())
     squares = residuals**2
     for heavier in heavy_tails:
@@ -260,7 +254,7 @@ def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[
         scale = float(np.sqrt(max(variance, _LEAST_VARIANCE)))
         likelihood = float((log_student(residuals / scale, heavier) - np.log(scale)).sum())
         if likelihood > most:
-            best, most = _Tail(heavier, scale), likelihood
+            best, most = (heavier, scale), likelihood
     return best
 
 
