@@ -18,7 +18,7 @@ from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.reported_scores import continued
 from gomea_bn.learning.search.shown_cuts import (
-    LearnedNetwork,
+    Found,
     learned_cut_points,
     learned_edges,
     learned_shapes,
@@ -26,7 +26,6 @@ from gomea_bn.learning.search.shown_cuts import (
 )
 from gomea_bn.learning.search.staged_search import SearchSettings, searched
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.counting import completed_codes
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
@@ -185,20 +184,6 @@ _ROWS_PER_COLUMN = 10
 _SEED_OF_CURVES = 11
 
 
-@dataclass(frozen=True)
-class Completed:
-    """What searches on completed rows have found, with the counts of all searches.
-
-    The genotype is that of `problem` unless a network with curves is the best one: then there are this `network`, its
-    `conditionals`, by which missing cells may be filled, and the problem of the rows on which it was found.
-    """
-
-    problem: StructureProblem
-    result: Result
-    network: LearnedNetwork | None = None
-    conditionals: Conditionals | None = None
-
-
 def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
     """Return the limits of the search before `with_completions`, given those of both together."""
     if not problem.first_cuts:
@@ -212,7 +197,7 @@ def with_completions(
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
-) -> Completed:
+) -> Found:
     """Return what a search on rows with missing values has found after searches on completed rows.
 
     The search had `limits_before`. If cuts are priced, graph and cuts are searched on completed tables, and new cuts
@@ -220,14 +205,18 @@ def with_completions(
     together.
     """
     if not problem.first_cuts:
-        return Completed(problem, on_completed_rows(problem, table, result, settings))
+        result = on_completed_rows(problem, table, result, settings)
+        return Found(problem, *with_shown_cuts(problem, result))
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET
     n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
     n_left = n_tables + _N_WITH_CURVES * has_curves
     result = _on_completed_tables(problem, table, options, result, settings, n_tables, n_left)
-    if not has_curves:
-        return Completed(problem, result)
-    return _with_curves(problem, table, options, result, settings)
+    found = None
+    if has_curves and not Budget(settings.limits).after(result).is_spent:
+        found, result = _with_curves(problem, table, options, result, settings)
+    if found is None:
+        return Found(problem, *with_shown_cuts(problem, result))
+    return replace(found, result=result)
 
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:
@@ -293,8 +282,10 @@ def _with_curves(
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
-) -> Completed:
-    """Return the best network of a search and of further ones with curves on complete rows and on completed tables.
+) -> tuple[Found | None, Result]:
+    """Return the best network with curves of complete rows or completed tables, and the result of all searches.
+
+    There is no such network, None, if that of the search before is better.
 
     Completed tables have curves like any complete table. The first search with curves is that of the complete rows, if
     there are enough of them: unlike draws from tables, these rows show all dependences. The other searches begin
@@ -302,13 +293,12 @@ def _with_curves(
     by the likelihood of the observed values, minus 1 for every free probability and coefficient, weighted as in the
     mixture.
     """
-    if Budget(settings.limits).after(result).is_spent:
-        return Completed(problem, result)
     began = perf_counter()
     frame, shapes = table.to_frame(), table_shapes(table)
     network = average_families(network_of(problem, table, result.X), table, random_state=settings.seed)
     criterion = _criterion_of_conditionals(network, frame)
-    best, n_left = Completed(problem, result), _N_WITH_CURVES
+    best: Found | None = None
+    n_left = _N_WITH_CURVES
     complete = table.complete_rows()
     if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
         n_left -= 1
@@ -342,10 +332,9 @@ def _with_curves(
             network, criterion = of_search_network, of_network
             result = replace(result, F=of_search.F, time_to_best=result.exec_time)
             learned = replace(learned, shapes=network.shapes)
-            best = Completed(of_table, result, learned, network.conditionals)
+            best = Found(of_table, learned, result, network.conditionals)
         n_left -= 1
-    seconds = result.exec_time + perf_counter() - began
-    return replace(best, result=replace(result, exec_time=seconds))
+    return best, replace(result, exec_time=result.exec_time + perf_counter() - began)
 
 
 def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -11,30 +11,13 @@ from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learning_problem, ranks_pairs
 from gomea_bn.learning.options import LearningOptions, limits_after_preparation
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
+from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
-from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
-from gomea_bn.runtime.limits import Result
 
 # share of the seconds after which a preparation makes no further first cuts, and the search must begin
 _SHARE_OF_PREPARATION = 0.5
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search has found: the problem of its last part, edges and shown cuts, and the genotype with all counts.
-
-    Objectives of the result are minus the score as users see it. The conditionals are those that the searches on
-    completed rows ended with, if any.
-    """
-
-    problem: StructureProblem
-    network: LearnedNetwork
-    result: Result
-    conditionals: Conditionals | None = None
 
 
 def search(
@@ -77,14 +60,10 @@ def search(
         result = searched(problem, first.within(limits), begin)
     # Ctrl-C must not lose what the search has found
     with delayed_interrupts():
-        network, conditionals = None, None
         if table.n_missing:
-            completed = with_completions(problem, table, options, result, settings.part("completions"))
-            problem, result, network = completed.problem, completed.result, completed.network
-            conditionals = completed.conditionals
-        if network is None:
-            network, result = with_shown_cuts(problem, result)
+            found = with_completions(problem, table, options, result, settings.part("completions"))
+        else:
+            found = Found(problem, *with_shown_cuts(problem, result))
     if is_cut_short:
-        result.statistics["preparation_cut_short"] = 1
-    result = reported(result, problem.scorer.constant_score)
-    return Found(problem, network, result, conditionals)
+        found.result.statistics["preparation_cut_short"] = 1
+    return replace(found, result=reported(found.result, found.problem.scorer.constant_score))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.problems.cuts.blanket import CodedFamily, DueColumns, Neighbourhood, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_dp import CutProblem, OptimalCuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
@@ -94,6 +95,20 @@ class LearnedNetwork:
     cuts: dict[str, NDArray[np.float64]]
     shapes: dict[str, Shape]
     record: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found: the problem of its last part, edges and shown cuts, and the genotype with all counts.
+
+    Objectives of the result are minus the score as users see it. The conditionals are those that the searches on
+    completed rows ended with, if any.
+    """
+
+    problem: StructureProblem
+    network: LearnedNetwork
+    result: Result
+    conditionals: Conditionals | None = None
 
 
 def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedNetwork, Result]:
