@@ -138,16 +138,12 @@ class CutCycle:
         stop: StopFlag,
         callback: Callback | None,
     ) -> None:
-        self.session = session
-        self.limits = limits
-        self.free = free
-        self.stop = stop
-        self.callback = callback
+        self.session, self.limits, self.free = session, limits, free
+        self.stop, self.callback = stop, callback
         self.history: list[HistoryEntry] = []
         self.interval_score = IntervalScore(session.method, session.rule)
         self.columns = SortedColumns(lambda v: session.table.columns[v].values)
-        self.n_steps = 0
-        self.n_cycles = 0
+        self.n_steps = self.n_cycles = 0
         self.best = -np.inf
 
     def run(self, starts: int, score: float, generator: np.random.Generator) -> Cuts:
@@ -196,7 +192,8 @@ class CutCycle:
                 score = reached
                 self._note(score)
                 passes.note_change(v)
-            if self.callback is not None and self.callback(self._progress()):
+            progress = Progress(self.stop.seconds, self.n_steps, self.n_cycles, (), (), -self.best, {})
+            if self.callback is not None and self.callback(progress):
                 self.stop.raise_for("callback")
                 break
         return cuts, score
@@ -254,6 +251,3 @@ class CutCycle:
         if shape is not None and shape.is_too_narrow(edges, below, distinct):
             return False
         return bool((np.diff(edges) >= self.limits.min_width * (column.high - column.low)).all())
-
-    def _progress(self) -> Progress:
-        return Progress(self.stop.seconds, self.n_steps, self.n_cycles, (), (), -self.best, {})

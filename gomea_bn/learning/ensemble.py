@@ -150,15 +150,8 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
             Rows, as of `BayesNetLearner.fit`.
-        y : ignored
-            Present for compatibility with scikit-learn; pass a class as a column of X.
-        checkpoint : Checkpoint or path, optional
-            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
-
-        Returns
-        -------
-        BayesNetEnsemble
-            The ensemble itself.
+        y, checkpoint
+            As of `BayesNetLearner.fit`.
 
         Raises
         ------
@@ -176,7 +169,12 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         table = source_table(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
-        _check(options, table)
+        learner = learner_of_options(BayesNetLearner, options)
+        check_options(learner, GOMEA)
+        limits_of(learner)
+        thread_count(learner.n_jobs)
+        # what the learner would raise for a subsample
+        check_learning(table, LearningOptions.of(learner, table.n_rows))
         of_learner = {name: value for name, value in options.items() if name not in _OF_ENSEMBLE}
         section, seed = learner_section(self, checkpoint, table, seed, learner=of_learner)
         # of more rows members draw samples
@@ -334,15 +332,6 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         if not hasattr(self, "networks_"):
             raise GomeaBnError("This BayesNetEnsemble has not learned networks yet; call fit(frame) first.")
         return self.networks_
-
-
-def _check(options: dict[str, Any], table: Table) -> None:
-    """Raise for the whole table what the learner would raise for a subsample."""
-    learner = learner_of_options(BayesNetLearner, options)
-    check_options(learner, GOMEA)
-    limits_of(learner)
-    thread_count(learner.n_jobs)
-    check_learning(table, LearningOptions.of(learner, table.n_rows))
 
 
 def _fitted_member(

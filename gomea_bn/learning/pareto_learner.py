@@ -179,19 +179,9 @@ class ParetoBayesNetLearner(FrontParameters):
         Parameters
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-            Rows; never changed. The columns of an array are named x0, x1, ... A `Table` keeps its levels:
-            `max_levels` does not apply to it.
-        y : ignored
-            Present for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n_rows,), optional
-            Frequency weights, as of `BayesNetLearner.fit`.
-        checkpoint : Checkpoint or path, optional
-            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
-
-        Returns
-        -------
-        ParetoBayesNetLearner
-            The learner itself.
+            Rows, as of `BayesNetLearner.fit`, but in one table.
+        y, sample_weight, checkpoint
+            As of `BayesNetLearner.fit`.
 
         Raises
         ------

@@ -321,10 +321,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return P(class | features), float64 (n_rows, n_classes), with the classes in the order of `classes_`.
 
-        Parameters
-        ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Rows, with missing cells or without.
+        Rows are as of `fit`; cells may be missing.
         """
         return self._probabilities(X)
 
@@ -424,10 +421,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the mean of the target given the features of every row, float64 (n_rows,).
 
-        Parameters
-        ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Rows, with missing cells or without.
+        Rows are as of `fit`; cells may be missing.
         """
         return np.asarray(self._probabilities(X) @ self.cells_.values)
 

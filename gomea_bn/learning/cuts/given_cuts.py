@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
@@ -91,7 +91,16 @@ def network_from_pieces(
             pseudo_count=pseudo_count,
             shapes=shapes_of_cuts(table, {name: c.tolist() for name, c in cuts.items()}, shape),
         )
-        cardinality = _cardinality(table, parts["cut_points"])
+        cardinality = [
+            len(parts["cut_points"][column.name]) + 1 if column.levels is None else len(column.levels)
+            for column in table.columns
+        ]
+        for v, name in enumerate(table.names):
+            if cardinality[v] > MOST_BOUNDARIES + 1:
+                raise GomeaBnError(
+                    f"Column {name!r} has {cardinality[v]} bins or levels; a table in pieces can have at most "
+                    f"{MOST_BOUNDARIES + 1}."
+                )
         for v, name in enumerate(table.names):
             check_table_size([cardinality[member] for member in (*parents[v], v)], name)
         coding = Coding(
@@ -122,17 +131,3 @@ def network_from_pieces(
         network = network_of_counts(DiscretizedBayesNet, table.names, edges, counts, parts, completed)
     files.check_unchanged()
     return network
-
-
-def _cardinality(table: Table, cut_points: Mapping[str, NDArray[np.float64]]) -> list[int]:
-    """Return the number of bins or levels of every column, at most as many as a byte numbers."""
-    cardinality = []
-    for column in table.columns:
-        n_codes = len(cut_points[column.name]) + 1 if column.levels is None else len(column.levels)
-        if n_codes > MOST_BOUNDARIES + 1:
-            raise GomeaBnError(
-                f"Column {column.name!r} has {n_codes} bins or levels; a table in pieces can have at most "
-                f"{MOST_BOUNDARIES + 1}."
-            )
-        cardinality.append(n_codes)
-    return cardinality

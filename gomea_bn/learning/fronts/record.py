@@ -180,7 +180,7 @@ def front_record(
     if (single := searched.single) is not None:
         record["single_network"] = {
             "id": searched.position,
-            "score": single.score,
+            "score": -float(single.result.F[0]),
             "n_eval": single.result.n_eval,
             "seconds": single.result.exec_time,
         }

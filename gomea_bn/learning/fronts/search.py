@@ -163,15 +163,6 @@ class SingleNetwork:
         """Whether Ctrl-C or a callback ended the search, so that no other one should follow."""
         return self.result.stopped_by in STOPPED_BY_USER
 
-    @property
-    def score(self) -> float:
-        """Score of the network in nats, as `BayesNetLearner` reports it."""
-        return -float(self.result.F[0])
-
-    def genotype(self, problem: FrontProblem) -> NDArray[np.int16]:
-        """Return the network as a genotype of a front's problem, whose libraries of cuts it enters."""
-        return genotype_of(problem, self.edges, dict(self.cuts))
-
 
 def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:
     """Return the limits of the search for a single network, None if nothing is left for it.
@@ -469,7 +460,8 @@ def searched_front(
     left, callback = limits_after_preparation(limits, perf_counter() - began - seconds), settings.callback
     genotype = None
     if single is not None:
-        genotype = single.genotype(problem)
+        # its cuts enter the libraries of the front
+        genotype = genotype_of(problem, single.edges, dict(single.cuts))
         # the first population has the single network, and is a front
         left = Limits(max_generations=1) if single.was_stopped else Budget(left).after(single.result).share()
         callback = continued(callback, single.result, keeps_best=False)
