@@ -108,19 +108,17 @@ def packed_networks(networks: Iterable[NetworkParts]) -> bytes:
     variables: list[StoredVariable] = []
     head_positions: dict[str, int] = {}
     positions: dict[tuple[str, bytes], int] = {}
-    # most parts are objects that were seen before; `seen` keeps them alive, so that an id stays that of one object
-    position_of_id: dict[int, int] = {}
-    seen: list[StoredVariable] = []
+    # most parts are objects that were seen before, and equal to themselves alone
+    position_of_seen: dict[StoredVariable, int] = {}
 
     def position_of(variable: StoredVariable) -> int:
-        if id(variable) not in position_of_id:
+        if variable not in position_of_seen:
             key = (json.dumps(variable.entry, allow_nan=False), variable.table.tobytes())
             if key not in positions:
                 positions[key] = len(variables)
                 variables.append(variable)
-            position_of_id[id(variable)] = positions[key]
-            seen.append(variable)
-        return position_of_id[id(variable)]
+            position_of_seen[variable] = positions[key]
+        return position_of_seen[variable]
 
     rows: list[list[int]] = []
     for parts in networks:

@@ -307,11 +307,6 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         checkpoint : Checkpoint or path, optional
             Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
-        Returns
-        -------
-        BayesNetLearner
-            The learner itself.
-
         Raises
         ------
         GomeaBnError

@@ -170,14 +170,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             if not len(frame):
                 raise GomeaBnError("X must have at least one row, got none.")
             return frame
+        least = 2 if reset else 1
         checked = validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=2 if reset else 1,
+            self, X, y, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least
         )
         array = checked[0] if reset else checked
         return pd.DataFrame(array, columns=column_names(array.shape[1])).infer_objects()
@@ -185,9 +180,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any) -> pd.DataFrame:
         """Return new rows; levels that no training row has are missing values, with a warning."""
         check_is_fitted(self)
-        frame = self._features(X)
-        unknown = {}
-        replaced: dict[int, Any] = {}
+        frame, unknown = self._features(X).copy(deep=False), []
         for position, label in enumerate(frame.columns):
             levels = self.network_.levels.get(str(label))
             if levels is None:
@@ -195,17 +188,11 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             values = frame.iloc[:, position].astype(object)
             is_unknown = (values.notna() & ~values.isin(list(levels))).to_numpy()
             if is_unknown.any():
-                unknown[str(label)] = f"{counted(int(is_unknown.sum()), 'value')} of '{label}'"
-                replaced[position] = values.mask(is_unknown).array
+                unknown.append(f"{counted(int(is_unknown.sum()), 'value')} of '{label}'")
+                frame.isetitem(position, values.mask(is_unknown).array)
         if unknown:
-            warnings.warn(
-                f"Levels that no training row has count as missing: {listed(list(unknown.values()), 5)}.",
-                GomeaBnWarning,
-                stacklevel=4,
-            )
-            frame = frame.copy(deep=False)
-            for position, column in replaced.items():
-                frame.isetitem(position, column)
+            message = f"Levels that no training row has count as missing: {listed(unknown, 5)}."
+            warnings.warn(message, GomeaBnWarning, stacklevel=4)
         return frame
 
 

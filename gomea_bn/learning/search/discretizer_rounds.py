@@ -49,17 +49,11 @@ class _Best:
 class DiscretizerSearch:
     """Learning run in which a discretizer proposes cuts for the best network so far.
 
-    The discretizer runs whenever the number of evaluations has doubled, and when `patience` is exhausted. A run is
-    skipped if the best network has not changed since the last one. Discretizers that ignore the graph run only once.
-    Cuts that no library has end the round: they enter the libraries, and the next round starts from the best network,
-    and from its graph with all proposed cuts. Without such cuts `patience` ends the search. Limits and counts of
-    progress are those of all rounds together; `patience` and its least number of evaluations restart in every round.
-
-    The first run of the discretizer may take a third of the remaining time; if it takes longer, its best cuts so far
-    are used. If it comes to its end, later runs may take all remaining time, and cuts of a run that the deadline
-    interrupts are discarded. So the same number of evaluations gives the same network again. Otherwise a third of the
-    remaining time is the limit of later runs too, and each of them waits until the search has taken as long as the
-    discretizer.
+    The notes of `BayesNetLearner` say when it runs, which rounds follow, and what time it gets. A run is skipped if the
+    best network has not changed since the last one, and discretizers that ignore the graph run only once. Without new
+    cuts `patience` ends the search. Cuts of a run that the deadline interrupts are discarded unless the first run was
+    late, so that the same number of evaluations gives the same network again. A late discretizer waits until the search
+    has taken as long.
     """
 
     def __init__(

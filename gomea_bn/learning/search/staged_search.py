@@ -144,14 +144,6 @@ class SearchRounds:
                 total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
                 self.history.append(total)
 
-    def note_objective(self, objective: float) -> None:
-        """Add an objective that was reached after a run has ended, if it improves on the history."""
-        if objective < self.history[-1].objective:
-            last = self.history[-1]
-            self.history.append(
-                replace(last, seconds=self.stop.seconds, n_eval=self.n_eval, objective=objective)
-            )
-
     def result(self, x: NDArray[np.int16], objective: float, statistics: Mapping[str, int]) -> Result:
         """Return the result of all runs, with the best genotype and its objective, and further statistics."""
         return Result(
@@ -432,10 +424,17 @@ class StagedSearch:
         """
         if not self._is_resumed:
             self._began = self.stop.seconds
+        seconds, evaluations = self._left()
+        limits = replace(
+            self.rounds.limits_left(),
+            max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
+            max_evaluations=int(max(min(length, evaluations), 1)),
+            patience=None,
+        )
         # a stage that goes on has its own limits and first solutions
         result = self.settings.algorithm.run(
             problem,
-            self._limits_of_stage(length),
+            limits,
             random_state=self.rounds.random_state,
             n_jobs=self.settings.n_threads,
             callback=self.rounds.reporter(self.objective),
@@ -449,7 +448,11 @@ class StagedSearch:
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
         if objective < self.objective:
             self.best, self.objective = network, objective
-            self.rounds.note_objective(objective)
+            # cuts that only curves need were left out after the run had ended
+            last, seconds = self.rounds.history[-1], self.stop.seconds
+            if objective < last.objective:
+                now = replace(last, seconds=seconds, n_eval=self.rounds.n_eval, objective=objective)
+                self.rounds.history.append(now)
             self._effort_at_best = self._effort + share * result.history[-1].n_eval
         self._effort += share * result.n_eval
         if result.stopped_by not in _STAGE_ENDS:
@@ -473,16 +476,6 @@ class StagedSearch:
             ):
                 self.stop.raise_for("patience")
         return bool(self.stop.reason)
-
-    def _limits_of_stage(self, length: int) -> Limits:
-        """Return the limits of a stage of at most `length` evaluations."""
-        seconds, evaluations = self._left()
-        return replace(
-            self.rounds.limits_left(),
-            max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
-            max_evaluations=int(max(min(length, evaluations), 1)),
-            patience=None,
-        )
 
     def _left(self) -> tuple[float, float]:
         """Return the seconds and the evaluations that are left, or infinity."""
