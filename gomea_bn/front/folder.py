@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
+from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
 from gomea_bn.front.store import StoredNetworks, packed_networks
 from gomea_bn.runtime.files.atomic_files import check_folder, check_name
 from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
@@ -24,7 +25,7 @@ from gomea_bn.runtime.files.text_files import check_is_file, named_source, prefi
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.front.front import Front, Objective
+    from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 FORMAT = "gomea-bn front"
@@ -124,8 +125,6 @@ def _table_of_folder(front: Front, ids: Sequence[int]) -> pd.DataFrame:
 
     Errors of thousands of networks would take minutes, so only networks with files and those with a role have one.
     """
-    from gomea_bn.front.front import EXPERT_DISTANCE
-
     frame = front_table(front)
     if EXPERT_DISTANCE.name in front.names:
         roles = [front.knee(), front.closest_to_expert(), *(front.best(name) for name in front.names)]
@@ -196,8 +195,6 @@ def read_front_record(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 def front_table(front: Front) -> pd.DataFrame:
     """Return `front.to_frame()` with flags: knee, and single and closest_to_expert if the front has such networks."""
-    from gomea_bn.front.front import EXPERT_DISTANCE
-
     frame = front.to_frame()
     frame["knee"] = frame.index == front.knee().index
     if (single := front.single) is not None:
@@ -359,8 +356,6 @@ def _is_summary(entry: Any) -> bool:
 
 
 def _objective(entry: Any) -> Objective:
-    from gomea_bn.front.front import Objective
-
     texts = tuple(Objective.__dataclass_fields__)
     if (
         not isinstance(entry, dict)

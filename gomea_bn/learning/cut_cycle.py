@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,8 @@ class RefinementSession:
         variables: Sequence[str] | None,
         prior: str | None = None,
     ) -> None:
-        shares = {name: network.metadata.get(name) for name in ("cut_cost", "edge_cost")}
-        self.method = scoring_method(
-            method_name, **{name: share for name, share in shares.items() if is_real(share)}
-        )
+        costs = {name: network.metadata.get(name) for name in ("cut_cost", "edge_cost")}
+        self.method = scoring_method(method_name, **{name: c for name, c in costs.items() if is_real(c)})
         if not self.method.density:
             raise GomeaBnError(
                 [Option("scoring_method"), f" must be 'density-bic' or 'density-bd', got {method_name!r}."]
@@ -86,10 +84,8 @@ class RefinementSession:
                     f"variables: no continuous variable {name!r}.{nearest(str(name), continuous)}"
                 )
         self.fixed = fixed_columns(network)
-        if variables is None:
-            self.movable = [v for v in self.network_cuts if names[v] not in self.fixed]
-        else:
-            self.movable = [v for v in self.network_cuts if names[v] in variables]
+        movable = set(names) - set(self.fixed) if variables is None else set(variables)
+        self.movable = [v for v in self.network_cuts if names[v] in movable]
 
     def scored_variables(self, cuts: Cuts) -> list[ScoredVariable]:
         """Return the variables with one policy each."""
@@ -122,6 +118,7 @@ class RefinementSession:
         ]
 
 
+@dataclass(eq=False)
 class CutCycle:
     """Optimal steps of one variable after another, until none improves the score, in nats.
 
@@ -130,21 +127,19 @@ class CutCycle:
     Cycles are passes over the variables, of all starts.
     """
 
-    def __init__(
-        self,
-        session: RefinementSession,
-        limits: CutLimits,
-        free: bool,
-        stop: StopFlag,
-        callback: Callback | None,
-    ) -> None:
-        self.session, self.limits, self.free = session, limits, free
-        self.stop, self.callback = stop, callback
-        self.history: list[HistoryEntry] = []
-        self.interval_score = IntervalScore(session.method, session.rule)
-        self.columns = SortedColumns(lambda v: session.table.columns[v].values)
-        self.n_steps = self.n_cycles = 0
-        self.best = -np.inf
+    session: RefinementSession
+    limits: CutLimits
+    free: bool
+    stop: StopFlag
+    callback: Callback | None
+    history: list[HistoryEntry] = field(default_factory=list)
+    n_steps: int = 0
+    n_cycles: int = 0
+    best: float = -np.inf
+
+    def __post_init__(self) -> None:
+        self.interval_score = IntervalScore(self.session.method, self.session.rule)
+        self.columns = SortedColumns(lambda v: self.session.table.columns[v].values)
 
     def run(self, starts: int, score: float, generator: np.random.Generator) -> Cuts:
         """Return the best cut points over all starts; the first start is the network's cuts, of the given score."""

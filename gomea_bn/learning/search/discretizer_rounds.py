@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ class _Best:
     cuts: CutsByName
 
 
+@dataclass(eq=False)
 class DiscretizerSearch:
     """Learning run in which a discretizer proposes cuts for the best network so far.
 
@@ -56,27 +57,25 @@ class DiscretizerSearch:
     has taken as long.
     """
 
-    def __init__(
-        self, problem: StructureProblem, table: Table, options: LearningOptions, settings: SearchSettings
-    ) -> None:
-        self.problem = problem
-        self.table = table
-        self.options = options
-        self.settings = settings
-        self.discretizers = proposers(
-            options.discretizer, max_bins=options.max_bins, random_state=settings.seed
-        )
-        self.fixed = sorted(options.cut_points or ())
+    problem: StructureProblem
+    table: Table
+    options: LearningOptions
+    settings: SearchSettings
+    too_many: dict[str, int] = field(default_factory=dict)
+    last_network: DiscretizedBayesNet | None = None
+    discretizer_seconds: float = 0.0
+    best: _Best = field(default_factory=lambda: _Best(np.inf, [], {}))
+    _began: float = 0.0
+
+    def __post_init__(self) -> None:
+        method, most = self.options.discretizer, self.options.max_bins
+        self.discretizers = proposers(method, max_bins=most, random_state=self.settings.seed)
+        self.fixed = sorted(self.options.cut_points or ())
         self.entered: dict[str, list[NDArray[np.float64]]] = {
-            c.name: [] for c in table.columns if c.is_continuous and c.name not in self.fixed
+            c.name: [] for c in self.table.columns if c.is_continuous and c.name not in self.fixed
         }
-        self.too_many: dict[str, int] = {}
-        self.last_network: DiscretizedBayesNet | None = None
-        self.discretizer_seconds = 0.0
         # number of evaluations at which the discretizer runs next
-        self.next_run_at = max(_FIRST_PER_GENE * problem.n_variables, 1)
-        self.best = _Best(np.inf, [], {})
-        self._began = 0.0
+        self.next_run_at = max(_FIRST_PER_GENE * self.problem.n_variables, 1)
 
     def run(
         self, start: tuple[list[tuple[int, int]], dict[int, NDArray[np.float64]]] | None = None
