@@ -220,13 +220,12 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                     metadata = {"member": member, "ensemble_seed": seed, "data_sha256": digest}
                     networks.append(_with_all_rows(learner, table, metadata))
                     seconds += learner.fit_seconds_
-                if learner.stopped_by_ != "interrupt":
-                    # a callback ends the search of one network alone
-                    section.set_frozen(False)
-                    of_member.finish({"network": networks[-1].to_json(), "seconds": seconds})
                 if learner.stopped_by_ == "interrupt":
                     stopped_by = "interrupt"
                     break
+                # a callback ends the search of one network alone
+                section.set_frozen(False)
+                of_member.finish({"network": networks[-1].to_json(), "seconds": seconds})
             except KeyboardInterrupt:
                 if not networks:
                     raise
@@ -349,12 +348,8 @@ def _fitted_member(
         part = rows_of_search(columns_of_search(part, options["shape"]), options["shape"])
     if options["shape"] != "uniform":
         share_point_masses(part, table)
-    changes = {
-        "random_state": int(generator.integers(2**32)),
-        "max_seconds": max_seconds,
-        # families are averaged over all rows, not over a part of them
-        "density": "bins",
-    }
+    # families are averaged over all rows, not over a part of them
+    changes = {"density": "bins", "max_seconds": max_seconds, "random_state": int(generator.integers(2**32))}
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
@@ -386,7 +381,11 @@ def _usable_rows(
     varying = [column for column in table.columns if not column.is_constant]
     lost = ""
     for _ in range(_MOST_DRAWS):
-        rows = _drawn_rows(table.n_rows, resampling, generator)
+        if resampling == BOOTSTRAP:
+            rows = generator.integers(table.n_rows, size=table.n_rows)
+        else:
+            size = max(round(_SHARE * table.n_rows), 1)
+            rows = np.sort(generator.choice(table.n_rows, size=size, replace=False))
         lost = next((column.name for column in varying if _is_lost(column, rows, fixed)), "")
         if not lost:
             return rows
@@ -398,13 +397,6 @@ def _usable_rows(
             "leave out fixed cut points near the ends of their columns",
         ],
     )
-
-
-def _drawn_rows(n_rows: int, resampling: str, generator: np.random.Generator) -> NDArray[np.int64]:
-    if resampling == BOOTSTRAP:
-        return generator.integers(n_rows, size=n_rows)
-    size = max(round(_SHARE * n_rows), 1)
-    return np.sort(generator.choice(n_rows, size=size, replace=False))
 
 
 def _is_lost(column: Column, rows: NDArray[np.int64], fixed: Mapping[str, list[float]]) -> bool:

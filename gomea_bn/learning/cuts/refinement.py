@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -221,7 +220,16 @@ def refine_boundaries(
     for name in SCORE_FIELDS:
         metadata.pop(name, None)
     if any(not np.array_equal(points, session.network_cuts[v]) for v, points in cuts.items()):
-        _drop_words_on_bins(metadata)
+        # what was said about the former bins
+        metadata.pop(STABILITY_WORDS, None)
+        if metadata.pop(EDGE_PROBABILITIES, None) is not None:
+            warnings.warn(
+                GomeaBnWarning(
+                    "The refined network has no probabilities of edges: those of the network are for its former bins.",
+                    ["call edge_probabilities with the refined network"],
+                ),
+                stacklevel=2,
+            )
     metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
     metadata["refinement"] = {"method": _name_of(method), "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(
@@ -238,19 +246,6 @@ def refine_boundaries(
         line = "auto" if network.conditionals.lines else "none"
         refined = average_families(refined, session.table, line=line, random_state=random_state or 0)
     return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
-
-
-def _drop_words_on_bins(metadata: dict[str, Any]) -> None:
-    """Take what was said about the former bins out of a network's metadata; a warning names probabilities of edges."""
-    metadata.pop(STABILITY_WORDS, None)
-    if metadata.pop(EDGE_PROBABILITIES, None) is not None:
-        warnings.warn(
-            GomeaBnWarning(
-                "The refined network has no probabilities of edges: those of the network are for its former bins.",
-                ["call edge_probabilities with the refined network"],
-            ),
-            stacklevel=3,
-        )
 
 
 def _name_of(method: str | Discretizer) -> str:

@@ -32,7 +32,7 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.parameters import FrontParameters, OptimalCuts
 from gomea_bn.learning.reported_scores import continued
-from gomea_bn.learning.search.completed_tables import network_of
+from gomea_bn.learning.search.completed_tables import network_of, total_of
 from gomea_bn.learning.search.search import search
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
 from gomea_bn.learning.search.staged_search import SearchSettings, genotype_of
@@ -232,16 +232,11 @@ def with_single(
         if isinstance(entry, FrontHistoryEntry)
     ]
     return replace(
-        front,
+        total_of([front, before]),
         X=genotypes,
         F=objectives,
-        n_eval=before.n_eval + front.n_eval,
-        n_eval_full=before.n_eval_full + front.n_eval_full,
-        exec_time=before.exec_time + front.exec_time,
         time_to_best=before.exec_time + front.time_to_best,
         history=history,
-        stopped_by=before.stopped_by if single.was_stopped else front.stopped_by,
-        n_generations=before.n_generations + front.n_generations,
         statistics=dict(Counter(before.statistics) + Counter(front.statistics)),
         extra={**front.extra, "violation": np.zeros(len(genotypes))},
     ), position
