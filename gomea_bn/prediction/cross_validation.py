@@ -94,12 +94,8 @@ def cross_validate(
     methods = [compare] if isinstance(compare, str) else list(dict.fromkeys(compare))
     for name in methods:
         if name not in METHODS:
-            raise GomeaBnError(
-                [
-                    Option("compare"),
-                    f" must name methods among {', '.join(METHODS)}, got {name!r}.{nearest(name, METHODS)}",
-                ]
-            )
+            wanted = f" must name methods among {', '.join(METHODS)}, got {name!r}.{nearest(name, METHODS)}"
+            raise GomeaBnError([Option("compare"), wanted])
     if not methods:
         raise GomeaBnError([Option("compare"), f" must name at least one method among {', '.join(METHODS)}."])
     options = (learner or BayesNetLearner()).get_params(deep=False)

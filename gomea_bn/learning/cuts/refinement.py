@@ -317,12 +317,8 @@ def _most_bins(max_bins: int | str, session: RefinementSession) -> int:
     if not isinstance(max_bins, str):
         return max_bins
     if max_bins != "auto":
-        raise GomeaBnError(
-            [
-                Option("max_bins"),
-                f" must be an integer from 1 to {MAX_CARDINALITY}, or 'auto', got {max_bins!r:.80}.",
-            ]
-        )
+        wanted = f" must be an integer from 1 to {MAX_CARDINALITY}, or 'auto', got {max_bins!r:.80}."
+        raise GomeaBnError([Option("max_bins"), wanted])
     present = [len(cuts) + 1 for cuts in session.network_cuts.values()]
     return min(max([automatic_bins(session.table.n_rows), *present]), MAX_CARDINALITY)
 

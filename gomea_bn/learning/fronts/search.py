@@ -61,12 +61,8 @@ def limits_of_front(learner: FrontParameters) -> Limits:
     check_declared(declarations(FrontParameters).values(), learner.get_params(deep=False))
     most = limits.max_evaluations
     if learner.single_evaluations is not None and most is not None and learner.single_evaluations >= most:
-        raise GomeaBnError(
-            [
-                Option("single_evaluations"),
-                f" must be below {most:,}, the limit of both searches, got {learner.single_evaluations:,}.",
-            ]
-        )
+        wanted = f" must be below {most:,}, the limit of both searches, got {learner.single_evaluations:,}."
+        raise GomeaBnError([Option("single_evaluations"), wanted])
     return limits
 
 
