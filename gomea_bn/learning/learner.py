@@ -6,6 +6,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -44,7 +45,7 @@ from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared
-from gomea_bn.runtime.checkpoints import CheckpointOption, Section
+from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
@@ -346,7 +347,10 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
         counted = counted_rows(table) if is_default else None
         rows = columns_of_search(table if counted is None else table.take(counted), self.shape)
-        began, found = self._search(rows, table, limits, seed, section, began, start=start)
+        settings = SearchSettings(
+            self.algorithm or GOMEA(), limits, seed, thread_count(self.n_jobs), section=section
+        )
+        began, found = self._search(rows, table, settings, began, start)
         if is_averaged:
             self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
         self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
@@ -358,13 +362,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         self,
         rows: Table,
         given: Table,
-        limits: Limits,
-        seed: int,
-        section: Section,
+        settings: SearchSettings,
         began: float,
-        *,
-        of_sample: bool = False,
-        start: DiscretizedBayesNet | None = None,
+        start: DiscretizedBayesNet | None,
     ) -> tuple[float, Found]:
         """Search for the network of some rows, and keep it with tables counted from them.
 
@@ -380,14 +380,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         began += compile_kernels(**size_of_table(rows))
         digest = in_background(table_digest, given)
         with with_live_table(self.verbose, self.callback) as callback:
-            n_threads = thread_count(self.n_jobs)
-            settings = SearchSettings(
-                self.algorithm or GOMEA(), limits, seed, n_threads, callback, section, of_sample
-            )
-            found = search(rows_of_search(rows, options.shape), options, settings, began=began, start=start)
+            live = replace(settings, callback=callback)
+            found = search(rows_of_search(rows, options.shape), options, live, began=began, start=start)
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
-            section.close()
+            settings.section.close()
+            seed = settings.seed
             network, self.score_ = final_network(self, rows, found, seed=seed, data_digest=digest.result())
             record: dict[str, Any] = started_from(start)
             if rows.n_rows < given.n_rows:
@@ -412,16 +410,15 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         began += compile_many_rows()
         with opened_improvement(self, source, checkpoint, began) as rows:
             with rows.about_sample():
-                began, found = self._search(
-                    rows.sample,
-                    rows.given_sample,
+                settings = SearchSettings(
+                    self.algorithm or GOMEA(),
                     rows.limits_of_search(limits),
                     rows.seed,
-                    rows.part,
-                    began,
+                    thread_count(self.n_jobs),
+                    section=rows.part,
                     of_sample=True,
-                    start=start,
                 )
+                began, found = self._search(rows.sample, rows.given_sample, settings, began, start)
             network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_, began)
         self.network_ = network.in_order(rows.given_sample.names)
         if record["stopped_by"] in ("interrupt", "max_seconds"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 from time import perf_counter
 
@@ -36,8 +36,8 @@ from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, Limits, Result
 
-# share of the limits of a search that stays for completed rows
-_SHARE_OF_ROWS = 0.25
+# shares of the limits of a search that stay for completed rows, and for completed tables
+_SHARE_OF_ROWS, _SHARE_OF_TABLES = 0.25, 0.6
 # most evaluations of each of the two searches, and per gene
 _MOST_EVALUATIONS = 5_000
 _MOST_PER_GENE = 50
@@ -46,16 +46,10 @@ _MOST_COMPLETIONS = 5
 _MOST_ROWS = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Codes:
-    """The rows as bins or levels: codes, uint8 (n_variables, n_rows), and their numbers, int64 (n_variables,)."""
-
-    codes: NDArray[np.uint8]
-    cards: NDArray[np.int64]
-
-
-def limits_before_rows(problem: StructureProblem, limits: Limits) -> Limits:
-    """Return the limits of the search before `on_completed_rows`, given those of both together."""
+def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
+    """Return the limits of the search before `with_completions`, given those of both together."""
+    if problem.first_cuts:
+        return Budget(limits).share(1 - _SHARE_OF_TABLES)
     evaluations, most = limits.max_evaluations, 2 * _evaluations(problem)
     before = Budget(limits).share(1 - _SHARE_OF_ROWS)
     if evaluations is None:
@@ -73,17 +67,29 @@ def on_completed_rows(
     its network complete the rows. The second search scores graphs by expected counts, so that all families are compared
     on the same rows (the structural EM algorithm: Friedman 1998). What a parent costs is multiplied by the fourth root
     of the number of all rows per row in which the family was observed. The objective becomes that of the new graph on
-    available cases. Limits are those of all searches together, that under `limits_before_rows` included.
+    available cases. Limits are those of all searches together, that under `limits_before` included.
     """
     if result.stopped_by in STOPPED_BY_USER or not problem.n_edge_genes:
         return result
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
-    rows = _Codes(problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views])
+    # uint8 (n_variables, n_rows), and numbers of bins or levels
+    rows, cards = problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views].tolist()
     first_edges = learned_edges(problem, result.X)
     results = [result]
 
-    def searched(of_rows: StructureProblem, step: int) -> list[tuple[int, int]] | None:
-        """Return the edges of a search, None if nothing is left for it or the user stops it."""
+    def searched(
+        step: int, codes: NDArray[np.uint8], rule: ScoreRule, completion: Completion | None = None
+    ) -> list[tuple[int, int]] | None:
+        """Return the edges of a search for the graph alone, None if nothing is left or the user stops it."""
+        names = [variable.name for variable in problem.scorer.variables]
+        variables = [ScoredVariable(*column) for column in zip(names, codes, cards)]
+        of_rows = StructureProblem(
+            FamilyScorer(variables, problem.scorer.method, rule, completion=completion),
+            problem.edge_rules,
+            random_repair=problem.rules.random_order,
+            initial_indegree=problem.initial_indegree,
+            pairs=problem.pairs,
+        )
         budget = Budget(settings.limits).after(total_of(results))
         if budget.is_spent:
             return None
@@ -103,7 +109,7 @@ def on_completed_rows(
         return None if was_stopped and not step else of_rows.edges(of_search.X)
 
     generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
-    dense = searched(_coded_problem(problem, rows, generous), 0)
+    dense = searched(0, rows, generous)
     if dense is None:
         return total_of(results)
     network = DiscretizedBayesNet.from_table(
@@ -112,8 +118,8 @@ def on_completed_rows(
         learned_cut_points(problem, result.X),
         pseudo_count="auto",
     )
-    completed_rows, completion = _completed_rows(network, rows, np.random.default_rng([settings.seed, 2]))
-    edges = searched(_coded_problem(problem, completed_rows, problem.scorer.rule, completion), 1)
+    codes, completion = _completed_rows(network, rows, np.random.default_rng([settings.seed, 2]))
+    edges = searched(1, codes, problem.scorer.rule, completion)
     if edges is None:
         return total_of(results)
     genotype = problem.genotype(edges, problem.policy_indices(result.X).tolist())
@@ -139,40 +145,20 @@ def total_of(results: Sequence[Result]) -> Result:
     )
 
 
-def _coded_problem(
-    problem: StructureProblem, rows: _Codes, rule: ScoreRule, completion: Completion | None = None
-) -> StructureProblem:
-    """Return the problem of the graph alone, for rows as codes."""
-    variables = [
-        ScoredVariable(variable.name, codes, card)
-        for variable, codes, card in zip(problem.scorer.variables, rows.codes, rows.cards.tolist())
-    ]
-    return StructureProblem(
-        FamilyScorer(variables, problem.scorer.method, rule, completion=completion),
-        problem.edge_rules,
-        random_repair=problem.rules.random_order,
-        initial_indegree=problem.initial_indegree,
-        pairs=problem.pairs,
-    )
-
-
 def _completed_rows(
-    network: DiscretizedBayesNet, rows: _Codes, generator: np.random.Generator
-) -> tuple[_Codes, Completion]:
+    network: DiscretizedBayesNet, rows: NDArray[np.uint8], generator: np.random.Generator
+) -> tuple[NDArray[np.uint8], Completion]:
     """Return the possible rows, completed some times by draws from a network, and how they were completed."""
-    n_rows = rows.codes.shape[1]
-    n_completions = min(max(_MOST_ROWS // n_rows, 1), _MOST_COMPLETIONS)
-    is_observed = rows.codes != MISSING
-    observed = np.where(is_observed, rows.codes.astype(np.int32), np.int32(-1))
+    n_completions = min(max(_MOST_ROWS // rows.shape[1], 1), _MOST_COMPLETIONS)
+    is_observed = rows != MISSING
+    observed = np.where(is_observed, rows.astype(np.int32), np.int32(-1))
     drawn = completed_codes(network, np.ascontiguousarray(observed.T), n_completions, generator)
     is_possible = drawn[:, 0, 0] >= 0
-    codes = drawn[is_possible].astype(np.uint8).transpose(2, 0, 1).reshape(len(rows.cards), -1)
+    codes = drawn[is_possible].astype(np.uint8).transpose(2, 0, 1).reshape(len(rows), -1)
     completion = Completion(is_observed[:, is_possible], n_completions)
-    return _Codes(np.ascontiguousarray(codes), rows.cards), completion
+    return np.ascontiguousarray(codes), completion
 
 
-# share of the limits of a search that stays for completed tables
-_SHARE = 0.6
 # number of completed tables that are searched by tables alone, and before and in searches with curves
 _N_TABLES = 3
 _N_BEFORE_CURVES = 1
@@ -182,13 +168,6 @@ _LEAST_COMPLETE_ROWS = 100
 _ROWS_PER_COLUMN = 10
 # any number: draws must be others than those of the searches before
 _SEED_OF_CURVES = 11
-
-
-def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
-    """Return the limits of the search before `with_completions`, given those of both together."""
-    if not problem.first_cuts:
-        return limits_before_rows(problem, limits)
-    return Budget(limits).share(1 - _SHARE)
 
 
 def with_completions(
