@@ -96,16 +96,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A network of a front, and why to look at it first.
-
-    Attributes
-    ----------
-    candidate : Candidate
-        The network.
-    reason : str
-        One sentence.
-    detail : str
-        The numbers behind it, as a sentence; empty without them.
+    """A network of a front, why to look at it first, and the numbers behind that, each as a sentence or "" without any.
     """
 
     candidate: Candidate

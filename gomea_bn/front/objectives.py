@@ -16,16 +16,8 @@ from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
 class Objective:
     """The meaning of one column of a front's values; every objective is minimised.
 
-    Attributes
-    ----------
-    name : str
-        Name in code and files, for example "misfit".
-    label : str
-        Name for people, for example "Misfit".
-    unit : str
-        Unit, for example "nats per row".
-    better : str
-        Meaning of small values, for example "fits the data better".
+    For example its name in code and files is "misfit", its label for people "Misfit", its unit "nats per row", and
+    small values are better since such a network "fits the data better".
     """
 
     name: str

@@ -81,8 +81,6 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         Networks over the same variables, levels and support; all have the same weight.
     n_networks_ : int
         Number of learned networks: `n_networks`, or fewer after Ctrl-C.
-    table_ : Table
-        Rows that the ensemble was learned from.
     fit_seconds_ : float
         Seconds of all searches.
     stopped_by_ : str
@@ -90,10 +88,8 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         search.
     seed_ : int
         Seed that repeats the run, unless a time limit ended a search.
-    feature_names_in_ : ndarray of str
-        Names of the columns.
-    n_features_in_ : int
-        Number of columns.
+    table_, feature_names_in_, n_features_in_
+        As of `BayesNetLearner`.
 
     Notes
     -----

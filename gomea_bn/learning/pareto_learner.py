@@ -118,8 +118,6 @@ class ParetoBayesNetLearner(FrontParameters):
     front_ : Front
         Learned networks, ordered by the first objective. Its `single` is the single network, which stays in the front
         if others dominate it.
-    table_ : Table
-        Rows that the networks were learned from.
     expert_ : DiscretizedBayesNet or None
         Expert's network, completed over the columns of the table.
     history_ : list of FrontHistoryEntry
@@ -136,16 +134,12 @@ class ParetoBayesNetLearner(FrontParameters):
     statistics_ : dict
         Counts of scored families, cache hits and priced variables. "preparation_cut_short" is 1 if the time limit
         shortened the preparation of the table.
-    n_candidate_pairs_ : int
-        Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` and ``single_evaluations=n_eval_single_`` if a time
         limit or Ctrl-C ended it. It does not repeat a run in which the time limit ended the search of a table with
         missing values, or shortened the preparation of a table of more than 50,000 rows.
-    feature_names_in_ : ndarray of str
-        Names of the columns.
-    n_features_in_ : int
-        Number of columns.
+    table_, n_candidate_pairs_, feature_names_in_, n_features_in_
+        As of `BayesNetLearner`.
 
     Notes
     -----

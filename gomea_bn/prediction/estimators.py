@@ -380,10 +380,8 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Features. The columns of an array are named x0, x1, ...
-        y : array-like of shape (n_rows,)
-            Numbers.
+        X, y
+            As of `BayesNetClassifier.fit`, but `y` has numbers.
 
         Raises
         ------
@@ -413,19 +411,10 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         return np.asarray(self._probabilities(X) @ self.cells_.values)
 
     def predict_interval(self, X: Any, quantiles: Sequence[float] = (0.05, 0.95)) -> pd.DataFrame:
-        """Return mean, median and quantiles of the target for every row.
+        """Return mean, median and quantiles of the target for every row, by probabilities from 0 to 1.
 
-        Parameters
-        ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Rows, with missing cells or without.
-        quantiles : sequence of float
-            Probabilities from 0 to 1.
-
-        Returns
-        -------
-        DataFrame of float64
-            Columns "mean", "median", and "5%" and so on for the quantiles. Median and quantiles are values of `cells_`.
+        Rows are as of `fit`; cells may be missing. The columns, float64, are "mean", "median", and "5%" and so on for
+        the quantiles. Median and quantiles are values of `cells_`.
         """
         for position, level in enumerate(quantiles):
             check_number(f"quantiles[{position}]", level, 0, 1)
