@@ -96,8 +96,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A network of a front, why to look at it first, and the numbers behind that, each as a sentence or "" without any.
-    """
+    """A network of a front, why to look at it first, and the numbers behind that, each as a sentence or ""."""
 
     candidate: Candidate
     reason: str

@@ -123,12 +123,9 @@ class LearningOptions:
         Copies among the rows and edges that left-out rows do not need then have no weight. Published settings and other
         scores count every row, and keep the network of the best score.
         """
-        is_default = self.discretizer == OPTIMAL and self.shape != "uniform" and self.prior == "dirichlet"
-        return (
-            is_default
-            and self.scoring_of(table) == "density-bd"
-            and any(c.is_continuous for c in table.columns)
-        )
+        has_shapes = self.shape != "uniform" and any(column.is_continuous for column in table.columns)
+        is_default = self.discretizer == OPTIMAL and self.prior == "dirichlet"
+        return is_default and has_shapes and self.scoring_of(table) == "density-bd"
 
     @property
     def has_curves(self) -> bool:
@@ -183,15 +180,10 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     if table.n_rows <= size:
         return table
     if size < learner.sample_rows:
-        n_continuous = sum(column.is_continuous for column in table.columns)
-        warnings.warn(
-            GomeaBnWarning(
-                f"The time limit is short for {counted(n_continuous, 'continuous column')}: a sample of {size:,} "
-                f"of {table.n_rows:,} rows is searched.",
-                [Setting("max_seconds")],
-            ),
-            stacklevel=4,
-        )
+        columns = counted(sum(column.is_continuous for column in table.columns), "continuous column")
+        rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
+        warning = f"The time limit is short for {columns}: {rows}."
+        warnings.warn(GomeaBnWarning(warning, [Setting("max_seconds")]), stacklevel=4)
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:
