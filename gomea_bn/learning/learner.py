@@ -583,12 +583,10 @@ def warn_of_many_probabilities(network: DiscretizedBayesNet, n_rows: int) -> Non
         return
     tables = network.tables
     name = max(network.names, key=lambda name: tables[name].size)
-    warnings.warn(
-        GomeaBnWarning(
-            f"The network has {network.n_parameters:,} free probabilities, more than the "
-            f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
-            f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
-            ["allow fewer parents or smaller tables"],
-        ),
-        stacklevel=3,
+    warning = GomeaBnWarning(
+        f"The network has {network.n_parameters:,} free probabilities, more than the "
+        f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
+        f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
+        ["allow fewer parents or smaller tables"],
     )
+    warnings.warn(warning, stacklevel=3)

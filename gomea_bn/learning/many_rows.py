@@ -294,13 +294,11 @@ class Improvement:
         is_late = self.stop.reason == "max_seconds" and self._seconds >= (self.learner.max_seconds or 0.0)
         # tables do not show what columns that follow curves depend on
         if is_late and not network.metadata.get("curves"):
-            warnings.warn(
-                GomeaBnWarning(
-                    "The time limit is short: densities are those of the tables, without lines.",
-                    [Setting("max_seconds")],
-                ),
-                stacklevel=6,
+            warning = GomeaBnWarning(
+                "The time limit is short: densities are those of the tables, without lines.",
+                [Setting("max_seconds")],
             )
+            warnings.warn(warning, stacklevel=6)
             return network
         generator = np.random.default_rng(self.seed)
         rows = table_for(network, self.sample, allow_missing=True)
@@ -317,14 +315,12 @@ class Improvement:
             return False
         is_late = self.stop.reason == "max_seconds"
         cause = "The time limit is short" if is_late else "Ctrl-C ended the passes that complete rows"
-        warnings.warn(
-            GomeaBnWarning(
-                f"{cause}: tables are counted from the rows that have values in all columns of a "
-                "family, and would be completed by further passes.",
-                [Setting("max_seconds")] if is_late else [],
-            ),
-            stacklevel=7,
+        warning = GomeaBnWarning(
+            f"{cause}: tables are counted from the rows that have values in all columns of a "
+            "family, and would be completed by further passes.",
+            [Setting("max_seconds")] if is_late else [],
         )
+        warnings.warn(warning, stacklevel=7)
         return True
 
     def _record(self, climb: Climb | None = None) -> dict[str, Any]:

@@ -226,14 +226,12 @@ class ParetoBayesNetLearner(FrontParameters):
         self.n_eval_single_ = searched.n_eval_single
         self._keep_search(table, problem.n_edge_genes, result, seed, began)
         if single is not None and searched.position is None:
-            warnings.warn(
-                GomeaBnWarning(
-                    f"The single network has {counted(single.n_parameters, 'free parameter')}, more than the limit "
-                    f"of {problem.front_rules.max_parameters:g}, so the front lacks it.",
-                    [Setting("max_complexity")],
-                ),
-                stacklevel=2,
+            warning = GomeaBnWarning(
+                f"The single network has {counted(single.n_parameters, 'free parameter')}, more than the limit "
+                f"of {problem.front_rules.max_parameters:g}, so the front lacks it.",
+                [Setting("max_complexity")],
             )
+            warnings.warn(warning, stacklevel=2)
         self.front_ = Front(
             shown,
             result.F,

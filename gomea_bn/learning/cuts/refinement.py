@@ -223,13 +223,11 @@ def refine_boundaries(
         # what was said about the former bins
         metadata.pop(STABILITY_WORDS, None)
         if metadata.pop(EDGE_PROBABILITIES, None) is not None:
-            warnings.warn(
-                GomeaBnWarning(
-                    "The refined network has no probabilities of edges: those of the network are for its former bins.",
-                    ["call edge_probabilities with the refined network"],
-                ),
-                stacklevel=2,
+            warning = GomeaBnWarning(
+                "The refined network has no probabilities of edges: those of the network are for its former bins.",
+                ["call edge_probabilities with the refined network"],
             )
+            warnings.warn(warning, stacklevel=2)
     metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
     metadata["refinement"] = {"method": _name_of(method), "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(

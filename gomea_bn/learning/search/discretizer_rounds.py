@@ -275,24 +275,20 @@ class DiscretizerSearch:
         """Warn if cuts were too many to be used, and if the result depends on the clock."""
         if self.too_many:
             worst = max(self.too_many, key=lambda name: self.too_many[name])
-            warnings.warn(
-                GomeaBnWarning(
-                    f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than the limit of "
-                    f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used.",
-                    [Setting("max_bins")],
-                ),
-                stacklevel=4,
+            warning = GomeaBnWarning(
+                f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than the limit of "
+                f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used.",
+                [Setting("max_bins")],
             )
+            warnings.warn(warning, stacklevel=4)
         n_late, n_runs = self.statistics["discretizer_cut_short"], self.statistics["discretizer_runs"]
         if n_late:
-            warnings.warn(
-                GomeaBnWarning(
-                    f"The time limit ended the discretizer in {n_late} of {n_runs} runs. Its cuts until then were "
-                    "used, so the same seed may give another network.",
-                    [Setting("max_seconds"), "give the discretizer options that make it faster"],
-                ),
-                stacklevel=4,
+            warning = GomeaBnWarning(
+                f"The time limit ended the discretizer in {n_late} of {n_runs} runs. Its cuts until then were "
+                "used, so the same seed may give another network.",
+                [Setting("max_seconds"), "give the discretizer options that make it faster"],
             )
+            warnings.warn(warning, stacklevel=4)
 
 
 def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: CutsByName) -> NDArray[np.int16]:
