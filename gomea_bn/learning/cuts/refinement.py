@@ -73,14 +73,8 @@ class RefinementResult:
     seconds: float
 
 
-@dataclass(frozen=True)
-class _Search:
-    """Cut points by variable that a method ended with, and how it went."""
-
-    cuts: Cuts
-    history: list[HistoryEntry]
-    stopped_by: str
-    seconds: float
+# cut points by variable that a method ended with, its history, what stopped it, and seconds
+_Search = tuple[Cuts, list[HistoryEntry], str, float]
 
 
 def refine_boundaries(
@@ -191,12 +185,13 @@ def refine_boundaries(
     most_bins = _most_bins(max_bins, session)
     limits = CutLimits(1, most_bins, min_width, min_bin_count)
     before = session.score(session.network_cuts)
+    search: _Search = session.network_cuts, [], "fixpoint", 0.0
     if by_discretizer:
         made = proposer(method, max_bins=most_bins, random_state=random_state)
         search = _by_discretizer(session, network, made, limits, max_seconds)
     elif not any(len(session.network_cuts[v]) or bin_counts == "free" for v in session.movable):
         # no cut can move
-        search = _Search(session.network_cuts, [], "fixpoint", 0.0)
+        pass
     elif session.rule.kind == BDEU:
         raise GomeaBnError(
             [
@@ -210,10 +205,11 @@ def refine_boundaries(
         compile_refinement_kernels("dp")
         cycle = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
         found = cycle.run(starts, before, np.random.default_rng(random_state))
-        search = _Search(found, cycle.history, cycle.stop.reason or "fixpoint", cycle.stop.seconds)
+        search = found, cycle.history, cycle.stop.reason or "fixpoint", cycle.stop.seconds
     else:
         search = _by_rv_gomea(session, limits, max_seconds, random_state, callback)
-    cuts, after = search.cuts, session.score(search.cuts)
+    cuts, history, stopped_by, seconds = search
+    after = session.score(cuts)
     if not by_discretizer and after <= before:
         cuts, after = session.network_cuts, before
     metadata = network.metadata
@@ -243,7 +239,7 @@ def refine_boundaries(
 
         line = "auto" if network.conditionals.lines else "none"
         refined = average_families(refined, session.table, line=line, random_state=random_state or 0)
-    return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
+    return RefinementResult(refined, before, after, history, stopped_by, seconds)
 
 
 def _name_of(method: str | Discretizer) -> str:
@@ -278,7 +274,7 @@ def _by_rv_gomea(
     genotype = np.asarray(result.X, np.float64)
     is_feasible = problem.evaluate(genotype)[1] == 0
     cuts = problem.cut_points(genotype) if is_feasible else session.network_cuts
-    return _Search(cuts, result.history, result.stopped_by, result.exec_time)
+    return cuts, result.history, result.stopped_by, result.exec_time
 
 
 def _by_discretizer(
@@ -291,7 +287,7 @@ def _by_discretizer(
     """Return a discretizer's cuts of the movable variables, and the network's cuts of all others."""
     names = session.table.names
     if not session.movable:
-        return _Search(session.network_cuts, [], "fixpoint", 0.0)
+        return session.network_cuts, [], "fixpoint", 0.0
     fixed = {"fixed_cut_points": [names[v] for v in session.network_cuts if v not in session.movable]}
     with_unmoved_fixed = DiscretizedBayesNet.from_table(
         session.table, network.edges, network.cut_points, metadata=fixed
@@ -307,7 +303,7 @@ def _by_discretizer(
         max_seconds=max_seconds,
     )
     cuts = {v: proposal.cut_points[names[v]] for v in session.network_cuts}
-    return _Search(cuts, [], proposal.stopped_by, perf_counter() - began)
+    return cuts, [], proposal.stopped_by, perf_counter() - began
 
 
 def _most_bins(max_bins: int | str, session: RefinementSession) -> int:
