@@ -344,11 +344,8 @@ class Front:
         watched = {"knee": self.knee()}
         if MISFIT.name in self.names:
             watched["best fit"] = self.best(MISFIT.name)
-        return {
-            role: chosen
-            for role, chosen in watched.items()
-            if chosen.network.n_parameters > _NEAR_LIMIT * most
-        }
+        limit = _NEAR_LIMIT * most
+        return {role: chosen for role, chosen in watched.items() if chosen.network.n_parameters > limit}
 
     def nearest(self, weights: Mapping[str, float] | Sequence[float]) -> Candidate:
         """Return the network whose pseudo-weights are nearest to given weights of the objectives.
@@ -386,23 +383,14 @@ class Front:
 
     def with_origin(self, *, table: Table | None = None, record: Mapping[str, Any] | None = None) -> Front:
         """Return the front of the same networks with other rows or another record; by default those of this front."""
-        return Front(
-            self._objectives,
-            self._values,
-            _Part(self, tuple(range(len(self)))),
-            table=self._table if table is None else table,
-            expert=self._expert,
-            record=self.record if record is None else record,
-        )
+        return self._of_rows(range(len(self)), self.record if record is None else record, table)
 
     def nondominated(self) -> Front:
         """Return the front of the networks that no other dominates; of networks with equal values only the first."""
         rows = choice.nondominated_rows(self._values).tolist()
-        return (
-            self._part(rows, "left out networks that others dominate or equal")
-            if len(rows) < len(self)
-            else self
-        )
+        if len(rows) == len(self):
+            return self
+        return self._part(rows, "left out networks that others dominate or equal")
 
     def thin(self, n: int = 200) -> Front:
         """Return a front of at most `n` representative networks, or the front itself if it is not larger.
@@ -515,12 +503,14 @@ class Front:
         else:
             how = f"{before['how']}; of those: {how}"
         record["thinned_from"] = {**before, "indices": indices, "how": how}
-        networks = _Part(self, tuple(rows))
+        return self._of_rows(rows, record)
+
+    def _of_rows(self, rows: Sequence[int], record: Mapping[str, Any], table: Table | None = None) -> Front:
         return Front(
             self._objectives,
-            self._values[rows],
-            networks,
-            table=self._table,
+            self._values[list(rows)],
+            _Part(self, tuple(rows)),
+            table=self._table if table is None else table,
             expert=self._expert,
             record=record,
         )
