@@ -177,7 +177,7 @@ def _judged(
         }
     known = learned_from.columns[position]
     cells = Cells.of(known.values[~known.is_missing])
-    scores = crps(cells, cell_probabilities(network, frame, target, cells), values)
+    scores, _ = crps(cells, cell_probabilities(network, frame, target, cells), values)
     ends = network.predict_interval(frame, target, ((1 - _INTERVAL) / 2, (1 + _INTERVAL) / 2)).to_numpy()[
         :, 2:
     ]

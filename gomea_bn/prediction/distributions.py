@@ -72,20 +72,13 @@ def folds_of(
 
 def crps(
     cells: Cells, probabilities: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the continuous ranked probability score of every row, float64 (n_rows,), in the units of the target.
-
-    It is the integral of (F(z) - 1{z >= value})^2 over z, with the distribution F of the values of the cells, from
-    probabilities float64 (n_rows, n_cells) (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and
-    estimation", 2007); lower is better.
-    """
-    return crps_with_slopes(cells, probabilities, values)[0]
-
-
-def crps_with_slopes(
-    cells: Cells, probabilities: NDArray[np.float64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the scores of `crps`, and their derivatives by the probabilities, float64 (n_rows, n_cells)."""
+    """Return the continuous ranked probability score of every row, and its derivatives by the probabilities.
+
+    The scores, float64 (n_rows,), are in the units of the target, and the probabilities float64 (n_rows, n_cells). A
+    score is the integral of (F(z) - 1{z >= value})^2 over z, with the distribution F of the values of the cells
+    (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007); lower is better.
+    """
     points, observed = cells.values, values[:, None]
     below = np.cumsum(probabilities, axis=1)[:, :-1]
     gaps = np.diff(points)

@@ -22,7 +22,7 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps_with_slopes, folds_of
+from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
 from gomea_bn.prediction.weights import Answers, Loss, Weights, family_logs, log_loss
 from gomea_bn.texts import counted, listed
@@ -436,7 +436,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         return np.log(np.diff(self.cells_.edges))
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
-        return lambda probabilities: crps_with_slopes(self.cells_, probabilities, values)
+        return lambda probabilities: crps(self.cells_, probabilities, values)
 
 
 def _target_values(y: Any, n_rows: int) -> NDArray[Any]:
