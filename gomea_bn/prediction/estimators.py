@@ -123,19 +123,19 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
 
     def _answers(self, density: DiscretizedBayesNet, frame: pd.DataFrame, names: Sequence[str]) -> Answers:
         """Return what a network says of rows, with the families of some columns."""
-        logs = family_logs(density, frame, self.target_, self._values_of_target(density), names)
-        return Answers(self._answer(density, frame), logs, self._log_widths(density))
+        values, log_widths = self._values_of_target(density)
+        logs = family_logs(density, frame, self.target_, values, names)
+        return Answers(self._answer(density, frame), logs, log_widths)
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
         raise NotImplementedError
 
-    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
-        """Return the values of the target that have probabilities, (n_values,): numbers, or codes of levels."""
-        raise NotImplementedError
+    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the values of the target that have probabilities, and ln of the widths of their cells, (n_values,).
 
-    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
-        """Return ln of the widths of the cells that these values stand for, 0 for levels, float64 (n_values,)."""
+        Values are numbers, or codes of levels, which have the width 1.
+        """
         raise NotImplementedError
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
@@ -150,7 +150,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     def _weighted(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network with the weights of its families."""
         names = self._weights.special
-        values = self._values_of_target(density)
+        values, log_widths = self._values_of_target(density)
         probabilities = self._answer(density, frame)
         # the log densities of all families of many rows may be too large for memory
         step = max(_MOST_NUMBERS // (len(values) * max(len(names), 1)), 1)
@@ -158,7 +158,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         for start in range(0, len(frame), step):
             some = frame.iloc[start : start + step]
             logs = family_logs(density, some, self.target_, values, names)
-            of_rows = Answers(probabilities[start : start + step], logs, self._log_widths(density))
+            of_rows = Answers(probabilities[start : start + step], logs, log_widths)
             parts.append(self._weights.applied(of_rows, names))
         return np.concatenate(parts)
 
@@ -320,11 +320,9 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         return density.predict_proba(frame, self.target_).to_numpy()
 
-    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
-        return np.arange(len(density.levels[self.target_]), dtype=np.int32)
-
-    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
-        return np.zeros(len(density.levels[self.target_]))
+    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        n_levels = len(density.levels[self.target_])
+        return np.arange(n_levels, dtype=np.int32), np.zeros(n_levels)
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
         return log_loss(values)
@@ -429,11 +427,8 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         return cell_probabilities(density, frame, self.target_, self.cells_)
 
-    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
-        return self.cells_.values
-
-    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
-        return np.log(np.diff(self.cells_.edges))
+    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return self.cells_.values, np.log(np.diff(self.cells_.edges))
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
         return lambda probabilities: crps(self.cells_, probabilities, values)
