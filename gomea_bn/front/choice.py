@@ -1,6 +1,6 @@
-"""Choices from a front of objective values: the knee, the network nearest to weights, and a representative subset.
+"""Choices from a front: the recommended network, the knee, the nearest one to weights, and a representative subset.
 
-All functions take finite values of shape (n, m), float64, to be minimised, and consider the rows that no other row
+Values are finite, float64 (n, m), and to be minimised. Functions of values alone consider the rows that no other row
 dominates. They scale every objective by its range over these rows, so that units do not matter. An objective in which
 all these rows are equal is left out. Of equal scores (to 1e-9) the lexicographically smallest row wins.
 """
@@ -8,24 +8,144 @@ all these rows are equal is left out. Of equal scores (to 1e-9) the lexicographi
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+if TYPE_CHECKING:
+    from gomea_bn.data.table import Table
+
+KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane"]
 Values = NDArray[np.float64]
 
 _TIE = 1e-9
+# standard errors of a mean of n differences that have a standard deviation of 1 nat
+_MARGIN = 2.0
+# rows that the standard errors are computed from, and the fewest for a standard error
+_MOST_ROWS, _FEWEST_ROWS = 5_000, 30
+# work space of an exact answer on the review page, in numbers
+_MOST_NUMBERS = 2**23
+
+
+def simplest_good_fit(
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    network: Callable[[int], DiscretizedBayesNet],
+    table: Table | None,
+    n_rows: int | None,
+) -> tuple[int, str, str]:
+    """Return the simplest network that fits as well as the best one up to chance, and whose answers are exact.
+
+    It is given by its row, and by why to look at it first and the numbers behind it, each as a sentence. Values are
+    float64 (n_networks, n_objectives), and the misfits leave every row out of its own tables. The rows that the
+    networks were learned from, and their number, may be unknown.
+
+    A network fits as well as the best one if its misfit exceeds the least one by at most the standard error of the
+    least one: the rule of one standard error (Breiman, Friedman, Olshen & Stone, "Classification and regression trees",
+    1984). The standard deviation of the log density of a row is that over at most 5,000 complete rows, under tables
+    that include them; it is 1 nat where the table has fewer than 30 of them.
+    """
+    misfits, sizes = (values[:, list(names).index(name)] for name in (MISFIT.name, COMPLEXITY.name))
+    best = int(np.argmin(misfits))
+    error = _standard_error(network(best), table, n_rows)
+    close = None
+    for row in np.lexsort((misfits, sizes)).tolist():
+        gap = float(misfits[row] - misfits[best])
+        if gap > error:
+            continue
+        what = (
+            "The best fit"
+            if row == best
+            else "The simplest network that fits as well as the best, up to chance"
+        )
+        detail = (
+            f"Its misfit is {gap:.2g} nats per row above the least one, whose standard error is {error:.2g}."
+        )
+        if _answers_exactly(network(row)):
+            return row, f"{what}.", detail
+        close = close or (row, f"{what}; its answers are estimates.", detail)
+    # the best fit is close to itself
+    assert close is not None
+    return close
+
+
+def _standard_error(network: DiscretizedBayesNet, table: Table | None, n_rows: int | None) -> float:
+    """Return the standard error of the mean log density of a row under a network, in nats."""
+    n_rows = n_rows or 1
+    complete = None if table is None else table.complete_rows()
+    if complete is None or complete.n_rows < _FEWEST_ROWS:
+        return 1 / sqrt(n_rows)
+    chosen = np.random.default_rng(0).permutation(complete.n_rows)[:_MOST_ROWS]
+    frame = complete.take(np.sort(chosen)).to_frame()
+    return float(network.log_density(frame).std() / sqrt(n_rows))
+
+
+def _answers_exactly(network: DiscretizedBayesNet) -> bool:
+    """Return whether the distributions of all variables fit into the work space of the page."""
+    from gomea_bn.network.inference.engine import Evidence, ExactEngine
+
+    nothing = Evidence(np.full((1, len(network.names)), -1, np.int32), {})
+    try:
+        ExactEngine(network.of_tables(), _MOST_NUMBERS).marginals(nothing)
+    except GomeaBnError:
+        return False
+    return True
+
+
+def knee_row(
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    n_rows: int | None,
+    method: KneeMethod | None,
+    *,
+    leaves_rows_out: bool,
+) -> int:
+    """Return the row of the knee, of values float64 (n_networks, n_objectives); `Front.knee` describes the methods.
+
+    The default depends on whether the misfit leaves every row out of its own tables. "aic" and "left-out" without
+    misfit, complexity or the number of rows raise `GomeaBnError`.
+    """
+    if method is None:
+        has_prices = {MISFIT.name, COMPLEXITY.name} <= set(names) and n_rows is not None
+        others = set(names) - {MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name}
+        priced: KneeMethod = "left-out" if leaves_rows_out else "aic"
+        method = priced if has_prices and not others else "hyperplane"
+    if method == "hyperplane":
+        return hyperplane_knee(values)
+    missing = [name for name in (MISFIT.name, COMPLEXITY.name) if name not in names]
+    if missing:
+        raise GomeaBnError(
+            f"method={method!r} needs the objective '{missing[0]}'; the front has {', '.join(names)}. Use "
+            "method='hyperplane'."
+        )
+    if n_rows is None:
+        raise GomeaBnError(
+            f"method={method!r} needs the number of rows: give the front its table or record={{'n_rows': ...}}."
+        )
+    prices = {MISFIT.name: 1.0, COMPLEXITY.name: 1.0 / n_rows}
+    rows = np.arange(len(values))
+    if method == "left-out":
+        misfits = values[:, list(names).index(MISFIT.name)]
+        rows = np.flatnonzero(misfits <= misfits.min() + _MARGIN / sqrt(n_rows))
+    rows = rows[nondominated_rows(values[rows])]
+    # unlike scaled values, prices do not depend on the extent of the front
+    costs = (values[rows] - values[rows].min(axis=0)) @ np.array([prices.get(name, 0.0) for name in names])
+    return _smallest(costs / max(costs.max(), np.finfo(float).tiny), values, rows)
 
 
 def hyperplane_knee(values: Values) -> int:
     """Return the row farthest below the hyperplane through the extremes, which are the best rows of the objectives.
 
-    Notes
-    -----
     Das, "On characterizing the 'knee' of the Pareto curve based on normal-boundary intersection", Structural
-    Optimization 18, 1999. With two objectives the scaled extremes are (0, 1) and (1, 0), so the knee has the least
-    sum of scaled values. With three or more objectives the plane through the extremes may not face the ideal point, for
+    Optimization 18, 1999. With two objectives the scaled extremes are (0, 1) and (1, 0), so the knee has the least sum
+    of scaled values. With three or more objectives the plane through the extremes may not face the ideal point, for
     example if one row is best in two objectives. Its normal then has an entry that is not positive, and the plane of
     equal sums replaces it, because only a normal with positive entries never chooses a dominated row.
     """
@@ -41,24 +161,10 @@ def hyperplane_knee(values: Values) -> int:
     return _smallest(unit @ normal, values, rows)
 
 
-def price_choice(values: Values, prices: Values) -> int:
-    """Return the row with the least sum of price times value, for prices of shape (m,) of at least 0.
-
-    Unlike the knees, the choice does not depend on the extent of the front: adding a worse row does not change it.
-    """
-    rows = nondominated_rows(values)
-    costs = (values[rows] - values[rows].min(axis=0)) @ prices
-    return _smallest(costs / max(costs.max(), np.finfo(float).tiny), values, rows)
-
-
 def nearest_pseudo_weights(values: Values, weights: Values) -> int:
     """Return the row whose pseudo-weights have the least Euclidean distance to weights of shape (m,), not all 0.
 
-    Notes
-    -----
-    Deb, "Multi-objective optimization using evolutionary algorithms", 2001: with d_j = (worst_j - value_j) /
-    (worst_j - best_j), the pseudo-weight of objective j is d_j / (d_1 + ... + d_m). The weights are divided by their
-    sum. Of rows at equal distance the one with the least weighted sum of scaled values wins.
+    `Front.nearest` describes the rule.
     """
     rows, unit = _scaled_front(values)
     if unit.shape[1] < 2:
@@ -77,27 +183,14 @@ def greedy_hypervolume(
 ) -> list[int]:
     """Return `n` rows: those of `first`, then repeatedly the row that adds most hypervolume.
 
-    Rows with a new key come before others.
+    Values, float64 (n_rows, m), are scaled; the reference point is 1.1 in every objective. Rows with a new key come
+    before others; `key` is called only for rows that are about to be chosen.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, m), float64
-        Scaled values; the reference point is 1.1 in every objective.
-    first : iterable of int
-        Rows that are chosen from the start.
-    n : int
-        Number of rows to choose, at most n_rows.
-    key : callable
-        Function from a row to a property that should differ between rows. It is called only for rows that are about to
-        be chosen.
-
-    Notes
-    -----
-    The greedy choice reaches at least 1 - 1/e of the best subset's hypervolume, which is submodular (Guerreiro,
-    Fonseca & Paquete, "Greedy hypervolume subset selection in low dimensions", Evolutionary Computation 24, 2016).
-    The gain of a row can only shrink, so that an old value bounds the new one and only the top of a heap is computed
-    again (Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978). This gives the same
-    rows with far fewer evaluations.
+    The greedy choice reaches at least 1 - 1/e of the best subset's hypervolume, which is submodular (Guerreiro, Fonseca
+    & Paquete, "Greedy hypervolume subset selection in low dimensions", Evolutionary Computation 24, 2016). The gain of
+    a row can only shrink, so that an old value bounds the new one and only the top of a heap is computed again (Minoux,
+    "Accelerated greedy algorithms for maximizing submodular set functions", 1978). This gives the same rows with far
+    fewer evaluations.
     """
     import moocore
 

@@ -83,8 +83,11 @@ class Decision:
             isinstance(self.run_hash, str) and _HASH.fullmatch(self.run_hash)
         ):
             raise GomeaBnError(f"run_hash must be 64 hexadecimal digits, got {self.run_hash!r:.80}.")
-        if not isinstance(self.made, str) or not _is_time(self.made):
-            raise GomeaBnError(f"made must be a time such as '2026-11-05T14:30:00Z', got {self.made!r:.80}.")
+        try:
+            datetime.fromisoformat(self.made)
+        except (TypeError, ValueError) as error:
+            wanted = "made must be a time such as '2026-11-05T14:30:00Z'"
+            raise GomeaBnError(f"{wanted}, got {self.made!r:.80}.") from error
         lists = {"shortlist": "ids", "rules": "texts", "required_edges": "edges", "forbidden_edges": "edges"}
         for name, content in lists.items():
             value = getattr(self, name)
@@ -105,17 +108,20 @@ class Decision:
             _text(key, "A name in filters"): _range(limits, f"filters[{key!r:.40}]")
             for key, limits in self.filters.items()
         }
-        object.__setattr__(self, "network", _id(self.network, "network"))
-        object.__setattr__(self, "shortlist", shortlist)
-        object.__setattr__(self, "notes", notes)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "filters", filters)
-        object.__setattr__(self, "rules", tuple(_text(rule, "A rule in rules") for rule in self.rules))
-        for entry in ("required_edges", "forbidden_edges"):
-            object.__setattr__(self, entry, tuple(_edge(edge, entry) for edge in getattr(self, entry)))
-        object.__setattr__(self, "names", _texts(self.names, "names"))
-        levels = {column: _texts(texts, f"levels[{column!r:.40}]") for column, texts in self.levels.items()}
-        object.__setattr__(self, "levels", levels)
+        checked = {
+            "network": _id(self.network, "network"),
+            "shortlist": shortlist,
+            "notes": notes,
+            "weights": weights,
+            "filters": filters,
+            "rules": tuple(_text(rule, "A rule in rules") for rule in self.rules),
+            "required_edges": tuple(_edge(edge, "required_edges") for edge in self.required_edges),
+            "forbidden_edges": tuple(_edge(edge, "forbidden_edges") for edge in self.forbidden_edges),
+            "names": _texts(self.names, "names"),
+            "levels": {name: _texts(of, f"levels[{name!r:.40}]") for name, of in self.levels.items()},
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def to_json(self) -> str:
         """Return the text of a decision.json, which `read_decision` reads back to an equal decision."""
@@ -145,8 +151,11 @@ def read_decision(source: str | os.PathLike[str]) -> Decision:
         parts, where, _REQUIRED, [item.name for item in fields(Decision) if item.name not in _REQUIRED]
     )
     with prefixed_errors(where):
-        if isinstance(parts.get("notes"), dict):
-            parts["notes"] = {_id_of_text(key): note for key, note in parts["notes"].items()}
+        if isinstance(notes := parts.get("notes"), dict):
+            for key in notes:
+                if not _ID.fullmatch(key):
+                    raise GomeaBnError(f"notes must have ids of networks as keys, got {key!r:.80}.")
+            parts["notes"] = {int(key): note for key, note in notes.items()}
         return Decision(**parts)
 
 
@@ -211,20 +220,6 @@ def _position(front: Front, decision: Decision) -> int:
             "the decision with the whole front."
         )
     return ids.index(decision.network)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _id_of_text(key: str) -> int:
-    if not _ID.fullmatch(key):
-        raise GomeaBnError(f"notes must have ids of networks as keys, got {key!r:.80}.")
-    return int(key)
 
 
 def _id(value: Any, entry: str) -> int:

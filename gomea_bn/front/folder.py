@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
+from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
 from gomea_bn.front.store import StoredNetworks, packed_networks
 from gomea_bn.runtime.files.atomic_files import check_folder, check_name
 from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
@@ -24,7 +25,7 @@ from gomea_bn.runtime.files.text_files import check_is_file, named_source, prefi
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.front.front import Front, Objective
+    from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 FORMAT = "gomea-bn front"
@@ -102,11 +103,8 @@ def write_front(
                 break
             (new / NETWORKS).mkdir(exist_ok=True)
             network = front[index].network
-            for ending, text in (
-                ("json", network.to_json()),
-                ("bif", network.to_bif()),
-                ("dot", network.to_dot()),
-            ):
+            texts = network.to_json(), network.to_bif(), network.to_dot()
+            for ending, text in zip(("json", "bif", "dot"), texts, strict=True):
                 _write(new / network_file(index, ending), text.encode())
             ids.append(index)
         frame = _table_of_folder(front, ids)
@@ -127,8 +125,6 @@ def _table_of_folder(front: Front, ids: Sequence[int]) -> pd.DataFrame:
 
     Errors of thousands of networks would take minutes, so only networks with files and those with a role have one.
     """
-    from gomea_bn.front.front import EXPERT_DISTANCE
-
     frame = front_table(front)
     if EXPERT_DISTANCE.name in front.names:
         roles = [front.knee(), front.closest_to_expert(), *(front.best(name) for name in front.names)]
@@ -199,8 +195,6 @@ def read_front_record(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 def front_table(front: Front) -> pd.DataFrame:
     """Return `front.to_frame()` with flags: knee, and single and closest_to_expert if the front has such networks."""
-    from gomea_bn.front.front import EXPERT_DISTANCE
-
     frame = front.to_frame()
     frame["knee"] = frame.index == front.knee().index
     if (single := front.single) is not None:
@@ -253,9 +247,7 @@ class _Lines:
     """The networks of a store of format version 1, each built on first use."""
 
     def __init__(self, packed: bytes, count: int, path: Path) -> None:
-        self._packed = packed
-        self._count = count
-        self._path = path
+        self._packed, self._count, self._path = packed, count, path
         self._lines: list[bytes] = []
 
     def __call__(self, index: int) -> DiscretizedBayesNet:
@@ -263,22 +255,17 @@ class _Lines:
         from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
         if not self._lines:
-            self._lines = self._unpacked()
-            self._packed = b""
+            lines = unpacked(self._packed, named_source(self._path)).splitlines()
+            if len(lines) != self._count:
+                raise GomeaBnError(
+                    f"File '{self._path}' must hold {self._count} networks, one per line, got {len(lines)}."
+                )
+            self._lines, self._packed = lines, b""
         try:
             text = self._lines[index].decode()
             return DiscretizedBayesNet.from_json(text if text[:1] == "{" else "{}")
         except (GomeaBnError, UnicodeDecodeError) as error:
             raise GomeaBnError(f"File '{self._path}', line {index + 1}: {error}") from error
-
-    def _unpacked(self) -> list[bytes]:
-        """Return one JSON text per network."""
-        lines = unpacked(self._packed, named_source(self._path)).splitlines()
-        if len(lines) != self._count:
-            raise GomeaBnError(
-                f"File '{self._path}' must hold {self._count} networks, one per line, got {len(lines)}."
-            )
-        return lines
 
 
 def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
@@ -369,8 +356,6 @@ def _is_summary(entry: Any) -> bool:
 
 
 def _objective(entry: Any) -> Objective:
-    from gomea_bn.front.front import Objective
-
     texts = tuple(Objective.__dataclass_fields__)
     if (
         not isinstance(entry, dict)

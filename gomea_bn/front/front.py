@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, is_integer, is_real
-from gomea_bn.front import choice, quality
-from gomea_bn.front.knee import KneeMethod, knee_row
+from gomea_bn.front import choice
+from gomea_bn.front.choice import KneeMethod
 from gomea_bn.front.objectives import (
     COMPLEXITY,
     EXPERT_DISTANCE,
@@ -22,13 +22,13 @@ from gomea_bn.front.objectives import (
     Objective,
     check_objectives,
     check_original_index,
+    check_point,
     check_values,
     check_weights,
     leaves_rows_out,
     objective_column,
     single_position,
 )
-from gomea_bn.front.recommendation import simplest_good_fit
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
@@ -96,17 +96,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A network of a front, and why to look at it first.
-
-    Attributes
-    ----------
-    candidate : Candidate
-        The network.
-    reason : str
-        One sentence.
-    detail : str
-        The numbers behind it, as a sentence; empty without them.
-    """
+    """A network of a front, why to look at it first, and the numbers behind that, each as a sentence or ""."""
 
     candidate: Candidate
     reason: str
@@ -322,7 +312,7 @@ class Front:
             )
             method = "hyperplane"
         check_choice("method", method, get_args(KneeMethod), optional=True)
-        row = knee_row(
+        row = choice.knee_row(
             self._values, self.names, self.n_rows, method, leaves_rows_out=leaves_rows_out(self.record)
         )
         return self[row]
@@ -331,12 +321,12 @@ class Front:
         """Return the network to look at first, with the reason: simple, and up to chance as good as the best fit.
 
         Fronts whose misfits leave every row out of its own tables have `simplest_good_fit` of
-        `gomea_bn.front.recommendation`. Others have the knee, since a least misfit in sample says little about other
+        `gomea_bn.front.choice`. Others have the knee, since a least misfit in sample says little about other
         rows.
         """
         if not {MISFIT.name, COMPLEXITY.name} <= set(self.names) or not leaves_rows_out(self.record):
             return Recommendation(self.knee(), "The knee: more complex networks hardly fit better.")
-        row, reason, detail = simplest_good_fit(
+        row, reason, detail = choice.simplest_good_fit(
             self._values, self.names, self.network, self._table, self.n_rows
         )
         return Recommendation(self[row], reason, detail)
@@ -354,11 +344,8 @@ class Front:
         watched = {"knee": self.knee()}
         if MISFIT.name in self.names:
             watched["best fit"] = self.best(MISFIT.name)
-        return {
-            role: chosen
-            for role, chosen in watched.items()
-            if chosen.network.n_parameters > _NEAR_LIMIT * most
-        }
+        limit = _NEAR_LIMIT * most
+        return {role: chosen for role, chosen in watched.items() if chosen.network.n_parameters > limit}
 
     def nearest(self, weights: Mapping[str, float] | Sequence[float]) -> Candidate:
         """Return the network whose pseudo-weights are nearest to given weights of the objectives.
@@ -396,23 +383,14 @@ class Front:
 
     def with_origin(self, *, table: Table | None = None, record: Mapping[str, Any] | None = None) -> Front:
         """Return the front of the same networks with other rows or another record; by default those of this front."""
-        return Front(
-            self._objectives,
-            self._values,
-            _Part(self, tuple(range(len(self)))),
-            table=self._table if table is None else table,
-            expert=self._expert,
-            record=self.record if record is None else record,
-        )
+        return self._of_rows(range(len(self)), self.record if record is None else record, table)
 
     def nondominated(self) -> Front:
         """Return the front of the networks that no other dominates; of networks with equal values only the first."""
         rows = choice.nondominated_rows(self._values).tolist()
-        return (
-            self._part(rows, "left out networks that others dominate or equal")
-            if len(rows) < len(self)
-            else self
-        )
+        if len(rows) == len(self):
+            return self
+        return self._part(rows, "left out networks that others dominate or equal")
 
     def thin(self, n: int = 200) -> Front:
         """Return a front of at most `n` representative networks, or the front itself if it is not larger.
@@ -465,7 +443,16 @@ class Front:
             Best and worst values; by default those of this front. Only hypervolumes with the same ideal and nadir, for
             example those of the union, can be compared. An objective with equal ideal and nadir is shifted, not scaled.
         """
-        return quality.hypervolume(self._values, self.names, reference, ideal, nadir)
+        import moocore
+
+        values, names = self._values, self.names
+        low = values.min(axis=0) if ideal is None else check_point(ideal, names, "ideal")
+        high = values.max(axis=0) if nadir is None else check_point(nadir, names, "nadir")
+        for name, best, worst in zip(names, low.tolist(), high.tolist(), strict=True):
+            if best > worst:
+                raise GomeaBnError(f"ideal must not exceed nadir, got {best!r} and {worst!r} for '{name}'.")
+        corner = check_point(1.1 if reference is None else reference, names, "reference")
+        return float(moocore.hypervolume(choice.scaled(values, low, high), ref=corner))
 
     def igd_plus(self, reference_front: Front | ArrayLike) -> float:
         """Return IGD+, the mean distance from the points of a reference front to this front; 0 if none is better.
@@ -479,14 +466,19 @@ class Front:
         reference_front : Front with the same objectives, or array-like of shape (n, n_objectives)
             The reference points.
         """
-        if not isinstance(reference_front, Front):
-            return quality.igd_plus(self._values, self.names, reference_front)
-        if reference_front.names != self.names:
-            raise GomeaBnError(
-                f"Both fronts must have the objectives {', '.join(self.names)}; the other has "
-                f"{', '.join(reference_front.names)}."
-            )
-        return quality.igd_plus(self._values, self.names, reference_front.values)
+        import moocore
+
+        if isinstance(reference_front, Front):
+            if reference_front.names != self.names:
+                raise GomeaBnError(
+                    f"Both fronts must have the objectives {', '.join(self.names)}; the other has "
+                    f"{', '.join(reference_front.names)}."
+                )
+            reference_front = reference_front.values
+        points = check_values(reference_front, self.names, "reference_front")
+        low, high = points.min(axis=0), points.max(axis=0)
+        unit = choice.scaled(self._values, low, high)
+        return float(moocore.igd_plus(unit, ref=choice.scaled(points, low, high)))
 
     def plot(
         self,
@@ -511,12 +503,14 @@ class Front:
         else:
             how = f"{before['how']}; of those: {how}"
         record["thinned_from"] = {**before, "indices": indices, "how": how}
-        networks = _Part(self, tuple(rows))
+        return self._of_rows(rows, record)
+
+    def _of_rows(self, rows: Sequence[int], record: Mapping[str, Any], table: Table | None = None) -> Front:
         return Front(
             self._objectives,
-            self._values[rows],
-            networks,
-            table=self._table,
+            self._values[list(rows)],
+            _Part(self, tuple(rows)),
+            table=self._table if table is None else table,
             expert=self._expert,
             record=record,
         )

@@ -16,16 +16,8 @@ from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
 class Objective:
     """The meaning of one column of a front's values; every objective is minimised.
 
-    Attributes
-    ----------
-    name : str
-        Name in code and files, for example "misfit".
-    label : str
-        Name for people, for example "Misfit".
-    unit : str
-        Unit, for example "nats per row".
-    better : str
-        Meaning of small values, for example "fits the data better".
+    For example its name in code and files is "misfit", its label for people "Misfit", its unit "nats per row", and
+    small values are better since such a network "fits the data better".
     """
 
     name: str
@@ -185,15 +177,7 @@ def leaves_rows_out(record: Mapping[str, Any]) -> bool:
 
 
 def single_position(record: Mapping[str, Any], original_index: Sequence[int]) -> int | None:
-    """Return the position of the single network that a record names, None if the front has none.
-
-    Parameters
-    ----------
-    record : mapping
-        Record of a front; its "single_network" has an "id" in the whole front, or None.
-    original_index : sequence of int
-        Id of every network in the whole front.
-    """
+    """Return the position of the single network, which a record names by its id in the whole front, or None."""
     single = record.get("single_network")
     number: Any = single.get("id") if isinstance(single, Mapping) else None
     return (

@@ -36,14 +36,9 @@ _MOST_AXES = 63
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredVariable:
-    """One variable of a network.
+    """One variable as the JSON file of its network describes it, without the table, and its table.
 
-    Attributes
-    ----------
-    entry : dict
-        The variable as the JSON file of its network describes it, without the table.
-    table : ndarray of shape (card(parent_1), ..., card(child)), float64
-        Its probabilities.
+    The table is float64 (card(parent_1), ..., card(child)).
     """
 
     entry: dict[str, Any]
@@ -52,15 +47,7 @@ class StoredVariable:
 
 @dataclass(frozen=True, slots=True)
 class NetworkParts:
-    """The parts of a network.
-
-    Attributes
-    ----------
-    head : dict
-        The JSON file of the network without its variables.
-    variables : tuple of StoredVariable
-        In column order.
-    """
+    """The parts of a network: the JSON file without its variables, and the variables in column order."""
 
     head: dict[str, Any]
     variables: tuple[StoredVariable, ...]
@@ -121,19 +108,17 @@ def packed_networks(networks: Iterable[NetworkParts]) -> bytes:
     variables: list[StoredVariable] = []
     head_positions: dict[str, int] = {}
     positions: dict[tuple[str, bytes], int] = {}
-    # most parts are objects that were seen before; `seen` keeps them alive, so that an id stays that of one object
-    position_of_id: dict[int, int] = {}
-    seen: list[StoredVariable] = []
+    # most parts are objects that were seen before, and equal to themselves alone
+    position_of_seen: dict[StoredVariable, int] = {}
 
     def position_of(variable: StoredVariable) -> int:
-        if id(variable) not in position_of_id:
+        if variable not in position_of_seen:
             key = (json.dumps(variable.entry, allow_nan=False), variable.table.tobytes())
             if key not in positions:
                 positions[key] = len(variables)
                 variables.append(variable)
-            position_of_id[id(variable)] = positions[key]
-            seen.append(variable)
-        return position_of_id[id(variable)]
+            position_of_seen[variable] = positions[key]
+        return position_of_seen[variable]
 
     rows: list[list[int]] = []
     for parts in networks:
@@ -157,17 +142,7 @@ def packed_networks(networks: Iterable[NetworkParts]) -> bytes:
 
 
 class StoredNetworks(PooledNetworks):
-    """The networks of a file that `packed_networks` returned, which is unpacked on first use.
-
-    Parameters
-    ----------
-    packed : bytes
-        Content of the file.
-    count : int
-        Number of networks that it must hold.
-    path : Path
-        The file, for messages.
-    """
+    """The `count` networks of a file that `packed_networks` returned, which is unpacked on first use."""
 
     def __init__(self, packed: bytes, count: int, path: Path) -> None:
         # None once it is unpacked

@@ -18,13 +18,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 
 
 def compile_all_kernels(announce: Callable[[str], object]) -> float:
-    """Compile or load the kernels of all commands, and return the seconds this took.
-
-    Parameters
-    ----------
-    announce : callable
-        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
-    """
+    """Compile or load the kernels of all commands, and return the seconds this took; see `compile_kernels`."""
     began = perf_counter()
     compile_front_kernels(announce, in_second_process=True)
     compile_kernels(announce)
@@ -33,23 +27,19 @@ def compile_all_kernels(announce: Callable[[str], object]) -> float:
         warnings.simplefilter("ignore", GomeaBnWarning)
         for name in sorted(DISCRETIZERS):
             discretizer(name).compile()
-        _use_a_network()
+        # those around a learned network: averaged densities, refined cuts, and answers
+        generator = np.random.default_rng(0)
+        x = generator.normal(size=60)
+        frame = pd.DataFrame({"x": x, "y": x + generator.normal(size=60), "k": np.where(x > 0, "a", "b")})
+        learner = BayesNetLearner(density="averaged", max_evaluations=500, random_state=1, n_jobs=1)
+        network = learner.fit(frame).network_
+        for method in ("dp", "rv-gomea"):
+            refine_boundaries(network, frame, method, max_seconds=0.1, random_state=1)
+        incomplete = frame.mask(generator.random(frame.shape) < 0.2)
+        learner.edge_probabilities(method="sampled", n_sweeps=1, n_chains=1)
+        network.most_probable({"k": "a"})
+        for method in ("exact", "sampling"):
+            network.query(["x"], {"k": "a"}, method=method, n_draws=100, random_state=1)
+            for how in ("draw", "mode"):
+                network.impute(incomplete, how, method=method, n_draws=100, random_state=1)
     return perf_counter() - began
-
-
-def _use_a_network() -> None:
-    """Call the kernels around a learned network: averaged densities, refined cuts, and answers."""
-    generator = np.random.default_rng(0)
-    x = generator.normal(size=60)
-    frame = pd.DataFrame({"x": x, "y": x + generator.normal(size=60), "k": np.where(x > 0, "a", "b")})
-    learner = BayesNetLearner(density="averaged", max_evaluations=500, random_state=1, n_jobs=1)
-    network = learner.fit(frame).network_
-    for method in ("dp", "rv-gomea"):
-        refine_boundaries(network, frame, method, max_seconds=0.1, random_state=1)
-    incomplete = frame.mask(generator.random(frame.shape) < 0.2)
-    learner.edge_probabilities(method="sampled", n_sweeps=1, n_chains=1)
-    network.most_probable({"k": "a"})
-    for method in ("exact", "sampling"):
-        network.query(["x"], {"k": "a"}, method=method, n_draws=100, random_state=1)
-        for how in ("draw", "mode"):
-            network.impute(incomplete, how, method=method, n_draws=100, random_state=1)

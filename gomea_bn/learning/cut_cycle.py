@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,33 +31,13 @@ from gomea_bn.runtime.threads import StopFlag, Workers
 class RefinementSession:
     """A network's graph, its data, and the score of any cut points.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    table : Table
-        The rows, with the network's columns in its order.
-    method_name : str
-        A density score.
-    penalty : str, float or None
-        As of `score_rule`; by default that of the metadata, or else "bic".
-    variables : sequence of str, optional
-        Variables whose cuts may move; by default every continuous one whose cuts no user has fixed.
-    prior : {"dirichlet", "bdeu"}, optional
-        As of `score_rule`; by default that of the metadata, or else Dirichlet(1).
+    The columns of the table are the network's in its order. The method is a density score; penalty and prior are by
+    default those of the metadata, or else "bic" and Dirichlet(1). By default the cuts of every continuous variable may
+    move whose cuts no user has fixed. `record` has the fields of the metadata that describe the score.
 
-    Attributes
-    ----------
-    record : dict
-        Fields of the metadata that describe the score.
-    graph : ColumnGraph
-    network_cuts : dict of int to ndarray
-        The network's cuts of every continuous variable.
-    movable : list of int
-        Variables whose cuts may move.
-    shapes : dict of int to ColumnShape
-        Shapes of columns, fitted to the rows. A variable with a shape in the network has it whatever its cuts. Other
-        variables are uniform inside their bins; if the network was learned with shapes, their shape limits the width
-        of bins with repeated values.
+    Shapes of columns are fitted to the rows. A variable with a shape in the network has it whatever its cuts. Other
+    variables are uniform inside their bins; if the network was learned with shapes, their shape limits the width of
+    bins with repeated values.
     """
 
     def __init__(
@@ -69,10 +49,8 @@ class RefinementSession:
         variables: Sequence[str] | None,
         prior: str | None = None,
     ) -> None:
-        shares = {name: network.metadata.get(name) for name in ("cut_cost", "edge_cost")}
-        self.method = scoring_method(
-            method_name, **{name: share for name, share in shares.items() if is_real(share)}
-        )
+        costs = {name: network.metadata.get(name) for name in ("cut_cost", "edge_cost")}
+        self.method = scoring_method(method_name, **{name: c for name, c in costs.items() if is_real(c)})
         if not self.method.density:
             raise GomeaBnError(
                 [Option("scoring_method"), f" must be 'density-bic' or 'density-bd', got {method_name!r}."]
@@ -106,10 +84,8 @@ class RefinementSession:
                     f"variables: no continuous variable {name!r}.{nearest(str(name), continuous)}"
                 )
         self.fixed = fixed_columns(network)
-        if variables is None:
-            self.movable = [v for v in self.network_cuts if names[v] not in self.fixed]
-        else:
-            self.movable = [v for v in self.network_cuts if names[v] in variables]
+        movable = set(names) - set(self.fixed) if variables is None else set(variables)
+        self.movable = [v for v in self.network_cuts if names[v] in movable]
 
     def scored_variables(self, cuts: Cuts) -> list[ScoredVariable]:
         """Return the variables with one policy each."""
@@ -142,50 +118,28 @@ class RefinementSession:
         ]
 
 
+@dataclass(eq=False)
 class CutCycle:
-    """Optimal steps of one variable after another, until none improves the score.
+    """Optimal steps of one variable after another, until none improves the score, in nats.
 
-    Parameters
-    ----------
-    session : RefinementSession
-    limits : CutLimits
-    free : bool
-        Whether the numbers of bins may change.
-    stop : StopFlag
-    callback : callable, optional
-        Gets a `Progress` after every step; a true return value stops.
-
-    Attributes
-    ----------
-    history : list of HistoryEntry
-        Every improvement of the best score; `n_eval` is the number of steps.
-    n_steps : int
-        Number of dynamic programmes.
-    n_cycles : int
-        Number of passes over the variables, of all starts.
-    best : float
-        Best score in nats.
+    If `free`, numbers of bins may change. The callback gets a `Progress` after every step, and a true return value
+    stops. `history` has every improvement of the best score, and counts steps as evaluations: dynamic programmes.
+    Cycles are passes over the variables, of all starts.
     """
 
-    def __init__(
-        self,
-        session: RefinementSession,
-        limits: CutLimits,
-        free: bool,
-        stop: StopFlag,
-        callback: Callback | None,
-    ) -> None:
-        self.session = session
-        self.limits = limits
-        self.free = free
-        self.stop = stop
-        self.callback = callback
-        self.history: list[HistoryEntry] = []
-        self.interval_score = IntervalScore(session.method, session.rule)
-        self.columns = SortedColumns(lambda v: session.table.columns[v].values)
-        self.n_steps = 0
-        self.n_cycles = 0
-        self.best = -np.inf
+    session: RefinementSession
+    limits: CutLimits
+    free: bool
+    stop: StopFlag
+    callback: Callback | None
+    history: list[HistoryEntry] = field(default_factory=list)
+    n_steps: int = 0
+    n_cycles: int = 0
+    best: float = -np.inf
+
+    def __post_init__(self) -> None:
+        self.interval_score = IntervalScore(self.session.method, self.session.rule)
+        self.columns = SortedColumns(lambda v: self.session.table.columns[v].values)
 
     def run(self, starts: int, score: float, generator: np.random.Generator) -> Cuts:
         """Return the best cut points over all starts; the first start is the network's cuts, of the given score."""
@@ -233,7 +187,8 @@ class CutCycle:
                 score = reached
                 self._note(score)
                 passes.note_change(v)
-            if self.callback is not None and self.callback(self._progress()):
+            progress = Progress(self.stop.seconds, self.n_steps, self.n_cycles, (), (), -self.best, {})
+            if self.callback is not None and self.callback(progress):
                 self.stop.raise_for("callback")
                 break
         return cuts, score
@@ -291,6 +246,3 @@ class CutCycle:
         if shape is not None and shape.is_too_narrow(edges, below, distinct):
             return False
         return bool((np.diff(edges) >= self.limits.min_width * (column.high - column.low)).all())
-
-    def _progress(self) -> Progress:
-        return Progress(self.stop.seconds, self.n_steps, self.n_cycles, (), (), -self.best, {})

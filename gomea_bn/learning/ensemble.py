@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
@@ -19,13 +20,12 @@ from gomea_bn.learning.averaging.families import average_families, interrupted_a
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    DensityEstimator,
     LearningOptions,
     check_options,
     columns_of_search,
     learner_section,
     limits_of,
-    mean_density,
-    row_densities,
     rows_of_search,
     seed_of,
 )
@@ -38,8 +38,6 @@ from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.network.edge_probabilities import EdgeProbabilities
 
 SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
@@ -50,7 +48,7 @@ _MOST_DRAWS = 1000
 _OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
 
-class BayesNetEnsemble(Parameters):
+class BayesNetEnsemble(Parameters, DensityEstimator):
     """Average the densities of networks that are learned from random subsamples of the rows of a table.
 
     The graph and the cuts of every network come from a subsample, as does the choice of variables that have a shape.
@@ -83,8 +81,6 @@ class BayesNetEnsemble(Parameters):
         Networks over the same variables, levels and support; all have the same weight.
     n_networks_ : int
         Number of learned networks: `n_networks`, or fewer after Ctrl-C.
-    table_ : Table
-        Rows that the ensemble was learned from.
     fit_seconds_ : float
         Seconds of all searches.
     stopped_by_ : str
@@ -92,10 +88,8 @@ class BayesNetEnsemble(Parameters):
         search.
     seed_ : int
         Seed that repeats the run, unless a time limit ended a search.
-    feature_names_in_ : ndarray of str
-        Names of the columns.
-    n_features_in_ : int
-        Number of columns.
+    table_, feature_names_in_, n_features_in_
+        As of `BayesNetLearner`.
 
     Notes
     -----
@@ -152,15 +146,8 @@ class BayesNetEnsemble(Parameters):
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
             Rows, as of `BayesNetLearner.fit`.
-        y : ignored
-            Present for compatibility with scikit-learn; pass a class as a column of X.
-        checkpoint : Checkpoint or path, optional
-            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
-
-        Returns
-        -------
-        BayesNetEnsemble
-            The ensemble itself.
+        y, checkpoint
+            As of `BayesNetLearner.fit`.
 
         Raises
         ------
@@ -178,7 +165,12 @@ class BayesNetEnsemble(Parameters):
         table = source_table(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
-        _check(options, table)
+        learner = learner_of_options(BayesNetLearner, options)
+        check_options(learner, GOMEA)
+        limits_of(learner)
+        thread_count(learner.n_jobs)
+        # what the learner would raise for a subsample
+        check_learning(table, LearningOptions.of(learner, table.n_rows))
         of_learner = {name: value for name, value in options.items() if name not in _OF_ENSEMBLE}
         section, seed = learner_section(self, checkpoint, table, seed, learner=of_learner)
         # of more rows members draw samples
@@ -224,13 +216,12 @@ class BayesNetEnsemble(Parameters):
                     metadata = {"member": member, "ensemble_seed": seed, "data_sha256": digest}
                     networks.append(_with_all_rows(learner, table, metadata))
                     seconds += learner.fit_seconds_
-                if learner.stopped_by_ != "interrupt":
-                    # a callback ends the search of one network alone
-                    section.set_frozen(False)
-                    of_member.finish({"network": networks[-1].to_json(), "seconds": seconds})
                 if learner.stopped_by_ == "interrupt":
                     stopped_by = "interrupt"
                     break
+                # a callback ends the search of one network alone
+                section.set_frozen(False)
+                of_member.finish({"network": networks[-1].to_json(), "seconds": seconds})
             except KeyboardInterrupt:
                 if not networks:
                     raise
@@ -266,49 +257,12 @@ class BayesNetEnsemble(Parameters):
         )
         return np.asarray(logsumexp(densities, axis=0) - np.log(len(densities)), np.float64)
 
-    def score_samples(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        *,
-        resolution: str = "points",
-    ) -> NDArray[np.float64]:
-        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path or ndarray
-            Rows, as of `fit`. Rows with missing or infinite values get nan if the learner has ``missing="drop"``.
-        resolution : {"points", "steps"}
-            Measure of values that are point masses: their probability, or the density of a bin as wide as the
-            measuring step of their column, which compares with libraries that know no point masses.
-
-        Raises
-        ------
-        GomeaBnError
-            As `log_density`.
-        """
-        missing = "error" if self.learner is None else self.learner.missing
-        return row_densities(
-            lambda rows: self.log_density(rows, resolution=resolution), self._fitted()[0].names, X, missing
-        )
-
-    def score(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        y: object = None,
-        *,
-        resolution: str = "points",
-    ) -> float:
-        """Return the mean log density per row, in nats and the units of the data; higher is better.
-
-        Parameters and errors are those of `score_samples`; `y` is ignored.
-        """
-        return mean_density(self.score_samples(X, resolution=resolution))
+    def _judge(self) -> tuple[Any, str]:
+        self._fitted()
+        return self, "error" if self.learner is None else self.learner.missing
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows, in random order; each is drawn from a random network."""
-        import pandas as pd
-
         networks = self._fitted()
         check_integer("n_samples", n_samples, 0)
         generator = np.random.default_rng(seed_of(random_state))
@@ -375,15 +329,6 @@ class BayesNetEnsemble(Parameters):
         return self.networks_
 
 
-def _check(options: dict[str, Any], table: Table) -> None:
-    """Raise for the whole table what the learner would raise for a subsample."""
-    learner = learner_of_options(BayesNetLearner, options)
-    check_options(learner, GOMEA, auto=True)
-    limits_of(learner)
-    thread_count(learner.n_jobs)
-    check_learning(table, LearningOptions.of(learner, table.n_rows))
-
-
 def _fitted_member(
     options: dict[str, Any],
     table: Table,
@@ -399,12 +344,8 @@ def _fitted_member(
         part = rows_of_search(columns_of_search(part, options["shape"]), options["shape"])
     if options["shape"] != "uniform":
         share_point_masses(part, table)
-    changes = {
-        "random_state": int(generator.integers(2**32)),
-        "max_seconds": max_seconds,
-        # families are averaged over all rows, not over a part of them
-        "density": "bins",
-    }
+    # families are averaged over all rows, not over a part of them
+    changes = {"density": "bins", "max_seconds": max_seconds, "random_state": int(generator.integers(2**32))}
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
@@ -430,16 +371,17 @@ def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, 
 
 
 def _usable_rows(
-    table: Table,
-    fixed: Mapping[str, list[float]],
-    resampling: str,
-    generator: np.random.Generator,
+    table: Table, fixed: Mapping[str, list[float]], resampling: str, generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the positions, int64 (n,), of randomly drawn rows that a network can be learned from."""
     varying = [column for column in table.columns if not column.is_constant]
     lost = ""
     for _ in range(_MOST_DRAWS):
-        rows = _drawn_rows(table.n_rows, resampling, generator)
+        if resampling == BOOTSTRAP:
+            rows = generator.integers(table.n_rows, size=table.n_rows)
+        else:
+            size = max(round(_SHARE * table.n_rows), 1)
+            rows = np.sort(generator.choice(table.n_rows, size=size, replace=False))
         lost = next((column.name for column in varying if _is_lost(column, rows, fixed)), "")
         if not lost:
             return rows
@@ -453,18 +395,7 @@ def _usable_rows(
     )
 
 
-def _drawn_rows(n_rows: int, resampling: str, generator: np.random.Generator) -> NDArray[np.int64]:
-    if resampling == BOOTSTRAP:
-        return generator.integers(n_rows, size=n_rows)
-    size = max(round(_SHARE * n_rows), 1)
-    return np.sort(generator.choice(n_rows, size=size, replace=False))
-
-
-def _is_lost(
-    column: Column,
-    rows: NDArray[np.int64],
-    fixed: Mapping[str, list[float]],
-) -> bool:
+def _is_lost(column: Column, rows: NDArray[np.int64], fixed: Mapping[str, list[float]]) -> bool:
     """Return whether a column is constant in the rows, or its fixed cuts do not fit them."""
     values = column.values[rows]
     values = values[~column.is_missing[rows]]

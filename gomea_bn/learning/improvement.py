@@ -1,48 +1,390 @@
-"""Improvement of a network on all rows: the best move among single edges and the cuts of single columns."""
+"""All rows of a table as cells, what their counts have shown, and the moves that improve a network over them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from math import inf, prod, sqrt
-from typing import Protocol
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.learning.known_scores import BestCuts, KnownScores, joined_key, view_key
+from gomea_bn.data.pieces import FramePiece, files_digest
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, Setting
+from gomea_bn.learning.learning_problem import column_shapes, scoring_of
+from gomea_bn.learning.options import LearningOptions, rows_of_search
 from gomea_bn.network.graph import reachable
-from gomea_bn.problems.cuts.interval_counts import GridColumn
+from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore, candidate_boundaries
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.rows.counter import CountPlan, View, count_in_passes
+from gomea_bn.problems.rows.cells import (
+    CodedPiece,
+    Coding,
+    coded_piece,
+    estimated_distinct,
+    first_boundaries,
+    repeats_values,
+    scaled_log_density,
+    zoomed_boundaries,
+)
+from gomea_bn.problems.rows.counter import Coded, CountPlan, FamilyCounter, OfPiece, View, count_in_passes
 from gomea_bn.problems.rows.terms import available_score, cuts_around
-from gomea_bn.problems.scoring.scores import is_gain, scoring_method
+from gomea_bn.problems.scoring.scores import is_gain, price_per_parameter, scoring_method
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 from gomea_bn.runtime.threads import StopFlag
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed
 
-LEAST_GAIN_OF_CUTS = 1.0
-"""Nats that other cuts of a column have to gain over all rows; smaller gains would take passes of their own."""
+# nats that other cuts of a column have to gain over all rows; smaller gains would take passes of their own
+_LEAST_GAIN_OF_CUTS = 1.0
+_KEY_BYTES = 16
+
+
+def coding_key(coding: Coding) -> bytes:
+    """Return a digest of the cells that a coding gives."""
+    digest = sha256()
+    for name in coding.names:
+        cells = (
+            coding.boundaries[name].tobytes()
+            if name in coding.boundaries
+            else repr(coding.levels[name]).encode()
+        )
+        digest.update(b"%d " % len(cells) + cells)
+    return digest.digest()[:_KEY_BYTES]
+
+
+def view_key(view: View, boundaries: NDArray[np.float64] | None) -> bytes:
+    """Return a digest of the bins of a view, which are the same under all codings that have their cuts.
+
+    `boundaries` are those of the cells of a continuous column, and None for a discrete one.
+    """
+    bins = view.lookup
+    if boundaries is not None:
+        codes = np.frombuffer(view.lookup, np.uint8)[: len(boundaries) + 1]
+        bins = boundaries[np.flatnonzero(np.diff(codes))].tobytes()
+    return sha256(b"%d " % view.column + bins).digest()[:_KEY_BYTES]
+
+
+def joined_key(keys: Iterable[bytes]) -> bytes:
+    """Return a digest of views, families or codings in their order, given by their keys."""
+    return sha256(b"".join(keys)).digest()[:_KEY_BYTES]
+
+
+@dataclass(frozen=True)
+class BestCuts:
+    """The best cuts of a column, as indices of boundaries, int64 (k,), given the bins around it.
+
+    Values are scores in nats of these and of the present cuts, without what is the same for all cuts.
+    """
+
+    cuts: NDArray[np.int64]
+    value: float
+    present: float
+
+
+@dataclass
+class KnownScores:
+    """Results of counts over all rows by digests of what was counted; a checkpoint has them, written after passes.
+
+    The moves of a climb follow from them, so that a resumed run repeats all moves of the first one without counting,
+    and then goes on. Scores of families in nats have the `joined_key` of their views, best cuts that of a coding, of
+    the families around a column and of its present cuts. Codings, by their `coding_key`, have log densities of all rows
+    and, by column, their numbers by cell and of missing values. Readings are of all rows, passes over their cells.
+    """
+
+    section: Section = NO_CHECKPOINT
+    families: dict[bytes, float] = field(default_factory=dict)
+    best_cuts: dict[bytes, BestCuts] = field(default_factory=dict)
+    codings: dict[bytes, tuple[Coded, list[NDArray[np.int64]]]] = field(default_factory=dict)
+    n_readings: int = 0
+    n_passes: int = 0
+
+    def state(self) -> State:
+        """Return everything as plain values and arrays."""
+        cuts = list(self.best_cuts.values())
+        return {
+            "readings": self.n_readings,
+            "passes": self.n_passes,
+            "families": _joined(self.families),
+            "scores": np.array(list(self.families.values()), np.float64),
+            "columns": _joined(self.best_cuts),
+            "n_cuts": np.array([len(best.cuts) for best in cuts], np.int64),
+            "cuts": np.concatenate([np.empty(0, np.int64), *(best.cuts for best in cuts)]),
+            "values": np.array([(best.value, best.present) for best in cuts], np.float64).reshape(-1, 2),
+            "codings": [
+                {
+                    "key": key.hex(),
+                    "rows": coded.n_rows,
+                    "missing": coded.n_missing,
+                    "log densities": coded.log_densities,
+                    "cells": rows_of_cells,
+                }
+                for key, (coded, rows_of_cells) in self.codings.items()
+            ],
+        }
+
+    def restore(self, state: State) -> None:
+        """Take over what `state` has returned."""
+        self.n_readings, self.n_passes = int(state["readings"]), int(state["passes"])
+        self.families = dict(zip(_split(state["families"]), state["scores"].tolist(), strict=True))
+        cuts = np.split(state["cuts"], np.cumsum(state["n_cuts"])[:-1]) if len(state["n_cuts"]) else []
+        self.best_cuts = {
+            key: BestCuts(of_column.copy(), float(value), float(present))
+            for key, of_column, (value, present) in zip(
+                _split(state["columns"]), cuts, state["values"], strict=True
+            )
+        }
+        self.codings = {
+            bytes.fromhex(item["key"]): (
+                Coded(int(item["rows"]), item["missing"], dict(item["log densities"])),
+                list(item["cells"]),
+            )
+            for item in state["codings"]
+        }
+
+
+def _joined(keys: Iterable[bytes]) -> NDArray[np.uint8]:
+    """Return keys as an array, uint8 (n, _KEY_BYTES)."""
+    return np.frombuffer(b"".join(keys), np.uint8).reshape(-1, _KEY_BYTES)
+
+
+def _split(keys: NDArray[np.uint8]) -> list[bytes]:
+    """Return the keys of an array, uint8 (n, _KEY_BYTES)."""
+    return [row.tobytes() for row in keys]
+
+
+class SourceFiles:
+    """The files of a table in pieces as they are before the first reading; their digest is "" for frames."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source if isinstance(source, (str, os.PathLike)) else None
+        self.digest = self._present_digest()
+
+    def _present_digest(self) -> str:
+        return "" if self._source is None else files_digest(self._source)
+
+    def check_unchanged(self) -> None:
+        """Raise if a file was written to, added or removed since the first reading."""
+        if self.digest != self._present_digest():
+            raise GomeaBnError("Files of the table have changed while they were read.", ["start again"])
+
+
+def check_complete(table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
+    """Raise if values of columns are missing, int64 (n_columns,), for `missing="error"`."""
+    if n_missing.any():
+        texts = [f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n]
+        raise GomeaBnError(
+            f"The table has missing values{of_rows} in {listed(texts, 5)}.",
+            ["fill them", Setting("missing", "drop"), Setting("missing", "available")],
+        )
+
+
+@dataclass(eq=False)
+class CodedTable:
+    """All rows of a table as cells of its columns.
+
+    Every reading is announced, and files are checked after it. The sample has the smallest and largest values and all
+    levels. Codings whose results are known are only repeated when families are counted. `missing` says what is done
+    with rows that have missing values. `n_rows` is the number of rows that count, and `key` a digest of the present
+    cells. `columns` are the continuous ones with these cells, and None for discrete ones. Shapes are those of the
+    sample, since the first coding with the likelihood of all rows, unless `stop` came before.
+    """
+
+    counter: FamilyCounter
+    files: SourceFiles
+    sample: Table
+    n_rows: int
+    options: LearningOptions
+    known: KnownScores
+    missing: str
+    announce: Callable[[str], object]
+    stop: StopFlag
+
+    def __post_init__(self) -> None:
+        self.n_sample_rows = self.sample.n_rows
+        self.key = b""
+        self.columns: list[GridColumn | None] = []
+        self.cardinality: list[int] = []
+        self.has_missing: list[bool] = []
+        self.sorted_samples = {
+            column.name: SortedColumn(np.asarray(column.values, np.float64))
+            for column in self.sample.columns
+            if column.is_continuous
+        }
+        # the search has fitted those of these rows
+        self.shapes = column_shapes(rows_of_search(self.sample, self.options.shape), self.options)
+        self._method, self._rule = scoring_of(self.sample, self.options)
+        self._coding = Coding(self.sample.names, {}, {})
+        # whether the counter does not have the cells of the coding yet
+        self._is_waiting = False
+        self._sample_cells: CodedPiece | None = None
+
+    def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
+        """Read all rows for the first time, with cells around the cuts of the sample."""
+        self._code(
+            {name: first_boundaries(sample, cut_points[name]) for name, sample in self.sorted_samples.items()}
+        )
+
+    def zoom(self, cuts: list[NDArray[np.int64]]) -> bool:
+        """Split the cells next to some cuts by reading all rows; return False if all of them are fine.
+
+        `cuts` of continuous columns are indices of boundaries, int64 (k,); those of discrete columns are empty.
+        """
+        boundaries: dict[str, NDArray[np.float64]] = {}
+        is_finer = False
+        for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True):
+            if column is not None:
+                finer = zoomed_boundaries(self.sorted_samples[name], column, of_column)
+                is_finer |= finer is not None
+                boundaries[name] = column.boundaries if finer is None else finer
+        if is_finer:
+            self._code(boundaries)
+        return is_finer
+
+    def cut_points(self, cuts: list[NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
+        """Return the values of cuts, given as indices of boundaries, by continuous column."""
+        return {
+            name: column.boundaries[of_column]
+            for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True)
+            if column is not None
+        }
+
+    def indices(self, cut_points: Mapping[str, NDArray[np.float64]]) -> list[NDArray[np.int64]]:
+        """Return cuts as indices of the boundaries of their columns; empty for discrete columns."""
+        return [
+            np.empty(0, np.int64)
+            if column is None
+            else np.searchsorted(column.boundaries, cut_points[name]).astype(np.int64)
+            for name, column in zip(self.sample.names, self.columns, strict=True)
+        ]
+
+    @property
+    def rule(self) -> ScoreRule:
+        """Score of families over all rows."""
+        price = price_per_parameter(self._method, self.n_rows, self.options.penalty)
+        return self._rule._replace(weight=price)
+
+    @property
+    def constant_score(self) -> float:
+        """Score in nats of the shapes of columns whose bins can only be shaped, which is the same for all cuts."""
+        return sum(
+            column.weight * self.shapes[name].constant_score
+            for name, column in zip(self.sample.names, self.columns, strict=True)
+            if column is not None and name in self.shapes
+        )
+
+    def _code(self, boundaries: dict[str, NDArray[np.float64]]) -> None:
+        """Read all rows, keep their cells, and describe the columns by them."""
+        began = perf_counter()
+        is_first = not self.columns
+        self.cardinality = [
+            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
+            for column in self.sample.columns
+        ]
+        coding = Coding(
+            self.sample.names,
+            boundaries,
+            {column.name: column.levels for column in self.sample.columns if column.levels is not None},
+            {name: shape.shape for name, shape in self.shapes.items()}
+            if is_first and not self.stop.is_over
+            else {},
+            drops_missing=self.missing == "drop",
+            na_values=self.sample.reading.na_values,
+        )
+        self.key = coding_key(coding)
+        self._coding, self._is_waiting, self._sample_cells = coding, True, None
+        if self.key not in self.known.codings:
+            # the code after the last cell is that of missing values
+            views = [
+                View.of_codes(v, np.arange(n_cells), n_cells, has_missing=True)
+                for v, n_cells in enumerate(self.cardinality)
+            ]
+            plan = CountPlan([[view] for view in views])
+            coded = self._read()
+            self.known.codings[self.key] = coded, plan.tables(self.count(plan))
+            self.announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
+            self.known.section.write_if_due()
+        coded, rows_of_cells = self.known.codings[self.key]
+        self.n_rows = coded.n_rows
+        # rows with missing values may have been dropped
+        self.has_missing = [bool(of_column[-1]) for of_column in rows_of_cells]
+        if is_first:
+            self.shapes = {n: self._shape_of_all(n, shape, coded) for n, shape in self.shapes.items()}
+        self.columns = [
+            self._grid_column(column.name, boundaries[column.name], of_column[:-1])
+            if column.levels is None
+            else None
+            for column, of_column in zip(self.sample.columns, rows_of_cells, strict=True)
+        ]
+
+    def _read(self) -> Coded:
+        """Let the counter read all rows and keep their cells."""
+        coded = self.counter.code(self._coding)
+        self._is_waiting = False
+        self.files.check_unchanged()
+        self.known.n_readings += 1
+        if self.missing == "error":
+            check_complete(self.sample, coded.n_missing)
+        return coded
+
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over the present cells of all rows, int64 (plan.n_cells,)."""
+        if self._is_waiting:
+            self._read()
+        return self.counter.count(plan)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the present cells of all pieces."""
+        if self._is_waiting:
+            self._read()
+        self.known.n_passes += 1
+        return self.counter.total(of_piece)
+
+    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over the present cells of the sample, int64 (plan.n_cells,)."""
+        if self._sample_cells is None:
+            self._sample_cells = coded_piece(FramePiece(self.sample.to_frame()), self._coding)
+        return plan.count([self._sample_cells], np.zeros(plan.n_cells, np.int64))
+
+    def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
+        """Return the shape of a column with its log likelihood over all rows.
+
+        Its price in nats grows as the logarithm of the number of rows does.
+        """
+        values = self.sorted_samples[name].values
+        of_sample = scaled_log_density(shape.shape, values)
+        price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
+        of_all = coded.log_densities.get(name, of_sample * self.n_rows / len(values))
+        return replace(shape, log_likelihood=of_all - price)
+
+    def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
+        """Return a continuous column, given the number of rows of every cell."""
+        sample = self.sorted_samples[name]
+        distinct = rows
+        if repeats_values(sample):
+            ends = np.concatenate(([0], np.searchsorted(sample.distinct, boundaries, side="right")))
+            distinct = np.diff(np.append(ends, len(sample.distinct)))
+        cost = self._method.cut_cost * np.log(max(estimated_distinct(sample, int(rows.sum())) - 1, 1))
+        if name in (self.options.cut_points or {}):
+            cost = 0.0
+        return GridColumn(
+            boundaries, sample.low, sample.high, rows, distinct, cost, self.shapes.get(name), self.n_rows
+        )
 
 
 @dataclass(frozen=True)
 class SearchRules:
-    """What the climb may change, and how families are scored.
+    """What the climb may change, and how families are scored over all rows.
 
-    Attributes
-    ----------
-    edges : EdgeRules
-    pairs : ndarray of shape (n_columns, n_columns), bool
-        Pairs of columns that may be joined.
-    score : ScoreRule
-        Score of families over all rows; see `scores.family_score`.
-    limits : CutLimits
-    recut : frozenset of int
-        Columns whose cuts may change.
-    keeps_parents : frozenset of int
-        Columns whose parents stay, since they follow curves that tables cannot judge.
+    `pairs`, bool (n_columns, n_columns), may be joined, and the cuts of the columns `recut` may change. Columns that
+    follow curves, which tables cannot judge, keep their parents.
     """
 
     edges: EdgeRules
@@ -63,20 +405,11 @@ class SearchRules:
 
 @dataclass(frozen=True)
 class Move:
-    """A change of the network that raises its score over all rows.
+    """A change of the network that raises its score over all rows by a gain in nats.
 
-    Attributes
-    ----------
-    kind : str
-        "add", "remove", "replace", "reverse", "cuts" or "graph".
-    columns : tuple of int
-        Parent, or new and former parent, and child; the column that is cut; or all children that change.
-    gain : float
-        Nats.
-    families : mapping of int to frozenset of int
-        New parents of the children that change.
-    cuts : ndarray of shape (k,), int64, optional
-        New cuts as indices of boundaries.
+    It is "add", "remove", "replace", "reverse", "cuts" or "graph". Its columns are parent, or new and former parent,
+    and child; the column that is cut; or all children that change. `families` has the new parents of these children,
+    and `cuts`, int64 (k,), the new cuts as indices of boundaries.
     """
 
     kind: str
@@ -90,14 +423,9 @@ class Move:
 class Promises:
     """What earlier passes tell of moves, so that most passes count a few of them.
 
-    A pass that counts all moves has to follow before a climb may end.
-
-    Attributes
-    ----------
-    gains : dict of (int, int) to float
-        Child and parent: what the edge between them was worth in nats when it was last counted.
-    stirred : dict of int to float
-        What the moves in the families around a column have gained since its cuts were last priced, in nats.
+    A pass that counts all moves has to follow before a climb may end. `gains` has what the edge between child and
+    parent was worth in nats when it was last counted, and `stirred` what the moves in the families around a column have
+    gained since its cuts were last priced.
     """
 
     gains: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -109,7 +437,7 @@ class Promises:
 
     def may_recut(self, column: int) -> bool:
         """Return whether enough has moved around a column that its cuts may move too."""
-        return self.stirred.get(column, inf) > LEAST_GAIN_OF_CUTS
+        return self.stirred.get(column, inf) > _LEAST_GAIN_OF_CUTS
 
     def note_priced(self, columns: Iterable[int]) -> None:
         """Note that the best cuts of columns are known."""
@@ -127,30 +455,12 @@ class Promises:
 
 # how many moves a pass counts: promising ones, all changes of one edge or column, and those of two parents
 _PROMISING, _SINGLE, _PAIRS = range(3)
+_MOST_ZOOMS = 4
 # a table by cells with more entries is not counted, so that its column keeps its cuts
 _MOST_CELLS_OF_CUTS = 2**22
 
 _Family = tuple[View, ...]
 """Parents in their order, then the child; or any views whose joint table is counted."""
-
-
-class CellCounter(Protocol):
-    """Counts families over the cells of all rows, and of a sample of them.
-
-    Attributes
-    ----------
-    n_rows, n_sample_rows : int
-        Numbers of all rows, and of those of the sample.
-    """
-
-    n_rows: int
-    n_sample_rows: int
-
-    def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
-
-    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over the rows of the sample, int64 (plan.n_cells,)."""
 
 
 @dataclass
@@ -159,44 +469,18 @@ class Climb:
 
     A pass counts families of the network and of its neighbours that are not known yet. Then moves are made in the order
     of their gains, as long as no earlier one of the pass has changed a family that they need. Most passes count
-    promising neighbours alone; all are counted where no promising move is left.
+    promising neighbours alone; all are counted where no promising move is left. A stop ends the climb after the present
+    pass.
 
-    Parameters
-    ----------
-    counter : CellCounter
-    known : KnownScores
-        Results of counts, which are not repeated.
-    coding : bytes
-        Key of the cells.
-    columns : sequence of GridColumn or None
-        Continuous columns; None for discrete ones.
-    cardinality : sequence of int
-        Number of cells of every column.
-    parents : list of frozenset of int
-    has_missing : sequence of bool
-        Columns in which values are missing; their families are scored on available cases.
-    cuts : list of ndarray of shape (k,), int64
-        Cuts of every continuous column as indices of boundaries; empty for discrete columns.
-    rules : SearchRules
-    announce : callable
-        Receives a line on every pass.
-    stop : StopFlag
-        Ends the climb after the present pass.
-    n_threads : int
-        Threads that score counts.
+    `columns` are None for discrete ones, and `cardinality` the numbers of cells; families of columns in which values
+    are missing are scored on available cases. `cuts`, int64 (k,) for every continuous column and empty for discrete
+    ones, are indices of boundaries.
     """
 
-    counter: CellCounter
-    known: KnownScores
-    coding: bytes
-    columns: Sequence[GridColumn | None]
-    cardinality: Sequence[int]
-    has_missing: Sequence[bool]
+    rows: CodedTable
     parents: list[frozenset[int]]
     cuts: list[NDArray[np.int64]]
     rules: SearchRules
-    announce: Callable[[str], object]
-    stop: StopFlag
     n_threads: int = 1
     moves: list[Move] = field(default_factory=list)
     promises: Promises = field(default_factory=Promises)
@@ -210,15 +494,28 @@ class Climb:
 
     def view(self, v: int) -> View:
         """Return the present bins or levels of a column."""
-        if self.columns[v] is None:
-            return self.cells(v)
-        codes = np.searchsorted(self.cuts[v], np.arange(self.cardinality[v]), side="left")
-        return View.of_codes(v, codes, len(self.cuts[v]) + 1, has_missing=self.has_missing[v])
+        codes, n_codes = np.arange(self.rows.cardinality[v]), self.rows.cardinality[v]
+        if self.rows.columns[v] is not None:
+            codes, n_codes = np.searchsorted(self.cuts[v], codes, side="left"), len(self.cuts[v]) + 1
+        return View.of_codes(v, codes, n_codes, has_missing=self.rows.has_missing[v])
 
-    def cells(self, v: int) -> View:
-        """Return the cells of a column."""
-        n_cells = self.cardinality[v]
-        return View.of_codes(v, np.arange(n_cells), n_cells, has_missing=self.has_missing[v])
+    def refine(self) -> bool:
+        """Find the best cuts for the graph to within a few rows; return whether they have changed."""
+        if not self.rules.recut:
+            return False
+        before = self.rows.cut_points(self.cuts)
+        self.improve(edges=False)
+        for _ in range(_MOST_ZOOMS):
+            cuts = self.rows.cut_points(self.cuts)
+            if self.rows.stop.is_over or not self.rows.zoom(self.cuts):
+                break
+            self.cuts = self.rows.indices(cuts)
+            self.promises.forget_prices()
+            self._view_keys.clear()
+            if self.improve(edges=False) < _LEAST_GAIN_OF_CUTS:
+                break
+        after = self.rows.cut_points(self.cuts)
+        return any(not np.array_equal(before[name], after[name]) for name in after)
 
     def improve(self, *, edges: bool) -> float:
         """Make moves until none is left, and return what they gain in nats; without `edges` only cuts move.
@@ -238,13 +535,13 @@ class Climb:
         """
         gained, at_once, breadth = 0.0, not edges, _PROMISING
         before: tuple[float, list[NDArray[np.int64]], list[frozenset[int]], int] | None = None
-        is_last = self.stop.is_over
+        is_last = self.rows.stop.is_over
         while not is_last:
             moves = self._pass(edges=edges, breadth=breadth)
-            is_last = self.stop.is_over
+            is_last = self.rows.stop.is_over
             score = self._total()
             if before is not None:
-                if score < before[0] and (at_once or any(self.has_missing)):
+                if score < before[0] and (at_once or any(self.rows.has_missing)):
                     _, self.cuts, self.parents, n_moves = before
                     del self.moves[n_moves:]
                     self.promises.forget_prices()
@@ -254,7 +551,7 @@ class Climb:
                     continue
                 gained += score - before[0]
             before = score, list(self.cuts), list(self.parents), len(self.moves)
-            if is_last and any(self.has_missing):
+            if is_last and any(self.rows.has_missing):
                 break
             has_moved = bool(self._make(moves, at_once=at_once and not is_last))
             if not has_moved and breadth == (_PAIRS if edges else _PROMISING):
@@ -281,7 +578,7 @@ class Climb:
         total = sum(self._score(v, parents) for v, parents in enumerate(self.parents))
         return total + sum(
             column.constant(cuts, self.rules.score)[0]
-            for column, cuts in zip(self.columns, self.cuts, strict=True)
+            for column, cuts in zip(self.rows.columns, self.cuts, strict=True)
             if column is not None
         )
 
@@ -317,23 +614,11 @@ class Climb:
         for v, table in enumerate(tables):
             views = self._family(v, self.parents[v])
             total += available_score(table, views, self.rules.score)
-            column = self.columns[v]
+            column = self.rows.columns[v]
             if column is not None:
                 constant, is_shaped[v] = column.constant(self.cuts[v], self.rules.score)
                 total += constant
         return total, is_shaped
-
-    def use_cells(
-        self, coding: bytes, columns: Sequence[GridColumn | None], cuts: list[NDArray[np.int64]]
-    ) -> None:
-        """Go on with other cells, given by their key, whose boundaries contain the present cuts."""
-        self.coding, self.columns, self.cuts = coding, columns, cuts
-        self.promises.forget_prices()
-        self._view_keys.clear()
-        self.cardinality = [
-            n if column is None else len(column.rows)
-            for n, column in zip(self.cardinality, columns, strict=True)
-        ]
 
     def _family(self, child: int, parents: Iterable[int]) -> _Family:
         return (*(self.view(p) for p in sorted(parents)), self.view(child))
@@ -350,14 +635,16 @@ class Climb:
         families += [self._family(v, parents) for v, sets in neighbours.items() for parents in sets]
         recut = [v for v in sorted(self.rules.recut) if breadth > _PROMISING or self.promises.may_recut(v)]
         around = {v: self._around(v) for v in recut}
-        around = {v: near for v, near in around.items() if _largest_table(near) <= _MOST_CELLS_OF_CUTS}
+        # all tables around a column are counted, or it keeps its cuts
+        largest = {v: max(prod(view.n_codes for view in f) for f in near) for v, near in around.items()}
+        around = {v: near for v, near in around.items() if largest[v] <= _MOST_CELLS_OF_CUTS}
         n_counted = self._count_unknown(families, around)
         if n_counted:
             families_counted = counted(n_counted, "family", "families")
-            self.announce(
+            self.rows.announce(
                 f"{families_counted} counted over all rows; {counted(len(self.moves), 'move')} so far."
             )
-            self.known.section.write_if_due()
+            self.rows.known.section.write_if_due()
         self.promises.note_priced(around)
         moves = self._cut_moves(around)
         if edges:
@@ -370,12 +657,12 @@ class Climb:
         `around` has the families that the cuts of a column decide.
         """
         unknown = {
-            key: family for family in families if (key := self._key(family)) not in self.known.families
+            key: family for family in families if (key := self._key(family)) not in self.rows.known.families
         }
         due = {
             key: v
             for v, of_column in around.items()
-            if (key := self._keys(of_column)) not in self.known.best_cuts
+            if (key := self._keys(of_column)) not in self.rows.known.best_cuts
         }
         keys = [*unknown, *due]
         groups: list[Sequence[_Family]] = [[family] for family in unknown.values()]
@@ -384,10 +671,10 @@ class Climb:
         def use(group: int, tables: list[NDArray[np.int64]]) -> None:
             key = keys[group]
             if key in unknown:
-                self.known.families[key] = available_score(tables[0], unknown[key], self.rules.score)
+                self.rows.known.families[key] = available_score(tables[0], unknown[key], self.rules.score)
                 return
             v = due[key]
-            self.known.best_cuts[key] = self._best_cuts(v, around[v], tables)
+            self.rows.known.best_cuts[key] = self._best_cuts(v, around[v], tables)
 
         self._count(groups, use)
         return sum(map(len, groups))
@@ -396,7 +683,7 @@ class Climb:
         self, v: int, families: Sequence[_Family], tables: Sequence[NDArray[np.int64]]
     ) -> BestCuts:
         """Return the best cuts of a column among its candidates, given the counts of the families around it."""
-        column = self.columns[v]
+        column = self.rows.columns[v]
         assert column is not None
         candidates = self._candidates(v)
         present = np.searchsorted(candidates, self.cuts[v])
@@ -411,7 +698,7 @@ class Climb:
 
         Such a loss is more than the root of the number of rows in nats, which cuts that move a little do not turn.
         """
-        parents, margin = self.parents[child], sqrt(self.counter.n_rows)
+        parents, margin = self.parents[child], sqrt(self.rows.n_rows)
         return [
             near
             for near in neighbours
@@ -425,7 +712,7 @@ class Climb:
         fewer = [parents - {p} for p in sorted(parents) if not self.rules.requires(p, child)]
         cardinality = [
             n if column is None else len(cuts) + 1
-            for n, column, cuts in zip(self.cardinality, self.columns, self.cuts, strict=True)
+            for n, column, cuts in zip(self.rows.cardinality, self.rows.columns, self.cuts, strict=True)
         ]
         return fewer + [
             parents | {p}
@@ -455,27 +742,20 @@ class Climb:
 
         A sample of m rows shows gains and losses with an error of the order of the root of m.
         """
-        families = {
-            (v, parents): self._family(v, parents)
-            for v, sets in neighbours.items()
-            for parents in (*sets, self.parents[v])
-        }
-        keys = {changed: self._key(family) for changed, family in families.items()}
-        unknown = {
-            keys[changed]: family
-            for changed, family in families.items()
-            if keys[changed] not in self._sample_scores
-        }
+        changed = [(v, parents) for v, sets in neighbours.items() for parents in (*sets, self.parents[v])]
+        families = {member: self._family(*member) for member in changed}
+        keys = {member: self._key(family) for member, family in families.items()}
+        due = {key: families[member] for member, key in keys.items() if key not in self._sample_scores}
+        unknown = list(due.items())
 
         def use(position: int, tables: list[NDArray[np.int64]]) -> None:
-            key, family = unknown_families[position]
+            key, family = unknown[position]
             self._sample_scores[key] = available_score(tables[0], family, self.rules.score)
 
-        unknown_families = list(unknown.items())
-        groups = [[family] for _, family in unknown_families]
-        count_in_passes(groups, self.counter.count_sample, use, n_threads=self.n_threads)
-        most = sqrt(self.counter.n_sample_rows)
-        score = {changed: self._sample_scores[key] for changed, key in keys.items()}
+        groups = [[family] for _, family in unknown]
+        count_in_passes(groups, self.rows.count_sample, use, n_threads=self.n_threads)
+        most = sqrt(self.rows.n_sample_rows)
+        score = {member: self._sample_scores[key] for member, key in keys.items()}
         return {
             v: [
                 parents
@@ -488,8 +768,8 @@ class Climb:
     def _around(self, v: int) -> list[_Family]:
         """Return the families that the cuts of a column decide, with candidate cuts: its own, those of its children."""
         n_candidates = len(candidates := self._candidates(v))
-        codes = np.searchsorted(candidates, np.arange(self.cardinality[v]), side="left")
-        column = View.of_codes(v, codes, n_candidates + 1, has_missing=self.has_missing[v])
+        codes = np.searchsorted(candidates, np.arange(self.rows.cardinality[v]), side="left")
+        column = View.of_codes(v, codes, n_candidates + 1, has_missing=self.rows.has_missing[v])
         parents, of_children = self._blanket(v)
         return [(*parents, column), *((column, *members) for members in of_children)]
 
@@ -506,15 +786,15 @@ class Climb:
         n_counters = prod(view.cardinality for view in parents)
         for *spouses, child in of_children:
             n_counters += prod(view.cardinality for view in spouses) * (child.cardinality + 1)
-        return candidate_boundaries(self.cardinality[v] - 1, n_counters, self.cuts[v])
+        return candidate_boundaries(self.rows.cardinality[v] - 1, n_counters, self.cuts[v])
 
     def _cut_moves(self, around: Mapping[int, Sequence[_Family]]) -> list[Move]:
         """Return the best cuts of columns whose present cuts are worse."""
         moves = []
         for v, families in around.items():
-            best = self.known.best_cuts[self._keys(families)]
+            best = self.rows.known.best_cuts[self._keys(families)]
             gain = best.value - best.present
-            if gain > LEAST_GAIN_OF_CUTS and is_gain(gain, best.value):
+            if gain > _LEAST_GAIN_OF_CUTS and is_gain(gain, best.value):
                 changed = {v, *(c for c, parents in enumerate(self.parents) if v in parents)}
                 families_after = {c: self.parents[c] for c in sorted(changed)}
                 moves.append(Move("cuts", (v,), gain, families_after, best.cuts))
@@ -572,7 +852,8 @@ class Climb:
             members |= {v for child in move.families for v in self.parents[child]}
             if not at_once and (changed & set(move.families) or recut & members):
                 continue
-            if move.kind != "cuts" and self._makes_cycle(move):
+            after = {**dict(enumerate(self.parents)), **move.families}
+            if move.kind != "cuts" and any(v in reachable(after, after[v]) for v in move.families):
                 continue
             for child, parents in move.families.items():
                 self.parents[child] = parents
@@ -584,36 +865,26 @@ class Climb:
             self.moves.append(move)
         return len(self.moves) - n_before
 
-    def _makes_cycle(self, move: Move) -> bool:
-        parents = [move.families.get(v, of_column) for v, of_column in enumerate(self.parents)]
-        ancestors = dict(enumerate(parents))
-        return any(v in reachable(ancestors, parents[v]) for v in move.families)
-
     def _key(self, family: Sequence[View]) -> bytes:
         return joined_key(self._view_key(view) for view in family)
 
     def _view_key(self, view: View) -> bytes:
         if view not in self._view_keys:
-            column = self.columns[view.column]
+            column = self.rows.columns[view.column]
             self._view_keys[view] = view_key(view, None if column is None else column.boundaries)
         return self._view_keys[view]
 
     def _keys(self, families: Sequence[_Family]) -> bytes:
         """Return the key of the families around a column, and of its present cuts, as indices of present cells."""
         present = self.view(families[0][-1].column)
-        return joined_key([self.coding, *map(self._key, families), self._view_key(present)])
+        return joined_key([self.rows.key, *map(self._key, families), self._view_key(present)])
 
     def _score(self, child: int, parents: frozenset[int]) -> float:
         """Return the score of a counted family in nats, without the inside of the bins."""
-        return self.known.families[self._key(self._family(child, parents))]
+        return self.rows.known.families[self._key(self._family(child, parents))]
 
     def _count(
         self, groups: Sequence[Sequence[_Family]], use: Callable[[int, list[NDArray[np.int64]]], None]
     ) -> None:
         """Count families over all rows; see `count_in_passes`."""
-        self.known.n_passes += count_in_passes(groups, self.counter.count, use, n_threads=self.n_threads)
-
-
-def _largest_table(families: Sequence[_Family]) -> int:
-    """Return the number of cells of the largest table of some families."""
-    return max(prod(view.n_codes for view in family) for family in families)
+        self.rows.known.n_passes += count_in_passes(groups, self.rows.count, use, n_threads=self.n_threads)

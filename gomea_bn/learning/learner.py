@@ -6,6 +6,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,13 +26,12 @@ from gomea_bn.learning.averaging.families import average_families, interrupted_a
 from gomea_bn.learning.averaging.simplest import simplest_network
 from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import (
+    DensityEstimator,
     LearningOptions,
     check_options,
     columns_of_search,
     learner_section,
     limits_of,
-    mean_density,
-    row_densities,
     rows_of_search,
     rows_to_search,
     seed_of,
@@ -39,12 +39,13 @@ from gomea_bn.learning.options import (
 )
 from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
 from gomea_bn.learning.reported_scores import score_record
-from gomea_bn.learning.search.search import Found, search
+from gomea_bn.learning.search.search import search
+from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared
-from gomea_bn.runtime.checkpoints import CheckpointOption, Section
+from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
@@ -61,7 +62,7 @@ _PUBLISHED_BINS = {"EW": "equal-width", "EF": "equal-frequency"}
 _has_compiled: list[bool] = []
 
 
-class BayesNetLearner(NetworkParameters):
+class BayesNetLearner(NetworkParameters, DensityEstimator):
     """Learn the graph and the bins of a discretized Bayesian network together, with DBN-GOMEA.
 
     Parameters
@@ -307,18 +308,17 @@ class BayesNetLearner(NetworkParameters):
         checkpoint : Checkpoint or path, optional
             Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
-        Returns
-        -------
-        BayesNetLearner
-            The learner itself.
-
         Raises
         ------
         GomeaBnError
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
             data or options.
         """
-        limits = self._checked_limits()
+        # a mistake in options that need no table shows before it is read
+        asks_discretizer = LearningOptions.of(self).asks_discretizer
+        limits = limits_of(self)
+        check_options(self, GOMEA)
+        check_declared(declared_options(type(self)).values(), plain_options(self))
         if start is not None and not isinstance(start, DiscretizedBayesNet):
             raise GomeaBnError(
                 [Option("start"), f" must be a DiscretizedBayesNet or None, got {type(start).__name__}."]
@@ -335,7 +335,7 @@ class BayesNetLearner(NetworkParameters):
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
             table = repeated_rows(table, sample_weight)
-        if LearningOptions.of(self).asks_discretizer:
+        if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):
             self._fit_many_rows(table, checkpoint, limits, began, start)
@@ -347,7 +347,10 @@ class BayesNetLearner(NetworkParameters):
         is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
         counted = counted_rows(table) if is_default else None
         rows = columns_of_search(table if counted is None else table.take(counted), self.shape)
-        began, found = self._search(rows, table, limits, seed, section, began, start=start)
+        settings = SearchSettings(
+            self.algorithm or GOMEA(), limits, seed, thread_count(self.n_jobs), section=section
+        )
+        began, found = self._search(rows, table, settings, began, start)
         if is_averaged:
             self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
         self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
@@ -355,25 +358,13 @@ class BayesNetLearner(NetworkParameters):
         warn_of_many_probabilities(self.network_, table.n_rows)
         return self
 
-    def _checked_limits(self) -> Limits:
-        """Return the limits, after a check of the options that need no table: a mistake shows before it is read."""
-        LearningOptions.of(self)
-        limits = limits_of(self)
-        check_options(self, GOMEA, auto=True)
-        check_declared(declared_options(type(self)).values(), plain_options(self))
-        return limits
-
     def _search(
         self,
         rows: Table,
         given: Table,
-        limits: Limits,
-        seed: int,
-        section: Section,
+        settings: SearchSettings,
         began: float,
-        *,
-        of_sample: bool = False,
-        start: DiscretizedBayesNet | None = None,
+        start: DiscretizedBayesNet | None,
     ) -> tuple[float, Found]:
         """Search for the network of some rows, and keep it with tables counted from them.
 
@@ -389,14 +380,12 @@ class BayesNetLearner(NetworkParameters):
         began += compile_kernels(**size_of_table(rows))
         digest = in_background(table_digest, given)
         with with_live_table(self.verbose, self.callback) as callback:
-            n_threads = thread_count(self.n_jobs)
-            settings = SearchSettings(
-                self.algorithm or GOMEA(), limits, seed, n_threads, callback, section, of_sample
-            )
-            found = search(rows_of_search(rows, options.shape), options, settings, began=began, start=start)
+            live = replace(settings, callback=callback)
+            found = search(rows_of_search(rows, options.shape), options, live, began=began, start=start)
         # Ctrl-C must not lose what the search has found
         with delayed_interrupts():
-            section.close()
+            settings.section.close()
+            seed = settings.seed
             network, self.score_ = final_network(self, rows, found, seed=seed, data_digest=digest.result())
             record: dict[str, Any] = started_from(start)
             if rows.n_rows < given.n_rows:
@@ -421,16 +410,15 @@ class BayesNetLearner(NetworkParameters):
         began += compile_many_rows()
         with opened_improvement(self, source, checkpoint, began) as rows:
             with rows.about_sample():
-                began, found = self._search(
-                    rows.sample,
-                    rows.given_sample,
+                settings = SearchSettings(
+                    self.algorithm or GOMEA(),
                     rows.limits_of_search(limits),
                     rows.seed,
-                    rows.part,
-                    began,
+                    thread_count(self.n_jobs),
+                    section=rows.part,
                     of_sample=True,
-                    start=start,
                 )
+                began, found = self._search(rows.sample, rows.given_sample, settings, began, start)
             network, self.score_, record = rows.run(self.network_, found.problem, self.stopped_by_, began)
         self.network_ = network.in_order(rows.given_sample.names)
         if record["stopped_by"] in ("interrupt", "max_seconds"):
@@ -486,60 +474,8 @@ class BayesNetLearner(NetworkParameters):
         )
         return probabilities
 
-    def score(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        y: object = None,
-        *,
-        resolution: str = "points",
-    ) -> float:
-        """Return the mean log density per row, in nats and the units of the data; higher is better.
-
-        Point masses count with their probability, as in `DiscretizedBayesNet.log_density`. With ``missing="drop"`` it
-        is the mean over the rows without missing values.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path or ndarray
-            Rows, as of `fit`.
-        y : ignored
-            Present for compatibility with scikit-learn.
-        resolution : {"points", "steps"}
-            As of `score_samples`.
-
-        Raises
-        ------
-        GomeaBnError
-            As `score_samples`.
-        """
-        return mean_density(self.score_samples(X, resolution=resolution))
-
-    def score_samples(
-        self,
-        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
-        *,
-        resolution: str = "points",
-    ) -> NDArray[np.float64]:
-        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
-
-        Parameters
-        ----------
-        X : DataFrame, Table, path or ndarray
-            Rows, as of `fit`.
-        resolution : {"points", "steps"}
-            Measure of values that are point masses: their probability, or the density of a bin as wide as the
-            measuring step of their column, which compares with libraries that know no point masses.
-
-        Raises
-        ------
-        GomeaBnError
-            For missing columns and undeclared levels. Also for missing or infinite values, unless
-            ``missing="drop"``: then such rows get nan.
-        """
-        network = self._fitted()
-        return row_densities(
-            lambda rows: network.log_density(rows, resolution=resolution), network.names, X, self.missing
-        )
+    def _judge(self) -> tuple[Any, str]:
+        return self._fitted(), self.missing
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> pd.DataFrame:
         """Return `n_samples` rows drawn from the learned network."""
@@ -577,11 +513,8 @@ def started_from(start: DiscretizedBayesNet | None) -> dict[str, str]:
 def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:
     """Compile or load the kernels of a table of many rows by learning from a few, and return the seconds this took.
 
-    Parameters
-    ----------
-    announce : callable, optional
-        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
-        By default the line is printed.
+    `announce` receives a line on each kernel that takes long, if kernels are not in the cache of this machine; by
+    default the line is printed.
     """
     if _has_compiled:
         return 0.0
@@ -606,23 +539,7 @@ def final_network(
 ) -> tuple[DiscretizedBayesNet, float]:
     """Return the network of a search with tables counted from the rows, and its score in nats.
 
-    Parameters
-    ----------
-    learner : BayesNetLearner
-        The options.
-    table : Table
-        The rows.
-    found : Found
-        Graph, cuts and counts of the search.
-    seed : int
-        Seed of the search.
-    data_digest : str
-        SHA-256 of the rows.
-
-    Raises
-    ------
-    RuntimeError
-        If the network breaks a rule about edges, which is a mistake of the search.
+    A network that breaks a rule about edges is a mistake of the search, and a `RuntimeError`.
     """
     problem, learned, result = found.problem, found.network, found.result
     cuts = learned.cuts
@@ -666,12 +583,10 @@ def warn_of_many_probabilities(network: DiscretizedBayesNet, n_rows: int) -> Non
         return
     tables = network.tables
     name = max(network.names, key=lambda name: tables[name].size)
-    warnings.warn(
-        GomeaBnWarning(
-            f"The network has {network.n_parameters:,} free probabilities, more than the "
-            f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
-            f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
-            ["allow fewer parents or smaller tables"],
-        ),
-        stacklevel=3,
+    warning = GomeaBnWarning(
+        f"The network has {network.n_parameters:,} free probabilities, more than the "
+        f"{counted(n_rows, 'row')}. The largest table is that of {name!r}, with "
+        f"{counted(tables[name].size, 'cell')}. Few rows decide each of its probabilities.",
+        ["allow fewer parents or smaller tables"],
     )
+    warnings.warn(warning, stacklevel=3)

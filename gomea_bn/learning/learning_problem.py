@@ -14,15 +14,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import extremes
 from gomea_bn.data.table import Table
-from gomea_bn.errors import (
-    GomeaBnError,
-    Option,
-    Setting,
-    nearest,
-)
+from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.learning.options import OPTIMAL, LearningOptions
 from gomea_bn.problems.cuts.first_cuts import first_cuts
-from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
+from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.policies import (
     MAX_CARDINALITY,
     Policy,
@@ -36,12 +31,8 @@ from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 from gomea_bn.problems.kernels.curves import CurveData
 from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
-from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.parents.screening import (
-    UNSCREENED_VARIABLES,
-    candidate_pairs,
-    ranked_pairs,
-)
+from gomea_bn.problems.knowledge import EdgeRules, edge_rules
+from gomea_bn.problems.parents.screening import UNSCREENED_VARIABLES, candidate_pairs, ranked_pairs
 from gomea_bn.problems.scoring.curves import curve_data
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -73,26 +64,14 @@ def learning_problem(
 ) -> StructureProblem:
     """Return the problem of learning a network for a table.
 
-    Parameters
-    ----------
-    table : Table
-        Rows to learn from.
-    options : LearningOptions
-        Score and search space.
-    proposed : mapping of str to sequence of ndarray, optional
-        Further inner cuts by column, which join the cuts of the family in the library of the column; duplicates merge.
-    pairs : ndarray of shape (N, N), bool, optional
-        Pairs of variables that the search may join, from an earlier problem for the same table; by default
-        `searched_pairs`, and where "auto" screens discrete columns, also the pairs that local searches join.
-    deadline : float
-        Time of `perf_counter` after which shapes are quick ones, and there are no curves, no further first cuts or
-        ranks of pairs, and pairs are screened quickly.
+    `proposed` inner cuts join those of the family in the library of their column; duplicates merge. `pairs`, bool (N,
+    N), are those that the search may join, from an earlier problem for the same table; by default `searched_pairs`, and
+    where "auto" screens discrete columns, also the pairs that local searches join. After `deadline`, a time of
+    `perf_counter`, shapes are quick ones, there are no curves, no further first cuts or ranks of pairs, and pairs are
+    screened quickly.
 
-    Raises
-    ------
-    GomeaBnError
-        If the scoring method does not fit the columns or the discretizer, fixed cut points do not fit their column, or
-        the knowledge contradicts itself or the table.
+    Raises `GomeaBnError` if the scoring method does not fit the columns or the discretizer, fixed cut points do not fit
+    their column, or the knowledge contradicts itself or the table.
     """
     method, rule = scoring_of(table, options)
     variables, rules = scored_variables(table, options, proposed, deadline=deadline)
@@ -102,20 +81,13 @@ def learning_problem(
     growth, pricing = library_growth(table, variables, options), None
     first: dict[int, list[NDArray[np.float64]]] = {}
     if growth is not None:
-        limits = CutLimits(1, options.max_bins, options.min_width, options.min_bin_count)
+        is_plain = proposed is None
         find_cuts = partial(
-            _first_cuts,
-            table,
-            options,
-            variables,
-            method,
-            limits,
-            is_plain=proposed is None,
-            deadline=deadline,
+            _first_cuts, table, options, variables, method, is_plain=is_plain, deadline=deadline
         )
         first, curves = _cuts_and_curves(find_cuts, variables if has_curves else None)
         variables = with_cuts(variables, first)
-        pricing = Pricing(limits, [IntervalScore(method, rule)])
+        pricing = Pricing(options.cut_limits, [IntervalScore(method, rule)])
     else:
         curves = curve_data(variables) if has_curves else None
     scorer = FamilyScorer(variables, method, rule, growth=growth, curves=curves)
@@ -197,7 +169,6 @@ def _first_cuts(
     options: LearningOptions,
     variables: list[ScoredVariable],
     method: ScoringMethod,
-    limits: CutLimits,
     is_over: Callable[[], bool],
     *,
     is_plain: bool,
@@ -212,7 +183,7 @@ def _first_cuts(
     def no_time_left() -> bool:
         return is_over() or perf_counter() > deadline
 
-    others = replace(options, knowledge=None)
+    others, limits = replace(options, knowledge=None), options.cut_limits
     if not is_plain or options.cut_points:
         return first_cuts(variables, method, limits, no_time_left)
     if table in _first_of_tables and _first_of_tables[table][0] == others:
@@ -249,7 +220,18 @@ def check_learning(table: Table, options: LearningOptions) -> None:
 def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, ScoreRule]:
     """Return the scoring method with its costs, and the score for the rows of a table."""
     method = scoring_method(options.scoring_of(table), cut_cost=options.cut_cost, edge_cost=options.edge_cost)
-    _check_kinds(table, method)
+    continuous = [column.name for column in table.columns if column.is_continuous]
+    if continuous and not method.density:
+        raise GomeaBnError(
+            [
+                Option("scoring_method", method.name),
+                f" is for discrete columns only, but {listed(map(repr, continuous), 5)} "
+                f"{'are' if len(continuous) > 1 else 'is'} continuous. Use 'density-bic' or 'density-bd', or declare "
+                "the columns discrete by ",
+                Option("kinds"),
+                ".",
+            ]
+        )
     rule = score_rule(
         method,
         table.n_rows,
@@ -258,11 +240,8 @@ def scoring_of(table: Table, options: LearningOptions) -> tuple[ScoringMethod, S
         prior=options.prior,
         equivalent_sample_size=options.equivalent_sample_size,
     )
-    fixed = options.cut_points or {}
-    cuts_are_priced = options.discretizer == OPTIMAL and any(
-        column.is_continuous and column.name not in fixed for column in table.columns
-    )
-    if cuts_are_priced and rule.kind == BDEU:
+    is_priced = options.discretizer == OPTIMAL and not set(continuous) <= {*(options.cut_points or {})}
+    if is_priced and rule.kind == BDEU:
         raise GomeaBnError(
             [
                 Option("discretizer", OPTIMAL),
@@ -321,16 +300,8 @@ def scored_variables(
 ) -> tuple[list[ScoredVariable], EdgeRules]:
     """Return the columns of a table with their policy libraries, and the edges that the knowledge allows.
 
-    Parameters
-    ----------
-    table, options, proposed, deadline
-        As of `learning_problem`.
-
-    Raises
-    ------
-    GomeaBnError
-        If fixed cut points do not fit their column, a column has too many levels, or the knowledge contradicts itself
-        or the table.
+    Arguments are those of `learning_problem`. Raises `GomeaBnError` if fixed cut points do not fit their column, a
+    column has too many levels, or the knowledge contradicts itself or the table.
     """
     fixed = dict(options.cut_points or {})
     _check_fixed(table, fixed)
@@ -367,24 +338,35 @@ def scored_variables(
             variables.append(ScoredVariable(column.name, column.values, 0, policies, shape))
     fewest = [v.n_levels or v.policies[0].n_bins for v in variables]
     rules = edge_rules(options.knowledge, table.names, fewest, max_indegree=options.max_indegree)
-    _check_required(table, options.knowledge)
-    return variables, rules
-
-
-def _check_required(table: Table, knowledge: ExpertKnowledge | None) -> None:
-    """Raise if an edge is required at a constant column, which the search joins to no other."""
+    # the search joins constant columns to no others
     reasons = {column.name: column.reason for column in table.columns if column.is_constant}
-    for parent, child in knowledge.required_edges if knowledge is not None else ():
-        for name in (parent, child):
+    for edge in options.knowledge.required_edges if options.knowledge is not None else ():
+        for name in edge:
             if name in reasons:
                 raise GomeaBnError(
                     [
                         Option("required_edges"),
-                        f": {parent!r} -> {child!r} cannot be learned, since column {name!r} has no edges "
+                        f": {edge[0]!r} -> {edge[1]!r} cannot be learned, since column {name!r} has no edges "
                         f"({reasons[name]}).",
                     ],
                     ["leave the edge out"],
                 )
+    return variables, rules
+
+
+def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
+    columns = {column.name: column for column in table.columns}
+    for name in fixed:
+        if not isinstance(name, str):
+            raise GomeaBnError(f"cut_points: column names must be text, got {name!r}.")
+        if name not in columns:
+            raise GomeaBnError([Option("cut_points"), f": unknown column {name!r}.{nearest(name, columns)}"])
+        if not columns[name].is_continuous:
+            remedy = [] if columns[name].is_constant else [Setting("kinds", "continuous", name)]
+            raise GomeaBnError(
+                [Option("cut_points"), f": column {name!r} is discrete ({columns[name].reason})."],
+                ["leave its cut points out", *remedy],
+            )
 
 
 def with_cuts(
@@ -414,43 +396,11 @@ def _within_limits(
     options: LearningOptions,
 ) -> tuple[Policy, ...]:
     """Return the policies with bins that are too narrow or hold too few rows for pricing merged into a neighbour."""
-    if options.shape == "marginal":
-        # shaped bins may be narrow
-        return merged_library(
-            (), [without_sparse_bins(p.cut_points, values, options.min_bin_count) for p in policies]
-        )
-    wide = [without_narrow_bins(policy.cut_points, support, options.min_width) for policy in policies]
-    return merged_library((), [without_sparse_bins(cuts, values, options.min_bin_count) for cuts in wide])
-
-
-def _check_kinds(table: Table, method: ScoringMethod) -> None:
-    continuous = [column.name for column in table.columns if column.is_continuous]
-    if continuous and not method.density:
-        raise GomeaBnError(
-            [
-                Option("scoring_method", method.name),
-                f" is for discrete columns only, but {listed(map(repr, continuous), 5)} "
-                f"{'are' if len(continuous) > 1 else 'is'} continuous. Use 'density-bic' or 'density-bd', or declare "
-                "the columns discrete by ",
-                Option("kinds"),
-                ".",
-            ]
-        )
-
-
-def _check_fixed(table: Table, fixed: Mapping[str, Iterable[float]]) -> None:
-    columns = {column.name: column for column in table.columns}
-    for name in fixed:
-        if name not in columns:
-            if not isinstance(name, str):
-                raise GomeaBnError(f"cut_points: column names must be text, got {name!r}.")
-            raise GomeaBnError([Option("cut_points"), f": unknown column {name!r}.{nearest(name, columns)}"])
-        if not columns[name].is_continuous:
-            remedy = [] if columns[name].is_constant else [Setting("kinds", "continuous", name)]
-            raise GomeaBnError(
-                [Option("cut_points"), f": column {name!r} is discrete ({columns[name].reason})."],
-                ["leave its cut points out", *remedy],
-            )
+    cuts = [policy.cut_points for policy in policies]
+    # shaped bins may be narrow
+    if options.shape != "marginal":
+        cuts = [without_narrow_bins(of_policy, support, options.min_width) for of_policy in cuts]
+    return merged_library((), [without_sparse_bins(c, values, options.min_bin_count) for c in cuts])
 
 
 # a column sorted for pricing: order, values, cuts and ranks, of 8 bytes each
@@ -464,16 +414,8 @@ def planned_bytes(table: Table, options: LearningOptions, n_threads: int, sample
     """Return about how many bytes the search for one network may take at most, the table and its ordered rows included.
 
     These are the codes of all policies, columns sorted for pricing, the cache of scores, and the work space of every
-    thread. A search that is short takes less, since libraries fill up while it runs.
-
-    Parameters
-    ----------
-    table : Table
-    options : LearningOptions
-    n_threads : int
-        Number of threads of the search.
-    sample_rows : int
-        Largest number of rows that are searched.
+    thread. A search that is short takes less, since libraries fill up while it runs. At most `sample_rows` rows are
+    searched.
     """
     n_rows = min(table.n_rows, sample_rows)
     fixed = options.cut_points or {}

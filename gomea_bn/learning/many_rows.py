@@ -6,11 +6,10 @@ draws the sample, climbs over the cells from the network of the sample, and coun
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -20,20 +19,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.pieces import FramePiece, files_digest, pieces_of
+from gomea_bn.data.pieces import pieces_of
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.learning.averaging.families import ROWS_OF_LINES, with_lines
-from gomea_bn.learning.improvement import LEAST_GAIN_OF_CUTS, Climb, SearchRules
-from gomea_bn.learning.known_scores import CodedRows, KnownScores, coding_key
-from gomea_bn.learning.learning_problem import column_shapes, scored_variables, scoring_of
+from gomea_bn.learning.improvement import (
+    Climb,
+    CodedTable,
+    KnownScores,
+    SearchRules,
+    SourceFiles,
+    check_complete,
+)
+from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.options import (
     OPTIMAL,
     LearningOptions,
     columns_of_search,
     learner_section,
-    rows_of_search,
     sampled_table,
     section_of_data,
     seed_of,
@@ -48,31 +52,17 @@ from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
-from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits
-from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
-from gomea_bn.problems.rows.cells import (
-    CodedPiece,
-    Coding,
-    coded_piece,
-    estimated_distinct,
-    first_boundaries,
-    repeats_values,
-    scaled_log_density,
-    zoomed_boundaries,
-)
-from gomea_bn.problems.rows.counter import Coded, CountPlan, FamilyCounter, LocalCounter, OfPiece, View
+from gomea_bn.problems.kernels.score import DIRICHLET
+from gomea_bn.problems.rows.counter import FamilyCounter, LocalCounter
 from gomea_bn.problems.rows.on_dask import DaskCounter
 from gomea_bn.problems.rows.survey import sample_of, sampled_rows
 from gomea_bn.problems.rows.terms import available_score, observed_counts
-from gomea_bn.problems.scoring.scores import price_per_parameter
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State
+from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.limits import Limits
 from gomea_bn.runtime.threads import StopFlag, thread_count
-from gomea_bn.texts import counted, listed
+from gomea_bn.texts import counted
 
 # bytes of cells that stay in memory
 _MOST_BYTES = 2**30
@@ -84,7 +74,6 @@ _SECONDS_OF_VALUE = 4e-7
 # rows that lines are learned from after a stop, and the seconds that they need of `max_seconds`
 _ROWS_OF_LATE_LINES = 4_000
 _SECONDS_OF_LATE_LINES = 2.0
-_MOST_ZOOMS = 4
 _MOST_ROUNDS = 4
 # evaluations of the search for a graph under the cuts of all rows, and its share of the seconds that are left
 _GRAPHS_PER_GENE = 250
@@ -92,75 +81,31 @@ _MOST_GRAPHS = 100_000
 _SHARE_OF_GRAPHS = 0.5
 
 
-class SourceFiles:
-    """The files of a table in pieces as they are before the first reading; none for frames.
-
-    Parameters
-    ----------
-    source : path, pattern, Dask dataframe, or sequence of DataFrame
-        See `pieces_of`.
-
-    Attributes
-    ----------
-    digest : str
-        See `files_digest`; "" for frames.
-    """
-
-    def __init__(self, source: Any) -> None:
-        self._source = source if isinstance(source, (str, os.PathLike)) else None
-        self.digest = self._present_digest()
-
-    def _present_digest(self) -> str:
-        return "" if self._source is None else files_digest(self._source)
-
-    def check_unchanged(self) -> None:
-        """Raise if a file was written to, added or removed since the first reading."""
-        if self.digest != self._present_digest():
-            raise GomeaBnError("Files of the table have changed while they were read.", ["start again"])
-
-
 @contextmanager
 def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> Iterator[FamilyCounter]:
-    """Give the counter of a table in pieces: the workers of a cluster, or threads of this process.
+    """Give the counter of a source of `pieces_of`: the workers of a cluster, or threads of this process.
 
-    Parameters
-    ----------
-    source : Table, path, pattern, Dask dataframe, or sequence of DataFrame
-        See `pieces_of`. The client of the process counts the rows of a Dask dataframe, if there is one.
-    scheduler : str, optional
-        Address of a Dask scheduler.
-    n_jobs : int, optional
-        Number of threads, as of learners.
-
-    Raises
-    ------
-    GomeaBnError
-        For a source that cannot be read, and a scheduler that does not answer.
+    The client of the process counts the rows of a Dask dataframe, if there is one. Raises `GomeaBnError` for a source
+    that cannot be read, and a scheduler that does not answer.
     """
     pieces = pieces_of(source)
     if isinstance(source, Table):
         # as the preparation of a table, counting takes all cores
         n_jobs = -1
-    client = _present_client() if hasattr(source, "dask") and scheduler is None else None
-    if scheduler is not None:
-        with connected(scheduler) as client:
-            yield DaskCounter(client, pieces)
+    client = None
+    if hasattr(source, "dask") and scheduler is None:
+        with suppress(ValueError, GomeaBnError):
+            client = distributed().default_client()
+    if scheduler is None and client is None:
+        with LocalCounter(pieces, thread_count(n_jobs), _MOST_BYTES) as counter:
+            yield counter
         return
-    if client is not None:
+    with nullcontext(client) if scheduler is None else connected(scheduler) as client:
         yield DaskCounter(client, pieces)
-        return
-    with LocalCounter(pieces, thread_count(n_jobs), _MOST_BYTES) as counter:
-        yield counter
 
 
 def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataFrame, int, int]:
-    """Return a sample of the rows of a table in pieces, and the numbers of its rows and pieces.
-
-    Raises
-    ------
-    GomeaBnError
-        If there are no rows.
-    """
+    """Return a sample of the rows of a table in pieces, and the numbers of its rows and pieces."""
     n_rows = counter.sizes()
     if not sum(n_rows):
         raise GomeaBnError("The table has no rows.")
@@ -173,11 +118,6 @@ def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
     """Say in errors and warnings that they are about a sample; a sample of all rows needs no such words.
 
     Warnings are given at the end.
-
-    Parameters
-    ----------
-    sample_rows, n_rows : int
-        Number of rows of the sample and of the table.
     """
     if sample_rows == n_rows:
         yield
@@ -197,16 +137,6 @@ def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
             warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
 
 
-def check_complete(table: Table, n_missing: NDArray[np.int64], of_rows: str = "") -> None:
-    """Raise if values of columns are missing, int64 (n_columns,), for `missing="error"`."""
-    if n_missing.any():
-        texts = [f"{name!r} ({n:,})" for name, n in zip(table.names, n_missing.tolist(), strict=True) if n]
-        raise GomeaBnError(
-            f"The table has missing values{of_rows} in {listed(texts, 5)}.",
-            ["fill them", Setting("missing", "drop"), Setting("missing", "available")],
-        )
-
-
 def print_line(line: str) -> None:
     """Print a line to standard error."""
     print(line, file=sys.stderr, flush=True)
@@ -214,260 +144,6 @@ def print_line(line: str) -> None:
 
 def silent(line: str) -> None:
     """Print nothing."""
-
-
-def _present_client() -> Any:
-    """Return the Dask client of this process, None without any."""
-    try:
-        return distributed().default_client()
-    except (ValueError, GomeaBnError):
-        return None
-
-
-class CodedTable:
-    """All rows of a table as cells of its columns.
-
-    Parameters
-    ----------
-    counter : FamilyCounter
-        Reads and counts all rows.
-    files : SourceFiles
-        Checked after every reading.
-    sample : Table
-        Sample of the rows, with their smallest and largest values and all levels.
-    n_rows : int
-        Number of all rows.
-    options : LearningOptions
-        Options of the search.
-    known : KnownScores
-        Codings whose results are known are only repeated when families are counted.
-    missing : {"available", "drop", "error"}
-        What is done with rows that have missing values.
-    announce : callable
-        Receives a line on every reading.
-    stop : StopFlag
-        After a stop the likelihoods of shapes are those of the sample.
-
-    Attributes
-    ----------
-    n_rows, n_sample_rows : int
-        Numbers of all rows that count, and of those of the sample.
-    key : bytes
-        Digest of the present cells.
-    has_missing : list of bool
-        Columns in which values are missing.
-    columns : list of GridColumn or None
-        Continuous columns with their present cells; None for discrete ones.
-    cardinality : list of int
-        Number of cells or levels of every column.
-    sorted_samples : dict of str to SortedColumn
-        Samples of the continuous columns.
-    shapes : dict of str to ColumnShape
-        Shapes of continuous columns, of the sample until the first coding, then with the likelihood of all rows.
-    """
-
-    def __init__(
-        self,
-        counter: FamilyCounter,
-        files: SourceFiles,
-        sample: Table,
-        n_rows: int,
-        options: LearningOptions,
-        known: KnownScores,
-        *,
-        missing: str,
-        announce: Callable[[str], object],
-        stop: StopFlag,
-    ) -> None:
-        self.sample = sample
-        self.n_rows, self.n_sample_rows = n_rows, sample.n_rows
-        self.key = b""
-        self.columns: list[GridColumn | None] = []
-        self.cardinality: list[int] = []
-        self.has_missing: list[bool] = []
-        self.sorted_samples = {
-            column.name: SortedColumn(np.asarray(column.values, np.float64))
-            for column in sample.columns
-            if column.is_continuous
-        }
-        # the search has fitted those of these rows
-        self.shapes = column_shapes(rows_of_search(sample, options.shape), options)
-        self._method, self._rule = scoring_of(sample, options)
-        self._counter = counter
-        self._files = files
-        self._options = options
-        self._known = known
-        self._coding = Coding(sample.names, {}, {})
-        # whether the counter does not have the cells of the coding yet
-        self._is_waiting = False
-        self._sample_cells: CodedPiece | None = None
-        self._missing = missing
-        self._announce = announce
-        self._stop = stop
-
-    def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
-        """Read all rows for the first time, with cells around the cuts of the sample."""
-        self._code(
-            {name: first_boundaries(sample, cut_points[name]) for name, sample in self.sorted_samples.items()}
-        )
-
-    def zoom(self, cuts: list[NDArray[np.int64]]) -> bool:
-        """Split the cells next to some cuts by reading all rows; return False if all of them are fine.
-
-        Parameters
-        ----------
-        cuts : list of ndarray of shape (k,), int64
-            Cuts of every continuous column as indices of boundaries; empty for discrete columns.
-        """
-        boundaries: dict[str, NDArray[np.float64]] = {}
-        is_finer = False
-        for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True):
-            if column is not None:
-                finer = zoomed_boundaries(self.sorted_samples[name], column, of_column)
-                is_finer |= finer is not None
-                boundaries[name] = column.boundaries if finer is None else finer
-        if is_finer:
-            self._code(boundaries)
-        return is_finer
-
-    def cut_points(self, cuts: list[NDArray[np.int64]]) -> dict[str, NDArray[np.float64]]:
-        """Return the values of cuts, given as indices of boundaries, by continuous column."""
-        return {
-            name: column.boundaries[of_column]
-            for name, column, of_column in zip(self.sample.names, self.columns, cuts, strict=True)
-            if column is not None
-        }
-
-    def indices(self, cut_points: Mapping[str, NDArray[np.float64]]) -> list[NDArray[np.int64]]:
-        """Return cuts as indices of the boundaries of their columns; empty for discrete columns."""
-        return [
-            np.empty(0, np.int64)
-            if column is None
-            else np.searchsorted(column.boundaries, cut_points[name]).astype(np.int64)
-            for name, column in zip(self.sample.names, self.columns, strict=True)
-        ]
-
-    @property
-    def rule(self) -> ScoreRule:
-        """Score of families over all rows."""
-        price = price_per_parameter(self._method, self.n_rows, self._options.penalty)
-        return self._rule._replace(weight=price)
-
-    @property
-    def constant_score(self) -> float:
-        """Score in nats of the shapes of columns whose bins can only be shaped, which is the same for all cuts."""
-        return sum(
-            column.weight * self.shapes[name].constant_score
-            for name, column in zip(self.sample.names, self.columns, strict=True)
-            if column is not None and name in self.shapes
-        )
-
-    def _code(self, boundaries: dict[str, NDArray[np.float64]]) -> None:
-        """Read all rows, keep their cells, and describe the columns by them."""
-        began = perf_counter()
-        is_first = not self.columns
-        self.cardinality = [
-            len(boundaries[column.name]) + 1 if column.levels is None else len(column.levels)
-            for column in self.sample.columns
-        ]
-        coding = Coding(
-            self.sample.names,
-            boundaries,
-            {column.name: column.levels for column in self.sample.columns if column.levels is not None},
-            {name: shape.shape for name, shape in self.shapes.items()}
-            if is_first and not self._stop.is_over
-            else {},
-            drops_missing=self._missing == "drop",
-            na_values=self.sample.reading.na_values,
-        )
-        self.key = coding_key(coding)
-        self._coding, self._is_waiting, self._sample_cells = coding, True, None
-        if self.key not in self._known.codings:
-            # the code after the last cell is that of missing values
-            views = [
-                View.of_codes(v, np.arange(n_cells), n_cells, has_missing=True)
-                for v, n_cells in enumerate(self.cardinality)
-            ]
-            plan = CountPlan([[view] for view in views])
-            coded = self._read()
-            self._known.codings[self.key] = CodedRows(coded, plan.tables(self.count(plan)))
-            self._announce(f"All rows read and coded in {perf_counter() - began:.1f} s.")
-            self._known.section.write_if_due()
-        known = self._known.codings[self.key]
-        self.n_rows = known.coded.n_rows
-        # rows with missing values may have been dropped
-        self.has_missing = [bool(of_column[-1]) for of_column in known.rows_of_cells]
-        if is_first:
-            self.shapes = {
-                name: self._shape_of_all(name, shape, known.coded) for name, shape in self.shapes.items()
-            }
-        self.columns = [
-            self._grid_column(column.name, boundaries[column.name], of_column[:-1])
-            if column.levels is None
-            else None
-            for column, of_column in zip(self.sample.columns, known.rows_of_cells, strict=True)
-        ]
-
-    def _read(self) -> Coded:
-        """Let the counter read all rows and keep their cells."""
-        coded = self._counter.code(self._coding)
-        self._is_waiting = False
-        self._files.check_unchanged()
-        self._known.n_readings += 1
-        if self._missing == "error":
-            check_complete(self.sample, coded.n_missing)
-        return coded
-
-    def count(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over the present cells of all rows, int64 (plan.n_cells,)."""
-        if self._is_waiting:
-            self._read()
-        return self._counter.count(plan)
-
-    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
-        """Return the sum of an array over the present cells of all pieces."""
-        if self._is_waiting:
-            self._read()
-        self._known.n_passes += 1
-        return self._counter.total(of_piece)
-
-    def count_sample(self, plan: CountPlan) -> NDArray[np.int64]:
-        """Return the counts of a plan over the present cells of the sample, int64 (plan.n_cells,)."""
-        if self._sample_cells is None:
-            self._sample_cells = coded_piece(FramePiece(self.sample.to_frame()), self._coding)
-        return plan.count([self._sample_cells], np.zeros(plan.n_cells, np.int64))
-
-    def _shape_of_all(self, name: str, shape: ColumnShape, coded: Coded) -> ColumnShape:
-        """Return the shape of a column with its log likelihood over all rows.
-
-        Its price in nats grows as the logarithm of the number of rows does.
-        """
-        values = self.sorted_samples[name].values
-        of_sample = scaled_log_density(shape.shape, values)
-        price = (of_sample - shape.log_likelihood) * np.log(self.n_rows) / np.log(len(values))
-        of_all = coded.log_densities.get(name, of_sample * self.n_rows / len(values))
-        return replace(shape, log_likelihood=of_all - price)
-
-    def _grid_column(self, name: str, boundaries: NDArray[np.float64], rows: NDArray[np.int64]) -> GridColumn:
-        """Return a continuous column, given the number of rows of every cell."""
-        sample = self.sorted_samples[name]
-        distinct = rows
-        if repeats_values(sample):
-            ends = np.concatenate(([0], np.searchsorted(sample.distinct, boundaries, side="right")))
-            distinct = np.diff(np.append(ends, len(sample.distinct)))
-        cost = self._method.cut_cost * np.log(max(estimated_distinct(sample, int(rows.sum())) - 1, 1))
-        if name in (self._options.cut_points or {}):
-            cost = 0.0
-        return GridColumn(
-            boundaries,
-            sample.low,
-            sample.high,
-            rows,
-            distinct,
-            cost,
-            self.shapes.get(name),
-            self.n_rows,
-        )
 
 
 @contextmanager
@@ -482,30 +158,10 @@ def opened_improvement(
 class Improvement:
     """The improvement over all rows of a network that was found on a sample of them.
 
-    Parameters
-    ----------
-    learner : NetworkParameters
-        Options.
-    source : Table, or source of `pieces.pieces_of`
-        All rows.
-    counter : FamilyCounter
-        Counter of these rows.
-    checkpoint : Checkpoint, path or None
-    began : float
-        Time of `perf_counter` at which `fit` began.
-
-    Attributes
-    ----------
-    given_sample : Table
-        Rows to search, with the extreme values of continuous columns and all levels of discrete ones.
-    sample : Table
-        The same rows with the columns in the order of the search.
-    n_rows : int
-        Number of all rows.
-    seed : int
-        Seed of the sample and of the search.
-    part : Section
-        Section of the search in the checkpoint.
+    The counter is that of the rows of the source. `fit` began at the time `began` of `perf_counter`. `given_sample` has
+    the rows to search, with the extreme values of continuous columns and all levels of discrete ones, and `sample` has
+    its columns in the order of the search. `seed` is that of the sample and of the search, and `part` the section of
+    the search in the checkpoint.
     """
 
     def __init__(
@@ -524,7 +180,14 @@ class Improvement:
         self.stop = StopFlag(None)
         self.began = began
         self.problem: StructureProblem | None = None
-        self.section, self.seed = self._opened_section(checkpoint)
+        # a run with a drawn seed can be repeated
+        seed, kind = seed_of(learner.random_state), f"{type(learner).__name__}, table in pieces"
+        digests = {"names, sizes and times of the files": self.files.digest}
+        self.section, self.seed = (
+            section_of_data(learner, checkpoint, kind, lambda: digests, seed)
+            if self.in_memory is None
+            else learner_section(learner, checkpoint, self.in_memory, seed)
+        )
         self.known = KnownScores(self.section)
         self.seconds_before = 0.0
         self.after_search = 0.0
@@ -535,19 +198,6 @@ class Improvement:
         self.section.resume(self._restore)
         self.section.keep(self._state)
         self.part = self.section.part("sample")
-
-    def _opened_section(self, checkpoint: CheckpointOption) -> tuple[Section, int]:
-        """Return the section of the run, and its seed; a run with a drawn seed can be repeated."""
-        seed = seed_of(self.learner.random_state)
-        if self.in_memory is not None:
-            return learner_section(self.learner, checkpoint, self.in_memory, seed)
-        return section_of_data(
-            self.learner,
-            checkpoint,
-            f"{type(self.learner).__name__}, table in pieces",
-            lambda: {"names, sizes and times of the files": self.files.digest},
-            seed,
-        )
 
     def about_sample(self) -> AbstractContextManager[None]:
         """Return a context in which errors and warnings say that they are about the sample."""
@@ -562,28 +212,14 @@ class Improvement:
         return replace(limits, max_seconds=max(least, limits.max_seconds - needed))
 
     def run(
-        self,
-        network: DiscretizedBayesNet,
-        problem: StructureProblem,
-        stopped_by: str,
-        began: float,
+        self, network: DiscretizedBayesNet, problem: StructureProblem, stopped_by: str, began: float
     ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return the network with tables of all rows, its score over them in nats, and a record of plain values.
 
-        The record has the numbers of rows, of rows of the sample, of readings of the files and of passes over the
-        cells of all rows; the moves that only all rows showed; the number of columns whose cuts could move; and
-        seconds.
-
-        Parameters
-        ----------
-        network : DiscretizedBayesNet
-            Network of the sample.
-        problem : StructureProblem
-            Problem of the search.
-        stopped_by : str
-            What ended the search for it.
-        began : float
-            Time of `perf_counter` at which `fit` began, moved by the seconds of the compiler.
+        The record has the numbers of rows, of rows of the sample, of readings of the files and of passes over the cells
+        of all rows; the moves that only all rows showed; the number of columns whose cuts could move; and seconds. The
+        given network is that of the sample, with the problem of its search and what ended that. `began` is moved by the
+        seconds of the compiler.
         """
         self.began, self.problem = began, problem
         self.after_search = self.after_search or self._seconds
@@ -600,7 +236,7 @@ class Improvement:
                 return self._improved(network)
         except KeyboardInterrupt:
             self.stop.replace_reason("interrupt")
-            record = self._record(tables_of="sample")
+            record = self._record()
             by_tables = TableSet(network.cut_points, _parents_of(network), network.tables, network.counts)
             of_sample = self._with_lines(network, by_tables).with_metadata(all_rows=record)
             return of_sample, float(network.metadata["score"]), record
@@ -631,42 +267,23 @@ class Improvement:
 
     def score_of(self, network: DiscretizedBayesNet) -> float:
         """Return the score of a network over all rows in nats."""
-        rows = self._coded_around(network)
-        climb = self._climb(network, rows)
+        climb = self._climb(network)
         score, _ = climb.score(climb.family_tables())
-        return score + rows.constant_score
+        return score + climb.rows.constant_score
 
     def _improved(self, network: DiscretizedBayesNet) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return what `run` returns, if no Ctrl-C ends it at once."""
-        rows = self._coded_around(network)
-        climb = self._climb(network, rows)
-        self._refine(climb, rows)
-        self._search_graphs(climb, rows)
+        climb = self._climb(network)
+        climb.refine()
+        self._search_graphs(climb)
         for _ in range(_MOST_ROUNDS):
-            if self.stop.is_over or not climb.improve(edges=True) or not self._refine(climb, rows):
+            if self.stop.is_over or not climb.improve(edges=True) or not climb.refine():
                 break
         else:
             # the last round has moved cuts, for which edges are counted once more
             climb.improve(edges=True)
         self.section.write()
-        return self._result(climb, rows, network)
-
-    def _coded_around(self, network: DiscretizedBayesNet) -> CodedTable:
-        """Return all rows as cells around the cuts of a network."""
-        rows = CodedTable(
-            self.counter,
-            self.files,
-            self.sample,
-            self.n_rows,
-            self.options,
-            self.known,
-            # the rows of a table in memory are those that count
-            missing=self.learner.missing if self.in_memory is None else AVAILABLE,
-            announce=self.tell,
-            stop=self.stop,
-        )
-        rows.code_around(network.cut_points)
-        return rows
+        return self._result(climb, network)
 
     def _with_lines(self, network: DiscretizedBayesNet, tables: TableSet) -> DiscretizedBayesNet:
         """Return a network with conditionals: given tables, and lines from rows of the sample; itself for "bins"."""
@@ -676,13 +293,11 @@ class Improvement:
         is_late = self.stop.reason == "max_seconds" and self._seconds >= (self.learner.max_seconds or 0.0)
         # tables do not show what columns that follow curves depend on
         if is_late and not network.metadata.get("curves"):
-            warnings.warn(
-                GomeaBnWarning(
-                    "The time limit is short: densities are those of the tables, without lines.",
-                    [Setting("max_seconds")],
-                ),
-                stacklevel=6,
+            warning = GomeaBnWarning(
+                "The time limit is short: densities are those of the tables, without lines.",
+                [Setting("max_seconds")],
             )
+            warnings.warn(warning, stacklevel=6)
             return network
         generator = np.random.default_rng(self.seed)
         rows = table_for(network, self.sample, allow_missing=True)
@@ -698,33 +313,28 @@ class Improvement:
             return False
         is_late = self.stop.reason == "max_seconds"
         cause = "The time limit is short" if is_late else "Ctrl-C ended the passes that complete rows"
-        warnings.warn(
-            GomeaBnWarning(
-                f"{cause}: tables are counted from the rows that have values in all columns of a "
-                "family, and would be completed by further passes.",
-                [Setting("max_seconds")] if is_late else [],
-            ),
-            stacklevel=7,
+        warning = GomeaBnWarning(
+            f"{cause}: tables are counted from the rows that have values in all columns of a "
+            "family, and would be completed by further passes.",
+            [Setting("max_seconds")] if is_late else [],
         )
+        warnings.warn(warning, stacklevel=7)
         return True
 
-    def _record(
-        self,
-        *,
-        tables_of: str,
-        rows: CodedTable | None = None,
-        moves: Sequence[dict[str, Any]] = (),
-        n_recut: int = 0,
-    ) -> dict[str, Any]:
-        """Return what was done, as plain values."""
+    def _record(self, climb: Climb | None = None) -> dict[str, Any]:
+        """Return what was done, as plain values; without a climb the tables are those of the sample."""
+        names, moves = self.sample.names, [] if climb is None else climb.moves
         return {
-            "n_rows": self.n_rows if rows is None else rows.n_rows,
+            "n_rows": self.n_rows if climb is None else climb.rows.n_rows,
             "sample_rows": self.sample.n_rows,
-            "tables_of": tables_of,
+            "tables_of": "sample" if climb is None else "all rows",
             "readings": self.known.n_readings,
             "passes": self.known.n_passes,
-            "moves": list(moves),
-            "recut": n_recut,
+            "moves": [
+                {"kind": m.kind, "columns": [names[v] for v in m.columns], "nats": float(m.gain)}
+                for m in moves
+            ],
+            "recut": 0 if climb is None else len(climb.rules.recut),
             "stopped_by": self.stop.reason or ("max_seconds" if self.is_cut_short else "local optimum"),
             "seconds_to_sample_network": self.after_search,
             "seconds": self._seconds,
@@ -736,28 +346,42 @@ class Improvement:
             self.n_rows = self.in_memory.n_rows
             self.given_sample = sampled_table(self.learner, self.in_memory, self.seed)
         else:
-            self.given_sample = self._sample_of_pieces()
+            self.known.n_readings += 1
+            size, missing = self.learner.sample_rows, self.learner.missing
+            frame, self.n_rows, n_pieces = sample_frame(self.counter, size, self.seed)
+            self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
+            with about_sample(len(frame), self.n_rows):
+                table = read_table(
+                    frame,
+                    kinds=self.learner.kinds,
+                    missing="drop" if missing == "drop" else "keep",
+                    max_levels=self.learner.max_levels,
+                )
+            if missing == "error":
+                numbers = np.array([column.n_missing for column in table.columns])
+                check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")
+            self.given_sample = table
         self.sample = columns_of_search(self.given_sample, self.learner.shape)
         self.tell(f"Searching on a sample of {self.sample.n_rows:,} rows.")
         self.options = LearningOptions.of(self.learner, self.n_rows)
         self.method, self.rule = scoring_of(self.sample, self.options)
 
-    def _sample_of_pieces(self) -> Table:
-        self.known.n_readings += 1
-        frame, self.n_rows, n_pieces = sample_frame(self.counter, self.learner.sample_rows, self.seed)
-        self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
-        missing = "drop" if self.learner.missing == "drop" else "keep"
-        kinds, max_levels = self.learner.kinds, self.learner.max_levels
-        with about_sample(len(frame), self.n_rows):
-            table = read_table(frame, kinds=kinds, missing=missing, max_levels=max_levels)
-        if self.learner.missing == "error":
-            numbers = np.array([column.n_missing for column in table.columns])
-            check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")
-        return table
-
-    def _climb(self, network: DiscretizedBayesNet, rows: CodedTable) -> Climb:
-        """Return the climb that begins with the network of the sample."""
+    def _climb(self, network: DiscretizedBayesNet) -> Climb:
+        """Return the climb that begins with the network of the sample, over cells around its cuts."""
         table, options = self.sample, self.options
+        rows = CodedTable(
+            self.counter,
+            self.files,
+            table,
+            self.n_rows,
+            options,
+            self.known,
+            # the rows of a table in memory are those that count
+            missing=self.learner.missing if self.in_memory is None else AVAILABLE,
+            announce=self.tell,
+            stop=self.stop,
+        )
+        rows.code_around(network.cut_points)
         _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
         varying = np.array([not column.is_constant for column in table.columns])
         pairs = np.logical_and.outer(varying, varying)
@@ -772,44 +396,21 @@ class Improvement:
         may_recut = options.discretizer == OPTIMAL and self.rule.kind == DIRICHLET
         continuous = [v for v, column in enumerate(table.columns) if column.is_continuous]
         return Climb(
-            counter=rows,
-            known=self.known,
-            coding=rows.key,
-            columns=rows.columns,
-            cardinality=rows.cardinality,
-            has_missing=rows.has_missing,
+            rows=rows,
             parents=parents,
             cuts=rows.indices(network.cut_points),
             rules=SearchRules(
                 edges=edge_rules,
                 pairs=pairs,
                 score=rows.rule,
-                limits=CutLimits(1, options.max_bins, options.min_width, options.min_bin_count),
+                limits=options.cut_limits,
                 recut=frozenset(v for v in continuous if may_recut and v not in fixed),
                 keeps_parents=follows,
             ),
-            announce=self.tell,
-            stop=self.stop,
             n_threads=thread_count(self.learner.n_jobs if self.in_memory is None else -1),
         )
 
-    def _refine(self, climb: Climb, rows: CodedTable) -> bool:
-        """Find the best cuts for the graph to within a few rows; return whether they have changed."""
-        if not climb.rules.recut:
-            return False
-        before = rows.cut_points(climb.cuts)
-        climb.improve(edges=False)
-        for _ in range(_MOST_ZOOMS):
-            cuts = rows.cut_points(climb.cuts)
-            if self.stop.is_over or not rows.zoom(climb.cuts):
-                break
-            climb.use_cells(rows.key, rows.columns, rows.indices(cuts))
-            if climb.improve(edges=False) < LEAST_GAIN_OF_CUTS:
-                break
-        after = rows.cut_points(climb.cuts)
-        return any(not np.array_equal(before[name], after[name]) for name in after)
-
-    def _search_graphs(self, climb: Climb, rows: CodedTable) -> None:
+    def _search_graphs(self, climb: Climb) -> None:
         """Search for the graph of the sample under the present cuts, and take it if it is better over all rows.
 
         A climb cannot leave a graph whose edges lead the other way around. The search has to find its cuts as well, and
@@ -817,7 +418,7 @@ class Improvement:
         """
         if self.problem is None or not climb.rules.recut or climb.rules.keeps_parents or self.stop.is_over:
             return
-        cuts = rows.cut_points(climb.cuts)
+        cuts = climb.rows.cut_points(climb.cuts)
         limit = self.stop.max_seconds
         graphs = self.problem.with_cuts({self.sample.names.index(name): cuts[name] for name in cuts})
         limits = Limits(
@@ -834,10 +435,10 @@ class Improvement:
         climb.offer([frozenset(p for p, child in edges if child == v) for v in range(len(climb.parents))])
 
     def _result(
-        self, climb: Climb, rows: CodedTable, of_sample: DiscretizedBayesNet
+        self, climb: Climb, of_sample: DiscretizedBayesNet
     ) -> tuple[DiscretizedBayesNet, float, dict[str, Any]]:
         """Return what `run` returns, with tables of all rows."""
-        table, names = self.sample, self.sample.names
+        rows, table, names = climb.rows, self.sample, self.sample.names
         curves = of_sample.metadata.get("curves", {})
         counts = climb.family_tables()
         score, is_shaped = climb.score(counts)
@@ -872,39 +473,22 @@ class Improvement:
             "shapes": {name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
             "pseudo_count": of_sample.pseudo_count,
             "value_kinds": value_kinds_of({column.name: column for column in table.columns}),
-            "metadata": {
-                **of_sample.metadata,
-                "score": score,
-                "n_rows": rows.n_rows,
-            },
+            "metadata": {**of_sample.metadata, "score": score, "n_rows": rows.n_rows},
         }
         views = [climb.view(v) for v in range(len(names))]
         completed = completes_pieces(views, rows.n_rows, rows, self.tell, self._has_no_pass_left)
         of_families = [counts.astype(np.float64) for counts in available]
         network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)
         smoothing = of_sample.pseudo_count or 0.0
-        counts_of_curves = {name: of_name.astype(np.float64) for name, of_name in by_tables.items()}
-        tables = network.tables | {
-            name: table_of_counts(of_name, smoothing) for name, of_name in counts_of_curves.items()
-        }
-        of_all_rows = TableSet(
-            network.cut_points, _parents_of(network), tables, network.counts | counts_of_curves
-        )
+        of_curves = {name: of_name.astype(np.float64) for name, of_name in by_tables.items()}
+        tables = {name: table_of_counts(of_name, smoothing) for name, of_name in of_curves.items()}
+        tables, of_curves = network.tables | tables, network.counts | of_curves
+        of_all_rows = TableSet(network.cut_points, _parents_of(network), tables, of_curves)
         network = self._with_lines(network, of_all_rows)
-        record = self._record(
-            tables_of="all rows", rows=rows, moves=_described(climb, names), n_recut=len(climb.rules.recut)
-        )
+        record = self._record(climb)
         return network.with_metadata(all_rows=record), score, record
 
 
 def _parents_of(network: DiscretizedBayesNet) -> dict[str, tuple[str, ...]]:
     """Return the parents by which rows of every variable are counted into tables, by name."""
     return dict(zip(network.names, counted_parents(network), strict=True))
-
-
-def _described(climb: Climb, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the moves as plain values."""
-    return [
-        {"kind": move.kind, "columns": [names[v] for v in move.columns], "nats": float(move.gain)}
-        for move in climb.moves
-    ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
@@ -17,14 +20,10 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.data.sources import source_frame
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
-from gomea_bn.learning.parameters import (
-    LearnerParameters,
-    NetworkParameters,
-    declared_options,
-    plain_options,
-)
+from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
+from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
@@ -32,8 +31,6 @@ from gomea_bn.runtime.limits import Budget, Callback, Limits
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.discretization.base import Discretizer
 
 _DECLARED = declared_options(NetworkParameters)
@@ -98,16 +95,7 @@ class LearningOptions:
 
     @classmethod
     def of(cls, learner: LearnerParameters, n_rows: int = _USUAL_ROWS, **changes: Any) -> LearningOptions:
-        """Return the options that a learner has as parameters, with some of them changed.
-
-        Parameters
-        ----------
-        learner : LearnerParameters
-        n_rows : int
-            Number of rows for which "auto" is resolved.
-        **changes
-            Other values of options.
-        """
+        """Return the options of a learner, some of them changed; "auto" is resolved for `n_rows` rows."""
         parameters = plain_options(learner)
         common = {name: parameters[name] for name in cls.__dataclass_fields__ if name in parameters}
         automatic = {"max_bins": automatic_bins(n_rows), "max_indegree": automatic_indegree(n_rows)}
@@ -135,17 +123,19 @@ class LearningOptions:
         Copies among the rows and edges that left-out rows do not need then have no weight. Published settings and other
         scores count every row, and keep the network of the best score.
         """
-        is_default = self.discretizer == OPTIMAL and self.shape != "uniform" and self.prior == "dirichlet"
-        return (
-            is_default
-            and self.scoring_of(table) == "density-bd"
-            and any(c.is_continuous for c in table.columns)
-        )
+        has_shapes = self.shape != "uniform" and any(column.is_continuous for column in table.columns)
+        is_default = self.discretizer == OPTIMAL and self.prior == "dirichlet"
+        return is_default and has_shapes and self.scoring_of(table) == "density-bd"
 
     @property
     def has_curves(self) -> bool:
         """Whether columns may be sums of curves of their parents, which needs the marginal likelihood as score."""
         return self.curves == "auto" and self.discretizer == OPTIMAL
+
+    @property
+    def cut_limits(self) -> CutLimits:
+        """Limits of cuts that the search prices."""
+        return CutLimits(1, self.max_bins, self.min_width, self.min_bin_count)
 
     @property
     def asks_discretizer(self) -> bool:
@@ -166,8 +156,6 @@ _SHARE_AFTER_PREPARATION = 0.5
 _MOST_AFTER_PREPARATION = 0.25
 # share of the limit that it has in any case
 _LEAST_SHARE = 0.01
-# share of the seconds after which the search must begin
-_SHARE_OF_PREPARATION = 0.5
 # seconds of the final tables per second of preparing
 _SHARE_OF_TABLES = 0.3
 
@@ -187,26 +175,15 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
 
     The sample is smaller if the seconds are few for the columns, since all of it is prepared before the search. It has
     the rows with the extreme values of continuous columns, and the first row of every level.
-
-    Parameters
-    ----------
-    learner : LearnerParameters
-    table : Table
-    seed : int
     """
     size = rows_to_search(learner, table)
     if table.n_rows <= size:
         return table
     if size < learner.sample_rows:
-        n_continuous = sum(column.is_continuous for column in table.columns)
-        warnings.warn(
-            GomeaBnWarning(
-                f"The time limit is short for {counted(n_continuous, 'continuous column')}: a sample of {size:,} "
-                f"of {table.n_rows:,} rows is searched.",
-                [Setting("max_seconds")],
-            ),
-            stacklevel=4,
-        )
+        columns = counted(sum(column.is_continuous for column in table.columns), "continuous column")
+        rows = f"a sample of {size:,} of {table.n_rows:,} rows is searched"
+        warning = f"The time limit is short for {columns}: {rows}."
+        warnings.warn(GomeaBnWarning(warning, [Setting("max_seconds")]), stacklevel=4)
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:
@@ -243,48 +220,27 @@ def _keeps_order(table: Table, shape: str) -> bool:
     return shape == "uniform" and not table.n_missing
 
 
-def check_options(learner: Any, algorithm: type, *, auto: bool = False) -> None:
+def check_options(learner: Any, algorithm: type) -> None:
     """Raise `GomeaBnError` for an invalid algorithm, callback, pseudo-count or number of rows of a sample.
 
-    Parameters
-    ----------
-    learner : LearnerParameters
-        Learner with a parameter `algorithm`.
-    algorithm : type
-        Class that `algorithm` must be of, unless it is None.
-    auto : bool
-        Whether the pseudo-count may be "auto".
+    `algorithm` is the class that the learner's algorithm must be of, unless it is None.
     """
     if learner.algorithm is not None and not isinstance(learner.algorithm, algorithm):
         raise GomeaBnError(f"algorithm must be a {algorithm.__name__} or None, got {learner.algorithm!r}.")
     if learner.callback is not None and not callable(learner.callback):
         raise GomeaBnError(f"callback must be a callable that takes a Progress, got {learner.callback!r}.")
-    if auto and learner.pseudo_count is not None:
-        check_pseudo_count(learner.pseudo_count)
-    else:
-        check_number("pseudo_count", learner.pseudo_count, 0)
+    if learner.pseudo_count is None:
+        check_number("pseudo_count", None, 0)
+    check_pseudo_count(learner.pseudo_count)
 
 
 def learner_section(
-    learner: Parameters,
-    checkpoint: CheckpointOption,
-    table: Table,
-    seed: int,
-    /,
-    **options: Any,
+    learner: Parameters, checkpoint: CheckpointOption, table: Table, seed: int, /, **options: Any
 ) -> tuple[Section, int]:
     """Return the section of a learner in its checkpoint, and its seed: that of the file if the learner has none.
 
-    Parameters
-    ----------
-    learner : Parameters
-        Learner or ensemble. Its parameters must be those of the checkpoint, apart from those that change no result.
-    checkpoint : Checkpoint, path, Section or None
-    table : Table
-        Rows that it learns from.
-    seed : int
-    **options
-        Values in place of parameters.
+    The parameters of the learner or ensemble must be those of the checkpoint, apart from those that change no result.
+    `options` are values in place of parameters.
     """
 
     def digests() -> dict[str, str]:
@@ -327,23 +283,10 @@ def limits_of(learner: LearnerParameters) -> Limits:
     return Limits(learner.max_seconds, learner.max_evaluations, learner.max_generations, learner.patience)
 
 
-def preparation_seconds(limits: Limits) -> float:
-    """Return the seconds after which the preparation of a search makes no further first cuts, or infinity."""
-    return np.inf if limits.max_seconds is None else _SHARE_OF_PREPARATION * limits.max_seconds
-
-
 def why_unrepeatable(learner: LearnerParameters) -> str:
     """Return how the clock changed a run that its seed and its evaluations do not repeat, "" for other runs.
 
-    Parameters
-    ----------
-    learner : LearnerParameters
-        Fitted learner.
-
-    Returns
-    -------
-    str
-        Beginning of a sentence.
+    The text is the beginning of a sentence.
     """
     counts = learner.statistics_
     if late := counts.get("discretizer_cut_short"):
@@ -369,51 +312,68 @@ def limits_after_preparation(limits: Limits, seconds: float) -> Limits:
     return Budget(limits).spend((1 + _SHARE_OF_TABLES) * seconds).share(least_seconds=least)
 
 
-def row_densities(
-    log_density: Callable[[pd.DataFrame], NDArray[np.float64]],
-    names: Sequence[str],
-    source: Any,
-    missing: str,
-) -> NDArray[np.float64]:
-    """Return the log density of every row of a source of rows, float64 (n_rows,), in nats.
+class DensityEstimator(ABC):
+    """Scores of rows by what a learner or an ensemble has learned, as of scikit-learn's density estimators."""
 
-    Parameters
-    ----------
-    log_density : callable
-        Log densities of the rows of a frame.
-    names : sequence of str
-        Columns that it uses.
-    source : DataFrame, Table, path or ndarray
-        Rows.
-    missing : {"error", "drop"}
-        With "drop", rows with missing or infinite values get nan.
-    """
-    frame = source_frame(source)
-    if missing != "drop":
-        return log_density(frame)
-    is_used = [str(name) in names or _is_date_of(str(name), names) for name in frame.columns]
-    used = frame.iloc[:, np.flatnonzero(is_used)]
-    # a column without values may be one of the network, with a level for missing values
-    used = used.iloc[:, np.flatnonzero(used.notna().any())]
-    complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
-    densities = np.full(len(frame), np.nan)
-    if complete.any():
-        rows = np.flatnonzero(complete)
-        densities[rows] = log_density(frame.iloc[rows])
-    return densities
+    feature_names_in_: NDArray[Any]
 
+    @abstractmethod
+    def _judge(self) -> tuple[Any, str]:
+        """Return what has `log_density`, and how missing values are treated; raises before `fit`."""
 
-def _is_date_of(name: str, names: Sequence[str]) -> bool:
-    """Return whether a column holds the dates of one of the variables, whose names end in a unit."""
-    return any(source_name(variable) == name for variable in names)
+    def score(
+        self,
+        X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str],
+        y: object = None,
+        *,
+        resolution: str = "points",
+    ) -> float:
+        """Return the mean log density per row, in nats and the units of the data; higher is better.
 
+        Point masses count with their probability, as in `DiscretizedBayesNet.log_density`. With ``missing="drop"`` it
+        is the mean over the rows without missing values. Parameters and errors are those of `score_samples`; `y` is
+        present for compatibility with scikit-learn, and ignored.
+        """
+        densities = self.score_samples(X, resolution=resolution)
+        complete = densities[~np.isnan(densities)]
+        if not len(complete):
+            raise GomeaBnError("score needs at least one row without missing values.")
+        return float(complete.mean())
 
-def mean_density(densities: NDArray[np.float64]) -> float:
-    """Return the mean of the densities that are not nan; raises `GomeaBnError` if there is none."""
-    complete = densities[~np.isnan(densities)]
-    if not len(complete):
-        raise GomeaBnError("score needs at least one row without missing values.")
-    return float(complete.mean())
+    def score_samples(
+        self, X: pd.DataFrame | Table | NDArray[Any] | str | os.PathLike[str], *, resolution: str = "points"
+    ) -> NDArray[np.float64]:
+        """Return the log density of every row, float64 (n_rows,), in nats and the units of the data.
+
+        Parameters
+        ----------
+        X : DataFrame, Table, path or ndarray
+            Rows, as of `fit`.
+        resolution : {"points", "steps"}
+            Measure of values that are point masses: their probability, or the density of a bin as wide as the
+            measuring step of their column, which compares with libraries that know no point masses.
+
+        Raises
+        ------
+        GomeaBnError
+            For missing columns, infinite values and undeclared levels. Missing cells are summed out. With
+            ``missing="drop"`` rows with missing or infinite values get nan instead.
+        """
+        judge, missing = self._judge()
+        frame = source_frame(X)
+        if missing != "drop":
+            return np.asarray(judge.log_density(frame, resolution=resolution), np.float64)
+        # the names of variables that are dates end in a unit
+        names = {*self.feature_names_in_, *map(source_name, self.feature_names_in_)}
+        used = frame.iloc[:, [position for position, name in enumerate(frame.columns) if str(name) in names]]
+        # a column without values may be one of the network, with a level for missing values
+        used = used.iloc[:, np.flatnonzero(used.notna().any())]
+        complete = ~used.isin([np.inf, -np.inf]).any(axis=1) & used.notna().all(axis=1)
+        densities = np.full(len(frame), np.nan)
+        if complete.any():
+            rows = np.flatnonzero(complete)
+            densities[rows] = judge.log_density(frame.iloc[rows], resolution=resolution)
+        return densities
 
 
 @contextmanager

@@ -109,10 +109,7 @@ class Scoring(_Subject):
         panel=SCORE,
     )
     prior: str = option(
-        "dirichlet",
-        Choice(("dirichlet", "bdeu")),
-        "Prior of density-bd: dirichlet or bdeu.",
-        panel=SCORE,
+        "dirichlet", Choice(("dirichlet", "bdeu")), "Prior of density-bd: dirichlet or bdeu.", panel=SCORE
     )
     equivalent_sample_size: float = option(
         10.0,
@@ -484,8 +481,7 @@ class FrontParameters(LearnerParameters):
         default="optimal",
         kw_only=False,
         metadata=stated(
-            None,
-            "optimal (exact best cuts, computed inside the search), equal-frequency or equal-width.",
+            None, "optimal (exact best cuts, computed inside the search), equal-frequency or equal-width."
         ),
     )
     objectives: Sequence[str | OwnObjective] | None = None

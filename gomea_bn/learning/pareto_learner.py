@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.row_weights import repeated_rows
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import OwnObjective, check_objectives
-from gomea_bn.learning.fronts.options import (
+from gomea_bn.learning.fronts.record import FrontNetworks, front_record
+from gomea_bn.learning.fronts.search import (
     STANDARD_OBJECTIVES,
+    check_front_learning,
+    checked_expert,
     expert_of,
+    front_problem,
     limits_of_front,
     objectives_of,
     options_of_front,
-)
-from gomea_bn.learning.fronts.record import FrontNetworks, front_record
-from gomea_bn.learning.fronts.search import FrontSearch, SearchedFront
-from gomea_bn.learning.fronts.search_space import (
-    check_front_learning,
-    checked_expert,
-    front_problem,
+    searched_front,
 )
 from gomea_bn.learning.options import (
     columns_of_search,
@@ -39,14 +38,12 @@ from gomea_bn.learning.options import (
     with_live_table,
 )
 from gomea_bn.learning.parameters import FrontParameters
+from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.limits import FrontHistoryEntry
 from gomea_bn.runtime.threads import in_background, thread_count
 from gomea_bn.texts import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["OwnObjective", "ParetoBayesNetLearner", "check_front_learning", "front_problem"]
 
@@ -121,8 +118,6 @@ class ParetoBayesNetLearner(FrontParameters):
     front_ : Front
         Learned networks, ordered by the first objective. Its `single` is the single network, which stays in the front
         if others dominate it.
-    table_ : Table
-        Rows that the networks were learned from.
     expert_ : DiscretizedBayesNet or None
         Expert's network, completed over the columns of the table.
     history_ : list of FrontHistoryEntry
@@ -139,16 +134,12 @@ class ParetoBayesNetLearner(FrontParameters):
     statistics_ : dict
         Counts of scored families, cache hits and priced variables. "preparation_cut_short" is 1 if the time limit
         shortened the preparation of the table.
-    n_candidate_pairs_ : int
-        Number of pairs of variables that the search could join.
     seed_ : int
         Seed that repeats the run, with ``max_evaluations=n_eval_`` and ``single_evaluations=n_eval_single_`` if a time
         limit or Ctrl-C ended it. It does not repeat a run in which the time limit ended the search of a table with
         missing values, or shortened the preparation of a table of more than 50,000 rows.
-    feature_names_in_ : ndarray of str
-        Names of the columns.
-    n_features_in_ : int
-        Number of columns.
+    table_, n_candidate_pairs_, feature_names_in_, n_features_in_
+        As of `BayesNetLearner`.
 
     Notes
     -----
@@ -182,19 +173,9 @@ class ParetoBayesNetLearner(FrontParameters):
         Parameters
         ----------
         X : DataFrame, Table, path of a CSV, TSV or Parquet file, or ndarray of shape (n_rows, n_columns)
-            Rows; never changed. The columns of an array are named x0, x1, ... A `Table` keeps its levels:
-            `max_levels` does not apply to it.
-        y : ignored
-            Present for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n_rows,), optional
-            Frequency weights, as of `BayesNetLearner.fit`.
-        checkpoint : Checkpoint or path, optional
-            Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
-
-        Returns
-        -------
-        ParetoBayesNetLearner
-            The learner itself.
+            Rows, as of `BayesNetLearner.fit`, but in one table.
+        y, sample_weight, checkpoint
+            As of `BayesNetLearner.fit`.
 
         Raises
         ------
@@ -207,7 +188,8 @@ class ParetoBayesNetLearner(FrontParameters):
         seed = seed_of(self.random_state)
         expert = expert_of(self.expert)
         objectives = objectives_of(self.objectives, expert is not None)
-        check_objectives([STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives])
+        shown = [STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives]
+        check_objectives(shown)
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
@@ -224,60 +206,38 @@ class ParetoBayesNetLearner(FrontParameters):
         rows = rows_of_search(columns_of_search(sample, options.shape), options.shape)
         digest = in_background(table_digest, table)
         with with_live_table(self.verbose, self.callback) as callback:
-            searched = FrontSearch(
-                learner=self,
-                table=rows,
-                options=options,
-                limits=limits,
-                began=began,
-                seed=seed,
-                n_threads=n_threads,
-                callback=callback,
-                section=section,
-                of_sample=sample is not table,
-            ).run(objectives, expert)
+            settings = SearchSettings(
+                GOMEA(), limits, seed, n_threads, callback, section, of_sample=sample is not table
+            )
+            searched = searched_front(self, rows, options, settings, objectives, expert, began=began)
         section.close()
-        if not len(searched.result.X):
+        problem, single, result = searched.problem, searched.single, searched.result
+        if not len(result.X):
             raise GomeaBnError(
-                f"No network with at most {searched.problem.front_rules.max_parameters:g} free parameters was found in "
-                f"{searched.result.n_eval:,} evaluations.",
+                f"No network with at most {problem.front_rules.max_parameters:g} free parameters was found in "
+                f"{result.n_eval:,} evaluations.",
                 [Setting("max_complexity"), "raise the limits of the search"],
             )
         if sample.n_rows < min(table.n_rows, self.sample_rows):
-            searched.result.statistics["preparation_cut_short"] = 1
-        self._keep_front(table, searched, objectives, seed, digest.result(), began)
-        return self
-
-    def _keep_front(
-        self,
-        table: Table,
-        searched: SearchedFront,
-        objectives: Sequence[str | OwnObjective],
-        seed: int,
-        digest: str,
-        began: float,
-    ) -> None:
-        """Set the fitted attributes."""
-        problem, single, result = searched.problem, searched.single, searched.result
+            result.statistics["preparation_cut_short"] = 1
         # distances are over rows that are drawn in the order of its variables
         self.expert_ = searched.expert
         self.history_: list[FrontHistoryEntry] = result.history
         self.n_eval_single_ = searched.n_eval_single
         self._keep_search(table, problem.n_edge_genes, result, seed, began)
         if single is not None and searched.position is None:
-            warnings.warn(
-                GomeaBnWarning(
-                    f"The single network has {counted(single.n_parameters, 'free parameter')}, more than the limit "
-                    f"of {problem.front_rules.max_parameters:g}, so the front lacks it.",
-                    [Setting("max_complexity")],
-                ),
-                stacklevel=3,
+            warning = GomeaBnWarning(
+                f"The single network has {counted(single.n_parameters, 'free parameter')}, more than the limit "
+                f"of {problem.front_rules.max_parameters:g}, so the front lacks it.",
+                [Setting("max_complexity")],
             )
+            warnings.warn(warning, stacklevel=2)
         self.front_ = Front(
-            [STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives],
+            shown,
             result.F,
-            FrontNetworks.of(self, searched, digest),
+            FrontNetworks.of(self, searched, digest.result()),
             table=table,
             expert=self.expert_,
-            record=front_record(self, searched, objectives, digest),
+            record=front_record(self, searched, objectives, digest.result()),
         )
+        return self

@@ -26,18 +26,10 @@ _MOST_LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class EdgeStability:
-    """How often repeated searches found an edge.
+    """How often repeated searches found an edge, or the more frequent direction of an edge that the network lacks.
 
-    Attributes
-    ----------
-    parent, child : str
-        The edge in the network, or the more frequent direction of an edge that it lacks.
-    arc, adjacent : float
-        Share of the repeated networks with this edge, and with an edge in either direction.
-    in_network : bool
-        Whether the network has the edge.
-    reversible : bool
-        Whether the network's independences leave the direction open.
+    `arc` and `adjacent` are the shares of the repeated networks with this edge, and with an edge in either direction. A
+    reversible edge has a direction that the network's independences leave open.
     """
 
     parent: str
@@ -50,17 +42,10 @@ class EdgeStability:
 
 @dataclass(frozen=True, slots=True)
 class CutStability:
-    """Where repeated searches had a cut.
+    """A cut of the network, and where repeated searches had it.
 
-    Attributes
-    ----------
-    cut : float
-        The cut of the network.
-    share : float
-        Share of the repeated networks with a cut nearer to this one than to any other of the network, and to the ends
-        of the column.
-    low, high : float or None
-        Least and greatest of their nearest cuts; None without any.
+    `share` is that of the repeated networks with a cut nearer to this one than to any other of the network, and to the
+    ends of the column. `low` and `high` are the least and greatest of their nearest cuts, None without any.
     """
 
     cut: float
@@ -71,18 +56,7 @@ class CutStability:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStability:
-    """Bins of a continuous column in repeated searches.
-
-    Attributes
-    ----------
-    name : str
-    n_bins : int
-        Number of bins in the network.
-    n_bins_repeated : tuple of int
-        Number of bins in every repeated network.
-    cuts : tuple of CutStability
-        One per cut of the network.
-    """
+    """Numbers of bins of a continuous column in the network and in every repeated one, and the cuts of the network."""
 
     name: str
     n_bins: int
@@ -137,12 +111,8 @@ class Stability:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the values as JSON text; write it to `path` if given."""
-        content = {
-            "format": "gomea-bn stability",
-            "format_version": 1,
-            "summary": self.summary(),
-            **asdict(self),
-        }
+        head = {"format": "gomea-bn stability", "format_version": 1, "summary": self.summary()}
+        content = {**head, **asdict(self)}
         text = json.dumps(content, indent=1, allow_nan=False) + "\n"
         if path is not None:
             write_text(path, text)
@@ -150,7 +120,8 @@ class Stability:
 
     def paragraphs(self) -> list[str]:
         """Return the agreement as sentences that a report can quote, one paragraph per subject."""
-        n_edges = len(self.staying) + len(self.moving)
+        staying, moving, missing = self.staying, self.moving, self.missing
+        n_edges = len(staying) + len(moving)
         parts = [
             f"Learned again {counted(self.n_networks, 'time')}, each time from random 63 % of the rows and with a new "
             'seed. What the network shares with at least 90 % of these networks "stays". Fewer rows show less, so that '
@@ -158,43 +129,35 @@ class Stability:
         ]
         if not n_edges:
             parts.append("The network has no edges.")
-        if self.staying:
-            parts.append(
-                f"{len(self.staying)} of the network's {counted(n_edges, 'edge')} {_verb(self.staying, 'stay')}, "
-                f"in either direction: {listed(map(_edge_words, self.staying), _MOST_LISTED)}."
+        of_all = f"of the network's {counted(n_edges, 'edge')}"
+        if staying:
+            verb = "stays" if len(staying) == 1 else "stay"
+            parts.append(f"{len(staying)} {of_all} {verb}, in either direction: {_listed_edges(staying)}.")
+        if moving:
+            verbs = "comes and goes" if len(moving) == 1 else "come and go"
+            tentative = f"{verbs}, and should be called tentative"
+            parts.append(f"{len(moving)} {of_all} {tentative}: {_listed_edges(moving)}.")
+        if missing:
+            instead = ", perhaps in place of edges that come and go" if moving else ""
+            found = (
+                f"At least half of the repeats have {counted(len(missing), 'edge')} that this network lacks"
             )
-        if self.moving:
-            parts.append(
-                f"{len(self.moving)} of the network's {counted(n_edges, 'edge')} {_verb(self.moving, 'come')} and "
-                f"{_verb(self.moving, 'go')}, and should be called tentative: "
-                f"{listed(map(_edge_words, self.moving), _MOST_LISTED)}."
-            )
-        if self.missing:
-            instead = ", perhaps in place of edges that come and go" if self.moving else ""
-            parts.append(
-                f"At least half of the repeats have {counted(len(self.missing), 'edge')} that this network lacks"
-                f"{instead}: "
-                f"{listed(map(_edge_words, self.missing), _MOST_LISTED)}."
-            )
+            parts.append(f"{found}{instead}: {_listed_edges(missing)}.")
         return parts + _bin_paragraphs(self.columns) + _cut_paragraphs(self.columns)
 
     def to_text(self) -> str:
         """Return the agreement in words."""
         return "\n".join(self.paragraphs())
 
-    def __str__(self) -> str:
-        return self.to_text()
+    __str__ = to_text
 
     def recorded_network(self, network: DiscretizedBayesNet) -> DiscretizedBayesNet:
         """Return a network with these words in its metadata, from which its page takes them."""
         return network.with_metadata(**{STABILITY_WORDS: self.paragraphs()})
 
 
-def _verb(subjects: Sequence[object], verb: str) -> str:
-    """Return "stay" or "go", and "stays" or "goes" of a single subject."""
-    if len(subjects) != 1:
-        return verb
-    return f"{verb}es" if verb.endswith("o") else f"{verb}s"
+def _listed_edges(edges: Sequence[EdgeStability]) -> str:
+    return listed(map(_edge_words, edges), _MOST_LISTED)
 
 
 def _edge_words(edge: EdgeStability) -> str:
@@ -280,13 +243,8 @@ def stability(network: DiscretizedBayesNet, repeated: Sequence[DiscretizedBayesN
                 f"repeated[{position}] must have the variables of the network "
                 f"({listed(map(repr, network.names), 5)}), got {listed(map(repr, other.names), 5)}."
             )
-    return Stability(
-        n_networks=len(repeated),
-        edges=tuple(_edges(network, repeated)),
-        columns=tuple(
-            _column(network, repeated, name) for name in network.names if name in network.cut_points
-        ),
-    )
+    columns = tuple(_column(network, repeated, name) for name in network.names if name in network.cut_points)
+    return Stability(len(repeated), tuple(_edges(network, repeated)), columns)
 
 
 def _edges(network: DiscretizedBayesNet, repeated: Sequence[DiscretizedBayesNet]) -> list[EdgeStability]:
@@ -322,11 +280,11 @@ def _column(
     nearest: list[list[float]] = [[] for _ in cuts]
     for other in repeated:
         if len(cuts):
-            near = other.cut_points[name]
-            near = near[(near >= middles[0]) & (near <= middles[-1])]
-            owners = np.searchsorted(middles[1:-1], near)
+            inside = other.cut_points[name]
+            inside = inside[(inside >= middles[0]) & (inside <= middles[-1])]
+            owners = np.searchsorted(middles[1:-1], inside)
             for k in np.unique(owners).tolist():
-                of_cut = near[owners == k]
+                of_cut = inside[owners == k]
                 nearest[k].append(float(of_cut[np.argmin(np.abs(of_cut - cuts[k]))]))
     return ColumnStability(
         name=name,
@@ -334,10 +292,7 @@ def _column(
         n_bins_repeated=tuple(other.cardinality(name) for other in repeated),
         cuts=tuple(
             CutStability(
-                float(cut),
-                len(values) / len(repeated),
-                min(values, default=None),
-                max(values, default=None),
+                float(cut), len(values) / len(repeated), min(values, default=None), max(values, default=None)
             )
             for cut, values in zip(cuts, nearest, strict=True)
         ),

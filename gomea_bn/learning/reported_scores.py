@@ -16,12 +16,7 @@ from gomea_bn.runtime.limits import Callback, Progress, Result
 def reporting(callback: Callback | None, constant_score: float) -> Callback | None:
     """Return a callback for a search that passes its progress on to the given one, with scores as users see them.
 
-    Parameters
-    ----------
-    callback : callable, optional
-        Function that receives a `Progress`.
-    constant_score : float
-        Part of all scores in nats that the search leaves out; see `FamilyScorer`.
+    The constant is the part of all scores in nats that the search leaves out; see `FamilyScorer`.
     """
     if callback is None:
         return None
@@ -33,15 +28,7 @@ def reporting(callback: Callback | None, constant_score: float) -> Callback | No
 
 
 def reported(result: Result, constant_score: float) -> Result:
-    """Return the result of a search for one objective, minus the score, with scores as users see them.
-
-    Parameters
-    ----------
-    result : Result
-        Result of the search.
-    constant_score : float
-        Part of all scores in nats that the search leaves out; see `FamilyScorer`.
-    """
+    """Return the result of a search for the score with scores as users see them; see `reporting`."""
     history = [replace(entry, objective=entry.objective - constant_score) for entry in result.history]
     return replace(result, F=result.F - constant_score, history=history)
 
@@ -49,13 +36,7 @@ def reported(result: Result, constant_score: float) -> Result:
 def continued(callback: Callback | None, result: Result, *, keeps_best: bool = True) -> Callback | None:
     """Return a callback that reports the counts and the objective of an ended search while another one goes on.
 
-    Parameters
-    ----------
-    callback : callable, optional
-    result : Result
-        Result of the ended search.
-    keeps_best : bool
-        Whether the objective of the ended search is reported, or else that of the other one.
+    Without `keeps_best` the objective is that of the other search.
     """
     if callback is None:
         return None
@@ -82,16 +63,8 @@ SCORE_FIELDS = ("cut_cost", "edge_cost", "penalty", "prior", "equivalent_sample_
 def score_record(method: ScoringMethod, rule: ScoreRule, penalty: str | float) -> dict[str, Any]:
     """Return the fields of the metadata that describe a score.
 
-    A penalty and a prior are recorded only where a density score uses them and they are not the default ones, "bic" and
-    Dirichlet(1). The equivalent sample size is recorded for "bdeu" too.
-
-    Parameters
-    ----------
-    method : ScoringMethod
-    rule : ScoreRule
-        From `score_rule`.
-    penalty : str or float
-        Penalty that the rule was made with.
+    The penalty that the rule was made with and a prior are recorded only where a density score uses them and they are
+    not the default ones, "bic" and Dirichlet(1). The equivalent sample size is recorded for "bdeu" too.
     """
     record: dict[str, Any] = dict(method.charges)
     if method.density and rule.kind == LIKELIHOOD and penalty != "bic":

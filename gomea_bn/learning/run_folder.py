@@ -61,32 +61,13 @@ def write_run_folder(
     """Write network.json, network.bif, network.dot and run.json to a folder, and return their paths.
 
     All of them are first written to a temporary folder next to them, so that a full disk, an interrupt or a killed
-    process leaves the files of an earlier run or all of the new ones.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder; made if absent.
-    network : DiscretizedBayesNet
-        Network to write.
-    record : dict
-        Content of run.json, from `run_record`.
-    further : mapping of str to str, optional
-        Texts of confidence.json and stability.json; those of an earlier run are removed.
-
-    Raises
-    ------
-    GomeaBnError
-        If the folder cannot be made or written.
+    process leaves the files of an earlier run or all of the new ones. `further` has the texts of confidence.json and
+    stability.json by name; those of an earlier run are removed. The folder is made if absent; one that cannot be made
+    or written is a `GomeaBnError`.
     """
-    texts = dict(
-        zip(
-            FILES,
-            (network.to_json(), network.to_bif(), network.to_dot(), _record_text(record)),
-            strict=True,
-        )
-    )
-    texts.update(further or {})
+    text = json.dumps(record, indent=2, allow_nan=False) + "\n"
+    texts = dict(zip(FILES, (network.to_json(), network.to_bif(), network.to_dot(), text), strict=True))
+    texts |= further or {}
     with replaced_entries(folder, RUN_ENTRIES) as new:
         for name, text in texts.items():
             write_text(new / name, text)
@@ -98,22 +79,9 @@ def run_record(
 ) -> dict[str, Any]:
     """Return the content of run.json: data, parameters, seed, versions, machine, counts, and how to repeat the run.
 
-    Parameters
-    ----------
-    learner : BayesNetLearner
-        Fitted learner.
-    source : Path
-        File that it learned from.
-    source_sha256 : str
-        SHA-256 of the bytes of the file when it was read.
-    compile_seconds : float
-        Seconds spent on compiling or loading kernels before the search.
-
-    Returns
-    -------
-    dict
-        Plain values. "repeat" holds the parameters that repeat the run; it is None if the clock changed the run so that
-        it cannot be repeated exactly, see `why_unrepeatable`.
+    The digest is that of the bytes of the file when it was read, and `compile_seconds` were spent on kernels before the
+    search. "repeat" holds the parameters that repeat the run; it is None if the clock changed the run so that it cannot
+    be repeated exactly, see `why_unrepeatable`.
     """
     from gomea_bn.algorithms.gomea import GOMEA
     from gomea_bn.learning.options import why_unrepeatable
@@ -185,7 +153,3 @@ def plain_parameters(learner: LearnerParameters) -> dict[str, Any]:
     if not isinstance(parameters["discretizer"], str):
         parameters["discretizer"] = repr(parameters["discretizer"])
     return parameters
-
-
-def _record_text(record: dict[str, Any]) -> str:
-    return json.dumps(record, indent=2, allow_nan=False) + "\n"

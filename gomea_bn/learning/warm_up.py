@@ -23,7 +23,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
-from gomea_bn.problems.knowledge import edge_rules
+from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents.screening import candidate_pairs
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
@@ -40,13 +40,9 @@ if TYPE_CHECKING:
 WIDE_TABLE = 80
 """Number of columns from which a search may need the kernels that link many genes."""
 
-_LOG = logging.getLogger("gomea_bn")
+# Python prints warnings to standard error by default, so that users know why they wait
+_log = logging.getLogger("gomea_bn").warning
 _done: set[str] = set()
-
-
-def _log(message: str) -> None:
-    """Log as a warning, which Python prints to standard error by default, so that users know why they wait."""
-    _LOG.warning(message)
 
 
 class TableSize(TypedDict, total=False):
@@ -70,20 +66,15 @@ def compile_kernels(
 ) -> float:
     """Compile or load the kernels of a learning run, and return the seconds this took.
 
-    Parameters
-    ----------
-    announce : callable
-        Function that receives a line on each kernel that takes long, if kernels are not in the cache of this machine.
-    n_columns : int, optional
-        Number of columns of the table; with few, kernels for tables of `WIDE_TABLE` columns are left out.
-    has_gaps : bool, optional
-        Whether the table has missing values; if not, kernels that complete rows are left out.
-    in_second_process : bool
-        Whether a second process may compile a part of them, where there is a second core: for commands, since the
-        interpreter of another program may not be one that can be started again.
+    `announce` receives a line on each kernel that takes long, if kernels are not in the cache of this machine. With few
+    columns, kernels for tables of `WIDE_TABLE` columns are left out, and without gaps those that complete rows. A
+    second process may compile a part of them, where there is a second core: for commands, since the interpreter of
+    another program may not be one that can be started again.
     """
     part = _around_the_search if in_second_process else None
-    return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_parts(announce, has_gaps)
+    return _compile("learner", [_learn_once], announce, n_columns, part) + _compile_for_gaps(
+        announce, has_gaps
+    )
 
 
 def compile_front_kernels(
@@ -97,11 +88,12 @@ def compile_front_kernels(
     # a front begins with the search for a single network
     runs = [_search_front_once, _learn_once]
     part = _learn_once if in_second_process else None
-    return _compile("front", runs, announce, n_columns, part) + _compile_parts(announce, has_gaps)
+    return _compile("front", runs, announce, n_columns, part) + _compile_for_gaps(announce, has_gaps)
 
 
-# kernels that a run calls from Python: without and with those of wide tables
+# kernels that a run calls from Python: without and with those of wide tables, and those of missing values
 _N_KERNELS = {"learner": (12, 15), "front": (18, 21)}
+_N_KERNELS_OF_GAPS = 3
 
 
 def _compile(
@@ -125,21 +117,18 @@ def _compile(
     return perf_counter() - began
 
 
-def _compile_part(announce: Callable[[str], object], name: str, *, is_needed: bool) -> float:
-    """Compile the kernels of a part of `_PARTS`, if the table may need it, and load the parts of SciPy for it."""
-    if name in _done or not is_needed:
+def _compile_for_gaps(announce: Callable[[str], object], has_gaps: bool | None) -> float:
+    """Compile the kernels that only tables with missing values need, and load the parts of SciPy for them."""
+    if "gaps" in _done or has_gaps is False:
         return 0.0
     began = perf_counter()
-    run, n_kernels = _PARTS[name]
-    with announced_kernels(announce, n_kernels):
-        run()
-    _done.add(name)
+    frame = pd.DataFrame({"a": [*"uvuvuvuvuvu", None], "b": [*"xxyyxxyyxxy", "y"]})
+    with announced_kernels(announce, _N_KERNELS_OF_GAPS):
+        table = read_table(frame, missing="keep")
+        network = DiscretizedBayesNet.from_table(table, [("a", "b")], {}, pseudo_count="auto")
+        network.query(["a"], {"b": "x"}, method="exact")
+    _done.add("gaps")
     return perf_counter() - began
-
-
-def _compile_parts(announce: Callable[[str], object], has_gaps: bool | None) -> float:
-    """Compile the kernels that only some tables need."""
-    return _compile_part(announce, "gaps", is_needed=has_gaps is not False)
 
 
 @contextmanager
@@ -163,23 +152,6 @@ def _in_another_process(part: Callable[[int, bool], None], is_wide: bool) -> Ite
         process.wait()
 
 
-def _variables() -> list[ScoredVariable]:
-    columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)
-    return [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
-
-
-def _complete_rows() -> None:
-    """Count the tables of a network from rows with missing values, and ask the network for a distribution."""
-    frame = pd.DataFrame({"a": [*"uvuvuvuvuvu", None], "b": [*"xxyyxxyyxxy", "y"]})
-    table = read_table(frame, missing="keep")
-    network = DiscretizedBayesNet.from_table(table, [("a", "b")], {}, pseudo_count="auto")
-    network.query(["a"], {"b": "x"}, method="exact")
-
-
-# how to call the kernels that only some tables need, and their number
-_PARTS = {"gaps": (_complete_rows, 3)}
-
-
 def _advance(run: MultiStartRun) -> None:
     """Run to the limit. Unlike `finish` this does not delay Ctrl-C to the end of a generation, after compilation."""
     with run:
@@ -187,15 +159,23 @@ def _advance(run: MultiStartRun) -> None:
             pass
 
 
-def _example_problem() -> StructureProblem:
-    method = scoring_method("density-bd")
-    rule = score_rule(method, 16)
+def _example(score: str) -> tuple[list[ScoredVariable], EdgeRules, Pricing]:
+    """Return the columns, rules and prices of a problem with four discrete columns and a continuous one."""
+    columns = np.random.default_rng(0).integers(0, 2, (4, 16)).astype(np.int32)
+    variables = [ScoredVariable(str(i), column, 2) for i, column in enumerate(columns)]
     values = np.random.default_rng(0).random(16)
-    variables = [*_variables(), ScoredVariable("x", values, 0, policy_library(values, "equal-frequency", 3))]
-    scorer = FamilyScorer(variables, method, rule, growth=LibraryGrowth(8, 4))
+    variables.append(ScoredVariable("x", values, 0, policy_library(values, "equal-frequency", 3)))
+    method = scoring_method(score)
+    pricing = Pricing(CutLimits(), [IntervalScore(method, score_rule(method, 16))])
+    return variables, edge_rules(None, [v.name for v in variables], [2] * 5), pricing
+
+
+def _example_problem() -> StructureProblem:
+    variables, rules, pricing = _example("density-bd")
+    method = scoring_method("density-bd")
+    scorer = FamilyScorer(variables, method, score_rule(method, 16), growth=LibraryGrowth(8, 4))
     scorer.reserve(1 << 13)
-    rules = edge_rules(None, [v.name for v in variables], [2] * 5)
-    return StructureProblem(scorer, rules, pricing=Pricing(CutLimits(), [IntervalScore(method, rule)]))
+    return StructureProblem(scorer, rules, pricing=pricing)
 
 
 def _learn_once(n_threads: int, is_wide: bool) -> None:
@@ -232,16 +212,11 @@ def _search_front_once(n_threads: int, is_wide: bool) -> None:
     from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun
     from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 
-    values = np.random.default_rng(0).random(16)
-    policies = policy_library(values, "equal-frequency", 3)
-    variables = [*_variables(), ScoredVariable("x", values, 0, policies)]
+    variables, rules, pricing = _example("density-bic")
     scorer = smoothed_scorer(variables, 16, 1.0, growth=LibraryGrowth(8, 4))
     scorer.reserve(1 << 13)
-    rules = edge_rules(None, [v.name for v in variables], [2] * 5)
     expert = ExpertSample(tuple(v.values for v in variables), 0.0, np.ones(5, np.bool_))
     objectives = ["misfit", "complexity", "expert_distance"]
-    method = scoring_method("density-bic")
-    pricing = Pricing(CutLimits(), [IntervalScore(method, score_rule(method, 16))])
     problem = FrontProblem(scorer, rules, objectives, expert=expert, pricing=pricing)
     problem.reserve(1 << 13)
     settings = MOGOMEA(base_population=32)

@@ -6,9 +6,9 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_table
@@ -21,10 +21,7 @@ from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
 from gomea_bn.metrics.distances import histogram_baseline
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.value_kinds import spellings
-from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, level_probabilities
-
-if TYPE_CHECKING:
-    import pandas as pd
+from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 
 METHODS = ("learner", "knee", *sorted(DISCRETIZERS), "histogram")
 """What can be judged: the learner, the knee of a front, the learner with another discretizer, and a baseline."""
@@ -93,18 +90,12 @@ def cross_validate(
     >>> print(table.columns.tolist())
     ['log_density', 'log_density_error', 'seconds']
     """
-    import pandas as pd
-
     check_integer("folds", folds, 2)
     methods = [compare] if isinstance(compare, str) else list(dict.fromkeys(compare))
     for name in methods:
         if name not in METHODS:
-            raise GomeaBnError(
-                [
-                    Option("compare"),
-                    f" must name methods among {', '.join(METHODS)}, got {name!r}.{nearest(name, METHODS)}",
-                ]
-            )
+            wanted = f" must name methods among {', '.join(METHODS)}, got {name!r}.{nearest(name, METHODS)}"
+            raise GomeaBnError([Option("compare"), wanted])
     if not methods:
         raise GomeaBnError([Option("compare"), f" must name at least one method among {', '.join(METHODS)}."])
     options = (learner or BayesNetLearner()).get_params(deep=False)
@@ -125,7 +116,7 @@ def cross_validate(
         )
     seed = seed_of(random_state)
     options |= {"random_state": seed, "max_seconds": max_seconds}
-    fold_of = _folds(table, target, folds, np.random.default_rng(seed))
+    fold_of = folds_of(table, target, folds, np.random.default_rng(seed))
     records = []
     for method in methods:
         parts: list[dict[str, NDArray[np.float64]]] = []
@@ -149,18 +140,6 @@ def cross_validate(
     result = pd.DataFrame(records, index=pd.Index(methods, name="method"))
     result.attrs["seed"] = seed
     return result
-
-
-def _folds(
-    table: Table, target: str | None, n_folds: int, generator: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the fold of every row, int64 (n_rows,); the values of the target are alike in all folds."""
-    keys = [generator.random(table.n_rows)]
-    if target is not None:
-        keys.append(table.columns[table.names.index(target)].values)
-    folds = np.empty(table.n_rows, np.int64)
-    folds[np.lexsort(keys)] = np.arange(table.n_rows) % n_folds
-    return folds
 
 
 def _learned(method: str, table: Table, options: Mapping[str, object]) -> DiscretizedBayesNet:
@@ -187,19 +166,18 @@ def _judged(
     is_known, rows = ~column.is_missing, np.arange(held_out.n_rows)
     values = column.values
     if not column.is_continuous:
-        probabilities = level_probabilities(network, frame, target)
+        probabilities = network.predict_proba(frame, target).to_numpy()
         with np.errstate(divide="ignore"):
             losses = -np.log(probabilities[rows, np.maximum(values, 0)])
         predicted = probabilities.argmax(axis=1)
         surplus = probabilities.max(axis=1) - (predicted == values)
-        measures |= {
+        return measures | {
             "log_loss": np.where(is_known, losses, np.nan),
             "calibration": np.where(is_known, surplus, np.nan),
         }
-        return measures
     known = learned_from.columns[position]
     cells = Cells.of(known.values[~known.is_missing])
-    scores = crps(cells, cell_probabilities(network, frame, target, cells), values)
+    scores, _ = crps(cells, cell_probabilities(network, frame, target, cells), values)
     ends = network.predict_interval(frame, target, ((1 - _INTERVAL) / 2, (1 + _INTERVAL) / 2)).to_numpy()[
         :, 2:
     ]

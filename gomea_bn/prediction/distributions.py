@@ -1,21 +1,19 @@
-"""Distribution of one column given all other cells of a row, over its levels or over fine cells."""
+"""Distribution of one column given all other cells of a row over fine cells, its score, and folds of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.inference.answers import reduced_of_target
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_CELLS = 200
 
@@ -24,12 +22,8 @@ _MOST_CELLS = 200
 class Cells:
     """A fine division of the range of a continuous column, the same for all networks and rows.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_cells,), float64
-        Value that stands for each cell, increasing; all of them occur in the column.
-    edges : ndarray of shape (n_cells + 1,), float64
-        Ends of the cells, half-way between the values.
+    The values that stand for the cells, float64 (n_cells,), increase and occur in the column; the edges, float64
+    (n_cells + 1,), lie half-way between them.
     """
 
     values: NDArray[np.float64]
@@ -53,29 +47,10 @@ class Cells:
         return np.asarray(self.values[np.argmax(reaches & (cumulated > 0), axis=1)])
 
 
-def level_probabilities(
-    network: DiscretizedBayesNet, frame: pd.DataFrame, target: str
-) -> NDArray[np.float64]:
-    """Return P(target | other cells) of a discrete target for every row, float64 (n_rows, n_levels).
-
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    frame : DataFrame
-        Rows with a column for every variable but the target.
-    target : str
-        Name of the target.
-    """
-    return network.predict_proba(frame, target).to_numpy()
-
-
 def cell_probabilities(
     network: DiscretizedBayesNet, frame: pd.DataFrame, target: str, cells: Cells
 ) -> NDArray[np.float64]:
-    """Return P(cell | other cells of the row) of a continuous target, float64 (n_rows, n_cells).
-
-    Parameters are those of `level_probabilities`, and the cells.
-    """
+    """Return P(cell | other cells of the row) of a continuous target, float64 (n_rows, n_cells)."""
     engine = engine_for(network)
     reader = EvidenceReader(engine.network)
     ends = [-np.inf, *cells.edges[1:-1].tolist(), np.inf]
@@ -83,30 +58,26 @@ def cell_probabilities(
     return reduced_of_target(reader, frame, target, engine, lambda tables: tables @ np.array(of_cells).T)
 
 
+def folds_of(
+    table: Table, target: str | None, n_folds: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return a random fold of every row, int64 (n_rows,); the values of the target are alike in all folds."""
+    keys = [generator.random(table.n_rows)]
+    if target is not None:
+        keys.append(table.columns[table.names.index(target)].values)
+    folds = np.empty(table.n_rows, np.int64)
+    folds[np.lexsort(keys)] = np.arange(table.n_rows) % n_folds
+    return folds
+
+
 def crps(
     cells: Cells, probabilities: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the continuous ranked probability score of every row, float64 (n_rows,), in the units of the target.
-
-    It is the integral of (F(z) - 1{z >= value})^2 over z, with the distribution F of the values of the cells
-    (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007); lower is better.
-
-    Parameters
-    ----------
-    cells : Cells
-    probabilities : ndarray of shape (n_rows, n_cells), float64
-    values : ndarray of shape (n_rows,), float64
-        Values that were observed.
-    """
-    return crps_with_slopes(cells, probabilities, values)[0]
-
-
-def crps_with_slopes(
-    cells: Cells, probabilities: NDArray[np.float64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the scores of `crps`, and their derivatives by the probabilities, float64 (n_rows, n_cells).
+    """Return the continuous ranked probability score of every row, and its derivatives by the probabilities.
 
-    Parameters are those of `crps`.
+    The scores, float64 (n_rows,), are in the units of the target, and the probabilities float64 (n_rows, n_cells). A
+    score is the integral of (F(z) - 1{z >= value})^2 over z, with the distribution F of the values of the cells
+    (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007); lower is better.
     """
     points, observed = cells.values, values[:, None]
     below = np.cumsum(probabilities, axis=1)[:, :-1]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.files.headers import column_names
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.sources import source_table
-from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number, row_list
 from gomea_bn.learning.ensemble import BayesNetEnsemble
 from gomea_bn.learning.learner import BayesNetLearner
@@ -22,27 +22,9 @@ from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.distributions import (
-    Cells,
-    cell_probabilities,
-    crps_with_slopes,
-    level_probabilities,
-)
-from gomea_bn.prediction.structures import (
-    AUTO,
-    STRUCTURES,
-    Budget,
-    Choice,
-    chosen_structure,
-    structured,
-)
-from gomea_bn.prediction.weights import (
-    Answers,
-    Loss,
-    Weights,
-    family_logs,
-    log_loss,
-)
+from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
+from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
+from gomea_bn.prediction.weights import Answers, Loss, Weights, family_logs, log_loss
 from gomea_bn.texts import counted, listed
 
 try:
@@ -53,9 +35,6 @@ except ImportError as error:
     raise GomeaBnError(
         "BayesNetClassifier and BayesNetRegressor need scikit-learn 1.6 or later: pip install 'gomea-bn[predict]'."
     ) from error
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _N_FOLDS = 3
 _DEFAULT_TARGET = "target"
@@ -125,16 +104,9 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         choice = Choice(self.structure, Weights(), {}, 0)
         if is_chosen:
             rows = in_row_order(table)
-            folds = _folds(rows, target, np.random.default_rng(seed))
+            folds = folds_of(rows, target, _N_FOLDS, np.random.default_rng(seed))
             choice = chosen_structure(
-                options,
-                rows,
-                target,
-                self._candidates,
-                folds,
-                budget,
-                self._held_out_answers,
-                self._loss_of,
+                options, rows, target, self._candidates, folds, budget, self._answers, self._loss_of
             )
         self.structure_, self.losses_, self.n_folds_ = choice.structure, choice.losses, choice.n_folds
         self._weights = choice.weights
@@ -149,22 +121,21 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             ensemble = BayesNetEnsemble(rest, n_networks=self.n_networks - 1, random_state=seed).fit(table)
             self.densities_ += ensemble.networks_
 
-    def _held_out_answers(self, density: DiscretizedBayesNet, rows: Table, names: Sequence[str]) -> Answers:
-        """Return what a network says of held-out rows, with the families of some columns."""
-        frame = rows.to_frame()
-        logs = family_logs(density, frame, self.target_, self._values_of_target(density), names)
-        return Answers(self._answer(density, frame), logs, self._log_widths(density))
+    def _answers(self, density: DiscretizedBayesNet, frame: pd.DataFrame, names: Sequence[str]) -> Answers:
+        """Return what a network says of rows, with the families of some columns."""
+        values, log_widths = self._values_of_target(density)
+        logs = family_logs(density, frame, self.target_, values, names)
+        return Answers(self._answer(density, frame), logs, log_widths)
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
         raise NotImplementedError
 
-    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
-        """Return the values of the target that have probabilities, (n_values,): numbers, or codes of levels."""
-        raise NotImplementedError
+    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the values of the target that have probabilities, and ln of the widths of their cells, (n_values,).
 
-    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
-        """Return ln of the widths of the cells that these values stand for, 0 for levels, float64 (n_values,)."""
+        Values are numbers, or codes of levels, which have the width 1.
+        """
         raise NotImplementedError
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
@@ -179,7 +150,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     def _weighted(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network with the weights of its families."""
         names = self._weights.special
-        values = self._values_of_target(density)
+        values, log_widths = self._values_of_target(density)
         probabilities = self._answer(density, frame)
         # the log densities of all families of many rows may be too large for memory
         step = max(_MOST_NUMBERS // (len(values) * max(len(names), 1)), 1)
@@ -187,28 +158,21 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         for start in range(0, len(frame), step):
             some = frame.iloc[start : start + step]
             logs = family_logs(density, some, self.target_, values, names)
-            of_rows = Answers(probabilities[start : start + step], logs, self._log_widths(density))
+            of_rows = Answers(probabilities[start : start + step], logs, log_widths)
             parts.append(self._weights.applied(of_rows, names))
         return np.concatenate(parts)
 
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
         """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
-        import pandas as pd
-
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
             validate_data(self, X, y, reset=reset, skip_check_array=True)
             frame = frame_of(X)
             if not len(frame):
                 raise GomeaBnError("X must have at least one row, got none.")
             return frame
+        least = 2 if reset else 1
         checked = validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=2 if reset else 1,
+            self, X, y, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least
         )
         array = checked[0] if reset else checked
         return pd.DataFrame(array, columns=column_names(array.shape[1])).infer_objects()
@@ -216,9 +180,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any) -> pd.DataFrame:
         """Return new rows; levels that no training row has are missing values, with a warning."""
         check_is_fitted(self)
-        frame = self._features(X)
-        unknown = {}
-        replaced: dict[int, Any] = {}
+        frame, unknown = self._features(X).copy(deep=False), []
         for position, label in enumerate(frame.columns):
             levels = self.network_.levels.get(str(label))
             if levels is None:
@@ -226,17 +188,11 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             values = frame.iloc[:, position].astype(object)
             is_unknown = (values.notna() & ~values.isin(list(levels))).to_numpy()
             if is_unknown.any():
-                unknown[str(label)] = f"{counted(int(is_unknown.sum()), 'value')} of '{label}'"
-                replaced[position] = values.mask(is_unknown).array
+                unknown.append(f"{counted(int(is_unknown.sum()), 'value')} of '{label}'")
+                frame.isetitem(position, values.mask(is_unknown).array)
         if unknown:
-            warnings.warn(
-                f"Levels that no training row has count as missing: {listed(list(unknown.values()), 5)}.",
-                GomeaBnWarning,
-                stacklevel=4,
-            )
-            frame = frame.copy(deep=False)
-            for position, column in replaced.items():
-                frame.isetitem(position, column)
+            message = f"Levels that no training row has count as missing: {listed(unknown, 5)}."
+            warnings.warn(message, GomeaBnWarning, stacklevel=4)
         return frame
 
 
@@ -330,8 +286,6 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         ValueError
             As scikit-learn for arrays of a wrong shape, and for classes that are real numbers.
         """
-        import pandas as pd
-
         frame = self._features(X, y=y, reset=True)
         labels = _target_values(y, len(frame))
         # an array of a list of texts has NaN as the text "nan"
@@ -354,10 +308,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return P(class | features), float64 (n_rows, n_classes), with the classes in the order of `classes_`.
 
-        Parameters
-        ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Rows, with missing cells or without.
+        Rows are as of `fit`; cells may be missing.
         """
         return self._probabilities(X)
 
@@ -367,13 +318,11 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         return np.asarray(self.classes_[codes])
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
-        return level_probabilities(density, frame, self.target_)
+        return density.predict_proba(frame, self.target_).to_numpy()
 
-    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
-        return np.arange(len(density.levels[self.target_]), dtype=np.int32)
-
-    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
-        return np.zeros(len(density.levels[self.target_]))
+    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        n_levels = len(density.levels[self.target_])
+        return np.arange(n_levels, dtype=np.int32), np.zeros(n_levels)
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
         return log_loss(values)
@@ -429,10 +378,8 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Features. The columns of an array are named x0, x1, ...
-        y : array-like of shape (n_rows,)
-            Numbers.
+        X, y
+            As of `BayesNetClassifier.fit`, but `y` has numbers.
 
         Raises
         ------
@@ -457,30 +404,16 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the mean of the target given the features of every row, float64 (n_rows,).
 
-        Parameters
-        ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Rows, with missing cells or without.
+        Rows are as of `fit`; cells may be missing.
         """
         return np.asarray(self._probabilities(X) @ self.cells_.values)
 
     def predict_interval(self, X: Any, quantiles: Sequence[float] = (0.05, 0.95)) -> pd.DataFrame:
-        """Return mean, median and quantiles of the target for every row.
+        """Return mean, median and quantiles of the target for every row, by probabilities from 0 to 1.
 
-        Parameters
-        ----------
-        X : DataFrame, other table, or array-like of shape (n_rows, n_features)
-            Rows, with missing cells or without.
-        quantiles : sequence of float
-            Probabilities from 0 to 1.
-
-        Returns
-        -------
-        DataFrame of float64
-            Columns "mean", "median", and "5%" and so on for the quantiles. Median and quantiles are values of `cells_`.
+        Rows are as of `fit`; cells may be missing. The columns, float64, are "mean", "median", and "5%" and so on for
+        the quantiles. Median and quantiles are values of `cells_`.
         """
-        import pandas as pd
-
         for position, level in enumerate(quantiles):
             check_number(f"quantiles[{position}]", level, 0, 1)
         probabilities = self._probabilities(X)
@@ -494,14 +427,11 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         return cell_probabilities(density, frame, self.target_, self.cells_)
 
-    def _values_of_target(self, density: DiscretizedBayesNet) -> NDArray[Any]:
-        return self.cells_.values
-
-    def _log_widths(self, density: DiscretizedBayesNet) -> NDArray[np.float64]:
-        return np.log(np.diff(self.cells_.edges))
+    def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return self.cells_.values, np.log(np.diff(self.cells_.edges))
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
-        return lambda probabilities: crps_with_slopes(self.cells_, probabilities, values)
+        return lambda probabilities: crps(self.cells_, probabilities, values)
 
 
 def _target_values(y: Any, n_rows: int) -> NDArray[Any]:
@@ -524,12 +454,3 @@ def _target_name(y: Any, features: pd.DataFrame) -> str:
     names = set(map(str, features.columns))
     numbered = (f"{_DEFAULT_TARGET}_{number}" for number in count(2))
     return next(free for free in chain([_DEFAULT_TARGET], numbered) if free not in names)
-
-
-def _folds(table: Table, target: str, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of every row, int64 (n_rows,); the target is distributed alike in all folds."""
-    values = table.columns[table.names.index(target)].values
-    order = np.lexsort((generator.random(table.n_rows), values))
-    folds = np.empty(table.n_rows, np.int64)
-    folds[order] = np.arange(table.n_rows) % _N_FOLDS
-    return folds

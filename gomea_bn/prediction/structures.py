@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
@@ -19,20 +20,14 @@ from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.weights import (
-    DEVIATIONS,
-    Answers,
-    Loss,
-    Weights,
-    fitted_weights,
-)
+from gomea_bn.prediction.weights import DEVIATIONS, Answers, Loss, Weights, fitted_weights
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 AUTO = "auto"
 STRUCTURES = ("free", "root", "augmented", "tree", "naive", "leaf")
 """Rules about the edges of the target; `BayesNetClassifier` describes them."""
 
-Answer = Callable[[DiscretizedBayesNet, Table, Sequence[str]], Answers]
+Answer = Callable[[DiscretizedBayesNet, pd.DataFrame, Sequence[str]], Answers]
 """What a network says of rows, with the families of some columns, of which other networks have more or fewer."""
 
 LossOf = Callable[[NDArray[Any]], Loss]
@@ -59,19 +54,7 @@ _MOST_HELD_OUT = 4_000
 class Budget:
     """Seconds that the searches of a fit share; preparation, averages and predictions count as well.
 
-    Parameters
-    ----------
-    seconds : float or None
-        Seconds from now on; None is no limit.
-    n_searches : int
-        Number of searches that choose a structure.
-    n_last : int
-        Number of searches from all rows.
-
-    Attributes
-    ----------
-    n_shares : int
-        Parts into which the time that is left is divided.
+    `n_searches` choose a structure, and `n_last` learn from all rows. The time that is left is divided into `n_shares`.
     """
 
     def __init__(self, seconds: float | None, n_searches: int, n_last: int) -> None:
@@ -124,16 +107,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class Choice:
-    """What inner cross-validation has chosen.
+    """The structure and the weights that inner cross-validation over some folds has chosen.
 
-    Attributes
-    ----------
-    structure : str
-    weights : Weights
-    losses : dict of str to float
-        Mean loss of every structure, with weights that are judged on other rows than they are chosen by.
-    n_folds : int
-        Number of folds that were held out.
+    Losses are means by structure, with weights that are judged on other rows than they are chosen by.
     """
 
     structure: str
@@ -143,18 +119,9 @@ class Choice:
 
 
 def structured(options: Mapping[str, Any], table: Table, target: str, structure: str) -> dict[str, Any]:
-    """Return the options of a learner whose knowledge also has the rules of a structure.
+    """Return the options of a learner whose knowledge also has the rules of one of `STRUCTURES`.
 
-    Parameters
-    ----------
-    options : mapping
-        Parameters of `BayesNetLearner`.
-    table : Table
-        Rows with the target; columns that are constant get no rules.
-    target : str
-        Column that is predicted.
-    structure : str
-        One of `STRUCTURES`.
+    Columns that are constant get no rules.
     """
     knowledge = options["knowledge"] or ExpertKnowledge()
     others = [column.name for column in table.columns if column.name != target and not column.is_constant]
@@ -187,30 +154,21 @@ def chosen_structure(
 ) -> Choice:
     """Return the structure of smallest mean loss over the folds, with the weights that make it smallest.
 
-    A structure that contradicts the knowledge of the options is left out. Folds after the first one are left out if
-    preparation and averaging alone would take the time of the searches from all rows.
-
-    Parameters
-    ----------
-    options, table, target
-        As of `structured`.
-    candidates : sequence of str
-        Structures; the first one wins ties.
-    folds : ndarray of shape (n_rows,), int64
-        Fold of every row, from 0.
-    budget : Budget
-        Seconds of all searches.
-    answer : callable
-        What a network says of held-out rows about the target, and about all members of the families around it.
-    loss_of : callable
-        Losses of rows with some values of the target.
-
-    Raises
-    ------
-    GomeaBnError
-        If every structure contradicts the knowledge.
+    Of ties the first candidate wins. A structure that contradicts the knowledge of the options is left out; it is an
+    error if all do. Folds after the first one are left out if preparation and averaging alone would take the time of
+    the searches from all rows. `answer` is what a network says of held-out rows about the target and about all members
+    of the families around it, and `folds`, int64 (n_rows,), are numbered from 0.
     """
-    possible = list(_possible(options, table, target, candidates))
+    possible, refused = [], []
+    for structure in candidates:
+        learner = learner_of_options(BayesNetLearner, structured(options, table, target, structure))
+        try:
+            check_learning(table, LearningOptions.of(learner, table.n_rows))
+            possible.append(structure)
+        except GomeaBnError as error:
+            refused.append(error)
+    if not possible:
+        raise refused[0]
     n_folds = int(folds.max()) + 1
     budget.n_shares -= n_folds * (len(candidates) - len(possible))
     names = table.names
@@ -220,20 +178,28 @@ def chosen_structure(
     for fold in range(n_folds):
         if fold and not budget.allows(len(possible)):
             break
-        inner = _varying(table.take(np.flatnonzero(folds != fold)), target)
+        inner = table.take(np.flatnonzero(folds != fold))
+        varying = tuple(c for c in inner.columns if c.name == target or not c.is_constant)
+        inner = replace(inner, columns=varying)
         if inner.columns[inner.names.index(target)].is_constant:
             # all rows of the other classes are held out
             continue
         outer = np.flatnonzero(folds == fold)
         held_out.append(outer[:: -(-len(outer) // _MOST_HELD_OUT)])
-        rows = table.take(held_out[-1])
+        frame = table.take(held_out[-1]).to_frame()
         with warnings.catch_warnings():
             # the last search warns of the table, and ranges of folds are nothing to warn of
             warnings.simplefilter("ignore", GomeaBnWarning)
             for structure in possible:
                 inner_options = structured(options, inner, target, structure)
-                density = _inner_density(inner_options, inner, target, budget)
-                answers[structure].append(answer(density, rows, names))
+                learner = budget.fitted({**inner_options, "density": "bins"}, inner)
+                density = learner.network_
+                if options["density"] != "bins":
+                    line, seed = options["line"], learner.seed_
+                    density = average_of_blanket(
+                        density, inner, target, n_copies=_N_COPIES, line=line, random_state=seed
+                    )
+                answers[structure].append(answer(density, frame, names))
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
@@ -250,41 +216,13 @@ def chosen_structure(
     return Choice(best, chosen[best][0], losses, len(held_out))
 
 
-def _inner_density(
-    options: Mapping[str, Any], table: Table, target: str, budget: Budget
-) -> DiscretizedBayesNet:
-    """Return the network of a search that helps to choose a structure, or one with conditionals around the target."""
-    learner = budget.fitted({**options, "density": "bins"}, table)
-    if options["density"] == "bins":
-        return learner.network_
-    return average_of_blanket(
-        learner.network_,
-        table,
-        target,
-        n_copies=_N_COPIES,
-        line=options["line"],
-        random_state=learner.seed_,
-    )
-
-
 def _weighted(
-    answers: Answers,
-    values: NDArray[Any],
-    parts: NDArray[np.int64],
-    loss_of: LossOf,
-    names: Sequence[str],
+    answers: Answers, values: NDArray[Any], parts: NDArray[np.int64], loss_of: LossOf, names: Sequence[str]
 ) -> tuple[Weights, float]:
     """Return the weights that predict left-out rows best, and their mean loss by the weights of the other parts.
 
-    Parameters
-    ----------
-    answers : Answers
-        Of rows by networks that were learned without them.
-    values, parts : ndarray of shape (n_rows,)
-        Target and part of these rows; the weights of some parts are judged on the others.
-    loss_of : callable
-    names : sequence of str
-        Columns of the families that may have weights.
+    Answers are of rows by networks that were learned without them; the weights of some `parts`, int64 (n_rows,), are
+    judged on the others.
     """
     unit = float(loss_of(values)(answers.probabilities)[0].mean()) or 1.0
     members = [parts == part for part in np.unique(parts)]
@@ -298,26 +236,3 @@ def _weighted(
             best = float(losses.mean()), deviation
     assert best is not None
     return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]
-
-
-def _possible(
-    options: Mapping[str, Any], table: Table, target: str, candidates: Sequence[str]
-) -> Iterator[str]:
-    """Yield the structures that the knowledge of the options allows; raises what is wrong if there is none."""
-    refused: list[GomeaBnError] = []
-    for structure in candidates:
-        learner = learner_of_options(BayesNetLearner, structured(options, table, target, structure))
-        try:
-            check_learning(table, LearningOptions.of(learner, table.n_rows))
-        except GomeaBnError as error:
-            refused.append(error)
-        else:
-            yield structure
-    if len(refused) == len(candidates):
-        raise refused[0]
-
-
-def _varying(table: Table, target: str) -> Table:
-    """Return a table without the columns that are constant in its rows, apart from the target."""
-    columns = tuple(column for column in table.columns if column.name == target or not column.is_constant)
-    return replace(table, columns=columns)

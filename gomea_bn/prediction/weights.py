@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.inference.evidence import EvidenceReader
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Loss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Losses of probabilities (n_rows, n_values): float64 (n_rows,), and their derivatives (n_rows, n_values)."""
@@ -38,23 +35,16 @@ DEVIATIONS = (0.0, 0.1, 0.5)
 _FARTHEST = 50.0
 _LEAST_PROBABILITY = 1e-300
 _DOUBTS = (0.003, 0.01, 0.03, 0.1)
-# numbers in memory at the same time
-_MOST_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a network says of rows.
+    """What a network says of rows, as float64 arrays.
 
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n_rows, n_values), float64
-        P(value of the target | features).
-    logs : ndarray of shape (n_rows, n_values, n_families), float64
-        Log densities of families, less the largest one of the row; 0 for families with members that are not known, and
-        for those that the target is no member of.
-    log_widths : ndarray of shape (n_values,), float64
-        ln of the width of the cells that values of a number stand for, 0 for levels; powers are those of densities.
+    `probabilities` (n_rows, n_values) are P(value of the target | features). `logs` (n_rows, n_values, n_families) are
+    log densities of families, less the largest one of the row; 0 for families with members that are not known, and for
+    those that the target is no member of. `log_widths` (n_values,) are ln of the widths of the cells that values of a
+    number stand for, 0 for levels; powers are those of densities.
     """
 
     probabilities: NDArray[np.float64]
@@ -84,16 +74,8 @@ class Answers:
 class Weights:
     """The power of the probabilities of a network, the weights of families, and a share of the prior distribution.
 
-    Attributes
-    ----------
-    power : float
-        Weight of what the network says.
-    of_families : dict of str to float
-        Weights of the families of some columns, at least 0; all other ones have the power.
-    doubt : float
-        Share of the prior distribution in every prediction.
-    prior : ndarray of shape (n_values,), float64
-        Distribution of the target over all rows; empty without doubt.
+    Families have weights of at least 0, and all others the power. The share `doubt` is that of `prior` in every
+    prediction, the distribution of the target over all rows, float64 (n_values,); empty without doubt.
     """
 
     power: float = 1.0
@@ -109,21 +91,22 @@ class Weights:
     def applied(self, answers: Answers, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target with these weights, float64 (n_rows, n_values).
 
-        Parameters
-        ----------
-        answers : Answers
-        names : sequence of str
-            Columns of the families of the answers.
+        `names` are the columns of the families of the answers.
         """
         excess = np.array([self.of_families.get(name, self.power) - self.power for name in names])
         probabilities = answers.probabilities
         if self.power != 1.0 or excess.any():
-            logs = self.power * answers.log_densities + answers.logs @ excess + answers.log_widths
-            raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-            probabilities = raised / raised.sum(axis=1, keepdims=True)
+            logs = self.power * answers.log_densities + answers.logs @ excess
+            probabilities = _scaled(logs + answers.log_widths)
         if self.doubt > 0:
             probabilities = (1 - self.doubt) * probabilities + self.doubt * self.prior
         return np.asarray(probabilities)
+
+
+def _scaled(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of every row from their logarithms up to a constant."""
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def family_logs(
@@ -133,18 +116,10 @@ def family_logs(
     values: NDArray[np.float64] | NDArray[np.int32],
     names: Sequence[str],
 ) -> NDArray[np.float64]:
-    """Return the log densities of families at values of the target, as `Answers.logs` has them.
+    """Return the log densities of the families of some columns at values of the target, as `Answers.logs` has them.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-    frame : DataFrame
-        Rows with the features, of which cells may be missing.
-    target : str
-    values : ndarray of shape (n_values,)
-        Numbers of the target, or codes of its levels.
-    names : sequence of str
-        Columns of the families; those that the target is no member of say nothing.
+    Cells of the features may be missing. Values are numbers of the target, or codes of its levels. Families that the
+    target is no member of say nothing.
     """
     families = {
         name: (*network.parents(name), name)
@@ -166,49 +141,35 @@ def family_logs(
             known[name] = codes >= 0
             columns[name] = np.maximum(codes, 0)
     logs = np.zeros((len(frame), len(values), len(names)))
-    step = max(_MOST_NUMBERS // len(values), 1)
     for name, members in families.items():
         others = [member for member in members if member != target]
         rows = np.flatnonzero(
             np.all([known[other] for other in others] or [np.ones(len(frame), bool)], axis=0)
         )
-        for some in (rows[start : start + step] for start in range(0, len(rows), step)):
-            of_rows = {other: columns[other][some, None] for other in others}
-            density = network.families[name].log_density(Columns({**of_rows, target: values[None, :]}))
-            top = density.max(axis=1, keepdims=True)
-            possible = top > -np.inf
-            below = np.maximum(density - np.where(possible, top, 0.0), -_FARTHEST)
-            logs[some, :, names.index(name)] = np.where(possible, below, 0.0)
+        of_rows = {other: columns[other][rows, None] for other in others}
+        density = network.families[name].log_density(Columns({**of_rows, target: values[None, :]}))
+        top = density.max(axis=1, keepdims=True)
+        possible = top > -np.inf
+        below = np.maximum(density - np.where(possible, top, 0.0), -_FARTHEST)
+        logs[rows, :, names.index(name)] = np.where(possible, below, 0.0)
     return logs
 
 
 def fitted_weights(
     answers: Answers, loss: Loss, names: Sequence[str], deviation: float, unit: float = 1.0
 ) -> Weights:
-    """Return the weights of greatest posterior density, and the doubt of least loss with them.
+    """Return the weights of greatest posterior density on left-out rows, and the doubt of least loss with them.
 
-    The doubt is at least one in as many rows as there are, since the network may not know the next one.
-
-    Parameters
-    ----------
-    answers : Answers
-        Of rows that were left out of the fit of the network.
-    loss : callable
-    names : sequence of str
-        Columns of the families.
-    deviation : float
-        Standard deviation of the weights around the power; 0 for no weights but the power.
-    unit : float
-        Loss that counts as one nat.
+    The doubt is at least one in as many rows as there are, since the network may not know the next one. `deviation` is
+    the standard deviation of the weights around the power, 0 for no weights but the power, and `unit` the loss that
+    counts as one nat.
     """
     n_families = len(names) if deviation > 0 else 0
     base, logs = answers.log_densities, answers.logs[:, :, :n_families]
 
     def objective(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         power, excess = np.exp(point[0]), point[1:]
-        scores = power * base + logs @ excess + answers.log_widths
-        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-        probabilities = raised / raised.sum(axis=1, keepdims=True)
+        probabilities = _scaled(power * base + logs @ excess + answers.log_widths)
         # the loss of a row that no weight explains is bounded by the doubt
         mixed = (1 - least) * probabilities + least * prior
         losses, slopes = loss(mixed)

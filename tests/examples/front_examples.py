@@ -16,7 +16,7 @@ from network_examples import small_network
 from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.data.sources import source_table
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
-from gomea_bn.learning.fronts.options import FrontParameters
+from gomea_bn.learning.parameters import FrontParameters
 
 
 def small_frame(names=("a", "b", "c", "d"), n=60):
@@ -175,6 +175,6 @@ def stand_in_learner(monkeypatch):
     """Return the stand-in that replaces the learner of the command."""
     learner = type("Learner", (StandIn,), {})
     monkeypatch.setattr("gomea_bn.learning.pareto_learner.ParetoBayesNetLearner", learner)
-    monkeypatch.setattr("gomea_bn.learning.fronts.search_space._search_space", lambda *arguments: None)
+    monkeypatch.setattr("gomea_bn.learning.fronts.search._search_space", lambda *arguments: None)
     monkeypatch.setattr("gomea_bn.learning.warm_up.compile_front_kernels", lambda announce, **_options: 0.5)
     return learner

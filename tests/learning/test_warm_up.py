@@ -27,7 +27,7 @@ for step in (
 ):
     step()
     counts.append(len(names))
-print(json.dumps([counts, names, warm_up._N_KERNELS, sum(n for _, n in warm_up._PARTS.values())]))
+print(json.dumps([counts, names, warm_up._N_KERNELS, warm_up._N_KERNELS_OF_GAPS]))
 """
 
 

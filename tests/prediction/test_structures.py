@@ -12,7 +12,6 @@ import pytest
 from gomea_bn import BayesNetClassifier, BayesNetLearner
 from gomea_bn.learning.averaging.families import average_of_blanket
 from gomea_bn.prediction import structures
-from gomea_bn.prediction.distributions import level_probabilities
 from gomea_bn.prediction.structures import Budget
 from gomea_bn.prediction.weights import log_loss
 
@@ -96,6 +95,6 @@ def test_an_average_around_the_target_predicts_as_the_whole_average() -> None:
     ).fit(x, y)
     part = average_of_blanket(model.network_, model.table_, "sick", n_copies=20, line="auto", random_state=0)
     assert set(part.names) == {"sick", *model.network_.markov_blanket("sick")}
-    answers = [level_probabilities(density, x, "sick") for density in (part, model.network_)]
+    answers = [density.predict_proba(x, "sick").to_numpy() for density in (part, model.network_)]
     # the copies have other cuts
     assert np.abs(answers[0] - answers[1]).mean() < 0.08

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option
@@ -15,9 +16,6 @@ from gomea_bn.learning.averaging.families import N_COPIES, average_families
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import table_for
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def averaged_misfits(
@@ -63,8 +61,6 @@ def averaged_misfits(
     GomeaBnError
         Without rows, for ids that are not in the front, and as `average_families`.
     """
-    import pandas as pd
-
     rows = front.table if data is None else data
     if rows is None:
         raise GomeaBnError(

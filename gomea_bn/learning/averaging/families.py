@@ -7,17 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer
-from gomea_bn.learning.averaging.line_fit import FittedLine, LineRows, best_line, mixture_gain, mixture_weight
-from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
+from gomea_bn.learning.averaging.line_fit import (
+    FittedLine,
+    LineRows,
+    best_line,
+    least_scale,
+    line_scale,
+    mixture_gain,
+    mixture_weight,
+    most_log_density,
+)
 from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
@@ -47,12 +56,9 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals, 
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape import ColumnShape, Shape
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
 from gomea_bn.runtime.threads import one_blas_thread
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 N_COPIES = 20
 # for shaped bins: the same rows chose the graph, and dependence that is smooth has no sharp cuts
@@ -157,16 +163,8 @@ def with_lines(
 ) -> DiscretizedBayesNet:
     """Return a network of many rows with conditionals: given tables, and lines that are learned from some of the rows.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-        Graph and shown bins.
-    tables : TableSet
-        Tables over the shown bins that are counted from all rows. One row more or less does not change them.
-    rows : Table
-        Complete rows, of which lines, their weights and the tables over the shown bins are learned.
-    line : {"auto", "none"}
-        As of `average_families`.
+    The tables over the shown bins are counted from all rows; one row more or less does not change them. `rows` are
+    complete ones, from which lines, their weights and the shown tables are learned.
     """
     by_tables = network.changed(conditionals=Conditionals([tables], n_rows=rows.n_rows))
     left_out = by_tables.log_density_terms(rows.to_frame())
@@ -282,6 +280,7 @@ class Averaging:
         self.coded = self.session.coded(self.session.network_cuts)
         self.columns = {v: SortedColumn(table.columns[v].values) for v in self.session.network_cuts}
         self.pseudo_count = "auto" if network.pseudo_count is None else network.pseudo_count
+        self._columns = Columns({column.name: column.values for column in table.columns})
         self._priced: dict[int, PricedIntervals] = {}
 
     def network_of(
@@ -289,14 +288,8 @@ class Averaging:
     ) -> DiscretizedBayesNet:
         """Return the network with conditionals, and with tables over the shown bins that are computed from them.
 
-        Parameters
-        ----------
-        copies : list of TableSet
-        left_out : dict of str to ndarray of shape (n_rows,), float64
-            Log density of every row under the tables by variable, as of `copies`.
-        line : {"auto", "none"}
-        **of_cuts
-            Probabilities and intervals of the shown cuts.
+        `left_out` has the log density of every row under the tables, float64 (n_rows,) by variable, as of `copies`, and
+        `of_cuts` the probabilities and intervals of the shown cuts.
         """
         # lines are regressions of few coefficients, whose products of matrices do not pay for threads
         with one_blas_thread():
@@ -354,11 +347,8 @@ class Averaging:
 
     def _intervals(self, v: int) -> PricedIntervals:
         """Return the priced intervals of a variable given the network's bins of all others, computed once."""
-        if v not in self._priced:
-            self._priced[v] = self._price(v)
-        return self._priced[v]
-
-    def _price(self, v: int) -> PricedIntervals:
+        if v in self._priced:
+            return self._priced[v]
         name, n_bins = self.network.names[v], len(self.session.network_cuts[v]) + 1
         shape, shaped = self.session.shapes.get(v), name in self.network.shapes
         if shape is not None:
@@ -369,12 +359,13 @@ class Averaging:
         # tables stay small although the cuts of several members grow together
         affordable = int((_CELLS_PER_ROW * self.table.n_rows) ** (1 / largest))
         limits = CutLimits(1, max(n_bins, min(_MOST_BINS, affordable)))
-        return PricedIntervals(
+        self._priced[v] = PricedIntervals(
             CutProblem(self.columns[v], around, self.score, shape),
             limits,
             shaped=shaped,
             incumbent=self.session.network_cuts[v],
         )
+        return self._priced[v]
 
     def copies(
         self, sets: list[dict[int, NDArray[np.float64]]]
@@ -407,15 +398,7 @@ class Averaging:
     ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]], NDArray[np.float64]]:
         """Return tables and counts of a variable by set of cuts, and the log density of left-out rows by their average.
 
-        Parameters
-        ----------
-        v : int
-        parents : sequence of int
-            Parents in the tables.
-        sets : sequence of dict
-            Sets of cuts.
-        coded : sequence of list of CodedColumn
-            All variables under every set.
+        `parents` are those in the tables, and `coded` has all variables under every set of cuts.
         """
         name, members = self.network.names[v], (*parents, v)
         shape = self.network.shapes.get(name)
@@ -452,21 +435,10 @@ class Averaging:
     ) -> tuple[dict[str, FamilyLine], dict[str, Shape], dict[str, tuple[float, float]]]:
         """Return the lines that predict better than bins alone, and the scales of the columns in them.
 
-        Every line is on probability scales or in own units, whichever predicts left-out rows better.
-
-        Parameters
-        ----------
-        left_out : dict of str to ndarray of shape (n_rows,), float64
-            Log density of every row under the bins, by variable. Those of columns with lines are replaced by the log
-            density under the mixture.
-
-        Returns
-        -------
-        lines : dict of str to FamilyLine
-        scales : dict of str to Shape
-            Distributions of the columns in lines on probability scales.
-        units : dict of str to (centre, spread)
-            Of the columns in lines in own units.
+        Every line is on probability scales or in own units, whichever predicts left-out rows better. `left_out` has the
+        log density of every row under the bins, float64 (n_rows,) by variable; those of columns with lines are replaced
+        by the log density under the mixture. Scales are distributions on probability scales, and (centre, spread) in
+        own units.
         """
         lines: dict[str, FamilyLine] = {}
         members: dict[bool, set[str]] = {False: set(), True: set()}
@@ -488,12 +460,14 @@ class Averaging:
     @cached_property
     def _line_shapes(self) -> dict[str, Shape]:
         """Distributions of the continuous columns on the probability scales of lines."""
-        return {
-            name: line_scale(
-                self._values(name), self.network.shapes.get(name) or self._without_points(name, shape)
-            )
-            for name, shape in table_shapes(self.table).items()
-        }
+        shapes = {}
+        for name, fitted in table_shapes(self.table).items():
+            values, shape = self._columns[name], self.network.shapes.get(name) or fitted.shape
+            if name not in self.network.shapes and shape.points:
+                # all rows of uniform bins have a density, and a line no probabilities
+                shape = fit_shape(values, ()).shape
+            shapes[name] = line_scale(values, shape)
+        return shapes
 
     @cached_property
     def _on_shapes(self) -> dict[str, ProbabilityScale]:
@@ -501,11 +475,15 @@ class Averaging:
 
     @cached_property
     def _in_own(self) -> dict[str, UnitScale]:
-        return {name: self._unit_scale(name) for name in self._line_shapes}
-
-    @cached_property
-    def _columns_of_lines(self) -> Columns:
-        return Columns({column.name: column.values for column in self.table.columns})
+        """Scales of the continuous columns in own units: the mean is 0, and the standard deviation 1."""
+        scales = {}
+        for name in self._line_shapes:
+            values = self._columns[name]
+            # squares of very large or small values would overflow or vanish
+            unit = float(np.abs(values).max()) or 1.0
+            centre, spread = float((values / unit).mean()) * unit, float((values / unit).std()) * unit
+            scales[name] = UnitScale(centre, spread or 1.0, self.network.support[name])
+        return scales
 
     def line_of(
         self, name: str, all_parents: Sequence[str], left_out: NDArray[np.float64]
@@ -518,12 +496,12 @@ class Averaging:
         discrete = tuple(parent for parent in all_parents if parent in self.network.levels)
         if name not in self._line_shapes or not parents:
             return None
-        columns = self._columns_of_lines
+        columns = self._columns
         # a probability has no units, and at most 1 for any line
         has_points = bool(self._line_shapes[name].points)
         kinds: tuple[Mapping[str, LineScale], ...] = (self._on_shapes, self._in_own)
         found = [
-            self._line(name, parents, discrete, scales, columns, left_out)
+            self._line(name, parents, discrete, scales, left_out)
             for scales in kinds[: 1 if has_points else 2]
         ]
         candidates = [candidate for candidate in found if candidate is not None]
@@ -558,43 +536,22 @@ class Averaging:
         parents: tuple[str, ...],
         discrete: tuple[str, ...],
         scales: Mapping[str, LineScale],
-        columns: Columns,
         left_out: NDArray[np.float64],
     ) -> tuple[FittedLine, NDArray[np.float64], LineRows] | None:
         """Return the best line of a column on some scales, the log density of left-out rows in its units, and the rows.
 
         None if the line adds nothing to the tables, whose log densities of the left-out rows are given.
         """
-        groups, n_groups = self._groups(discrete)
+        columns, n_levels = self._columns, [self.network.cardinality(parent) for parent in discrete]
+        groups = joint_groups([columns[parent] for parent in discrete], n_levels, self.table.n_rows)
         scale, values = scales[name], columns[name]
         z = columns.positions(name, scale)
         positions = np.column_stack([columns.positions(parent, scales[parent]) for parent in parents])
         ends = scale.ends_of_points(values)
         slope = scale.log_slope(values, z)
-        rows = LineRows(z, positions, groups, n_groups, scale, least_scale(values, scale), ends)
+        rows = LineRows(z, positions, groups, prod(n_levels), scale, least_scale(values, scale), ends)
         line = best_line(rows, left_out - slope)
         return None if line is None else (line, line.left_out + slope, rows)
-
-    def _without_points(self, name: str, shape: ColumnShape) -> Shape:
-        """Return a shape of a column with uniform bins: all rows have a density, and a line no probabilities."""
-        return fit_shape(self._values(name), ()).shape if shape.shape.points else shape.shape
-
-    def _values(self, name: str) -> NDArray[np.float64]:
-        return self.table.columns[self.network.names.index(name)].values
-
-    def _unit_scale(self, name: str) -> UnitScale:
-        """Return the scale of a column in own units: its mean is 0, and its standard deviation 1."""
-        values = self._values(name)
-        # squares of very large or small values would overflow or vanish
-        unit = float(np.abs(values).max()) or 1.0
-        centre, spread = float((values / unit).mean()) * unit, float((values / unit).std()) * unit
-        return UnitScale(centre, spread or 1.0, self.network.support[name])
-
-    def _groups(self, discrete: tuple[str, ...]) -> tuple[NDArray[np.int64], int]:
-        """Return the configuration of discrete variables in every row, and the number of configurations."""
-        codes = [self.table.columns[self.network.names.index(name)].values for name in discrete]
-        n_levels = [self.network.cardinality(name) for name in discrete]
-        return joint_groups(codes, n_levels, self.table.n_rows), prod(n_levels)
 
 
 def _check_ranges(network: DiscretizedBayesNet, table: Table) -> None:

@@ -1,4 +1,4 @@
-"""Lines, curves and surfaces of families, fitted to rows, and the density of every row with the row left out."""
+"""Lines, curves and surfaces of families: their scales, their fit to rows, and the density of rows left out of it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from gomea_bn.network.conditionals.family_line import (
     scale_of,
 )
 from gomea_bn.network.conditionals.student import log_student
+from gomea_bn.problems.cuts.policies import midpoint
+from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
+from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE
 
 # rows of the whole table that the variance of a group is pooled with
 _POOLED_ROWS = 8.0
@@ -44,21 +47,21 @@ _LEAST_GAIN = 2.0
 _LEAST_GAIN_OF_FEW = 0.1
 _MOST_STEPS = 500
 _STEP_TOLERANCE = 1e-7
+# steps of the knots on the scale, and the fewest distinct values between two knots
+_N_STEPS = MOST_PIECES - 4
+_FEWEST_VALUES = 2
+# most rows per distinct value of a column that ranks may stand for
+_FEW_TIES = 1.1
+_LEAST_SCALE = 1e-3
 
 
 @dataclass(frozen=True)
 class FittedLine:
     """A line as of `FamilyLine`, apart from its weight, and how well it predicts rows that are left out.
 
-    Attributes
-    ----------
-    terms : LineTerms
-    coefficients : ndarray of shape (n_groups, n_terms + 1), float64
-    scales, freedom : ndarray of shape (n_groups,), float64
-    ratios, tails, widths : ndarray, float64
-        As of `LineSums`.
-    left_out : ndarray of shape (n_rows,), float64
-        Log density of every row on the scale of the column, with the row left out of the fit.
+    Arrays are float64: coefficients (n_groups, n_terms + 1), scales and freedom (n_groups,), ratios, tails and widths
+    as of `LineSums`, and `left_out` (n_rows,), the log density of every row on the scale of the column, with the row
+    left out of the fit.
     """
 
     terms: LineTerms
@@ -80,23 +83,10 @@ class FittedLine:
 
 @dataclass(frozen=True)
 class LineRows:
-    """Rows of a column and its parents on scales.
+    """Rows of a column and of its continuous parents on their scales, float64 (n_rows,) and (n_rows, n_parents).
 
-    Attributes
-    ----------
-    z : ndarray of shape (n_rows,), float64
-        The column on its scale.
-    parents : ndarray of shape (n_rows, n_parents), float64
-        Continuous parents on their scales.
-    groups : ndarray of shape (n_rows,), int64
-        Configuration of the discrete parents, below `n_groups`.
-    n_groups : int
-    scale : LineScale
-        Scale of the column.
-    min_scale : float
-        Least scale of the residuals, so that repeated values cannot gain density.
-    ends : PointEnds, optional
-        Positions of the values that are point masses.
+    `groups`, int64 (n_rows,) below `n_groups`, are configurations of the discrete parents. Residuals have a least
+    scale, so that repeated values cannot gain density. `ends` are positions of values that are point masses.
     """
 
     z: NDArray[np.float64]
@@ -116,13 +106,9 @@ class LineRows:
 def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
     """Return the terms that a line may have: lines, curves, products, curves with products, and with all products.
 
-    The knots of a parent are its quantiles at equal steps of the normal scale; their number grows with the cube root
-    of the number of rows. Its knots of products are the outer quartiles; products of curves are for at most four
-    parents, as in the search. There are at least two rows per coefficient.
-
-    Parameters
-    ----------
-    parents : ndarray of shape (n_rows, n_parents), float64
+    `parents` are float64 (n_rows, n_parents). The knots of a parent are its quantiles at equal steps of the normal
+    scale; their number grows with the cube root of the number of rows. Its knots of products are the outer quartiles;
+    products of curves are for at most four parents, as in the search. There are at least two rows per coefficient.
     """
     n_rows, n_parents = parents.shape
     n_knots = int(np.clip(round(n_rows ** (1 / 3)), *_NUMBERS_OF_KNOTS))
@@ -141,23 +127,14 @@ def possible_terms(parents: NDArray[np.float64]) -> list[LineTerms]:
 def fitted_line(
     rows: LineRows, terms: LineTerms | None = None, *, heavy_tails: Sequence[float] = HEAVY_TAILS
 ) -> FittedLine:
-    """Return the line with some terms that predicts left-out rows best.
+    """Return the line with some terms, by default a straight one, that predicts left-out rows best.
 
-    The coefficients of all groups are the same, apart from the intercepts, or those of a line may differ between
-    groups.
+    The coefficients of all groups are the same, apart from the intercepts, or those of a straight line may differ
+    between groups. Residuals may have `heavy_tails` as degrees of freedom in place of those of their estimated
+    variance.
 
-    Parameters
-    ----------
-    rows : LineRows
-    terms : LineTerms, optional
-        By default those of a line.
-    heavy_tails : sequence of float
-        Degrees of freedom that residuals may have in place of those of their estimated variance.
-
-    Notes
-    -----
-    Coefficients have a normal prior, and variances an inverse-gamma prior. The residual of a row that is left out is
-    e / (1 - h) with its residual e and leverage h, and its square over (1 - h) leaves the sum of squares (PRESS: Allen,
+    Coefficients have a normal prior, and variances an inverse-gamma prior. The residual of a row that is left out is e
+    / (1 - h) with its residual e and leverage h, and its square over (1 - h) leaves the sum of squares (PRESS: Allen,
     "The relationship between variable selection and data augmentation", 1974). The leverage of new rows is replaced by
     its mean. Groups with the same coefficients may have other variances; their ratios are estimated first and then
     fixed.
@@ -174,12 +151,8 @@ def fitted_line(
 def best_line(rows: LineRows, others: NDArray[np.float64] | None = None) -> FittedLine | None:
     """Return the line whose terms predict left-out rows best; they are chosen on at most 4,000 rows.
 
-    Parameters
-    ----------
-    rows : LineRows
-    others : ndarray of shape (n_rows,), float64, optional
-        Log density of every left-out row on the scale of the column under another model. There is no line, None, if it
-        adds nothing to that model on the 4,000 rows of a longer table.
+    `others` is the log density of every left-out row on the scale of the column under another model, float64 (n_rows,).
+    There is no line, None, if it adds nothing to that model on the 4,000 rows of a longer table.
     """
     n_rows = len(rows.z)
     few, chosen = rows, np.arange(n_rows)
@@ -202,24 +175,11 @@ def best_line(rows: LineRows, others: NDArray[np.float64] | None = None) -> Fitt
 def left_out_residuals(
     z: NDArray[np.float64], design: NDArray[np.float64], precisions: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the ridge regression of z on a design, and its residuals with each row left out.
+    """Return the ridge regression of z (n,) on a design (n, q), and its residuals with each row left out, all float64.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n,), float64
-    design : ndarray of shape (n, q), float64
-    precisions : ndarray of shape (q,), float64
-        Precisions of the normal prior of the coefficients, relative to that of a residual.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (q,)
-    residuals : ndarray of shape (n,)
-        Value minus prediction, with the row left out of the regression.
-    squares : ndarray of shape (n,)
-        Penalised sum of squares of the regression without the row.
-    total : float
-        Penalised sum of squares with all rows.
+    `precisions` (q,) are those of the normal prior of the coefficients, relative to that of a residual. These are: the
+    coefficients (q,); the residuals (n,), value minus prediction with the row left out; the penalised sum of squares
+    (n,) of the regression without each row; and the one with all rows.
     """
     factor = scipy.linalg.cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
     coefficients = scipy.linalg.cho_solve((factor, True), design.T @ z, check_finite=False)
@@ -250,48 +210,42 @@ def _with_shared_slopes(rows: LineRows, terms: LineTerms, heavy_tails: Sequence[
     )
     wider = np.sqrt(1 + design.shape[1] / n_rows)
     of_rows = scale_of(squares, n_rows - 1) * wider
-    tail = _tail(residuals / of_rows, n_rows - 1 + PRIOR_ROWS, heavy_tails)
-    scales = np.maximum(scale_of(total, n_rows) * wider * tail.scale * ratios, rows.min_scale)
+    freedom, width = _tail(residuals / of_rows, n_rows - 1 + PRIOR_ROWS, heavy_tails)
+    scales = np.maximum(scale_of(total, n_rows) * wider * width * ratios, rows.min_scale)
     left_out = log_line_density(
         z,
         z - residuals * ratios[groups],
-        np.maximum(of_rows * tail.scale * ratios[groups], rows.min_scale),
-        tail.freedom,
+        np.maximum(of_rows * width * ratios[groups], rows.min_scale),
+        freedom,
         rows.scale,
         rows.ends,
     )
     n_terms = terms.n_terms
     intercepts = coefficients[0] + (coefficients[1 + n_terms :] if n_groups > 1 else np.zeros(1))
     slopes = np.tile(coefficients[1 : 1 + n_terms], (n_groups, 1))
-    is_normal = tail.scale == 1.0
-    freedom = tail.freedom + 1.0 if is_normal else tail.freedom
+    is_normal = width == 1.0
     return FittedLine(
         terms,
         np.column_stack([intercepts, slopes]),
         scales,
-        np.full(n_groups, freedom),
+        np.full(n_groups, freedom + 1.0 if is_normal else freedom),
         ratios,
-        np.array([0.0 if is_normal else tail.freedom]),
-        np.array([tail.scale]),
+        np.array([0.0 if is_normal else freedom]),
+        np.array([width]),
         left_out,
     )
 
 
-@dataclass(frozen=True)
-class _Tail:
-    """Degrees of freedom of Student's t distribution, and the factor of the scale that fits best with them."""
+def _tail(
+    residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[float]
+) -> tuple[float, float]:
+    """Return the degrees of freedom of Student's t distribution that fit left-out residuals best, and their scale.
 
-    freedom: float
-    scale: float
-
-
-def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[float]) -> _Tail:
-    """Return the tail that fits left-out residuals in units of their scales best.
-
-    By default it has the degrees of freedom of the estimated variance; heavier tails must have a higher likelihood.
-    Their scale is that of the greatest likelihood, by expectation and maximisation.
+    Residuals are in units of their scales. By default they have the degrees of freedom of the estimated variance;
+    heavier tails must have a higher likelihood. Their scale is that of the greatest likelihood, by expectation and
+    maximisation.
     """
-    best = _Tail(freedom, 1.0)
+    best = freedom, 1.0
     most = float(log_student(residuals, freedom).sum())
     squares = residuals**2
     for heavier in heavy_tails:
@@ -303,7 +257,7 @@ def _tail(residuals: NDArray[np.float64], freedom: float, heavy_tails: Sequence[
         scale = float(np.sqrt(max(variance, _LEAST_VARIANCE)))
         likelihood = float((log_student(residuals / scale, heavier) - np.log(scale)).sum())
         if likelihood > most:
-            best, most = _Tail(heavier, scale), likelihood
+            best, most = (heavier, scale), likelihood
     return best
 
 
@@ -329,16 +283,9 @@ def _with_own_slopes(rows: LineRows, shared: FittedLine, heavy_tails: Sequence[f
 def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the weight of the second of two densities with which their mixture fits rows best.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_rows,), float64
-        Log densities of rows that were left out of the fit of either.
-
-    Returns
-    -------
-    float
-        Weight by expectation maximisation, between 0 and 1 - 1 / (n_rows + 1): the next row may be one that the second
-        density cannot predict.
+    The log densities, float64 (n_rows,), are of rows that were left out of the fit of either. The weight, by
+    expectation maximisation, is at most 1 - 1 / (n_rows + 1): the next row may be one that the second density cannot
+    predict.
     """
     ratio = np.exp(np.clip(second - first, -700, 700))
     weight, n_rows = 0.5, len(first)
@@ -354,3 +301,75 @@ def mixture_weight(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
 def mixture_gain(first: NDArray[np.float64], second: NDArray[np.float64], weight: float) -> float:
     """Return what the mixture of two densities gains over the first one, in nats of all rows; 0 for a weight of 0."""
     return float(np.sum(log_mixture(first, second, weight) - first)) if weight > 0 else 0.0
+
+
+def line_scale(values: NDArray[np.float64], shape: Shape) -> Shape:
+    """Return the distribution of a column, float64 (n_rows,), on whose probability scale lines are fitted.
+
+    It is the given shape, unless a distribution with the ranks of the column explains the rows better although each of
+    its pieces is charged. A shape cannot follow a column that spreads over orders of magnitude on both sides of its
+    median, such as the exponential of a wide normal column; there the scale would bend every line. The shape stays if
+    it has point masses, or if more than every tenth row repeats a value.
+    """
+    distinct = np.unique(values)
+    if shape.points or len(values) > _FEW_TIES * len(distinct):
+        return shape
+    by_ranks = _shape_of_ranks(values, distinct)
+    charge = PARAMETER_PRICE * (len(by_ranks.left) - 1)
+    gain = float((by_ranks.log_density(values) - shape.log_density(values)).sum())
+    return by_ranks if gain > charge else shape
+
+
+def least_scale(values: NDArray[np.float64], scale: LineScale) -> float:
+    """Return the least scale of residuals on a scale of a column, so that repeated values gain nothing.
+
+    A value that repeats stands for a step: the values that are nearer to it than to other values. With the geometric
+    mean of the steps over the rows as its scale, a line has a lower mean log density than rows that are spread evenly
+    over their steps. A step on the scale counts by the ranks of its rows, which increasing transforms do not change, or
+    by its width and the slope of the scale, whichever gives the larger mean: at the ends of its range a column with
+    many equal rows has a slope that its ranks do not have. There are at least two distinct values.
+    """
+    distinct, position, counts = np.unique(values, return_inverse=True, return_counts=True)
+    edges = scipy.special.ndtri((np.concatenate(([0], np.cumsum(counts))) + 0.5) / (len(values) + 1))
+    by_ranks = np.log(np.diff(edges))[position]
+    by_slope = np.log(_steps(distinct))[position] + scale.log_slope(values, scale.of_values(values))
+    ends = scale.ends_of_points(values)
+    if ends is not None:
+        # a point mass has no slope: its line is a probability
+        by_slope = np.where(ends.is_point, by_ranks, by_slope)
+    return max(float(np.exp(max(by_ranks.mean(), by_slope.mean()))), _LEAST_SCALE)
+
+
+def most_log_density(values: NDArray[np.float64]) -> float:
+    """Return the largest mean log density that lines may have in a column of repeated values, in its units.
+
+    It is that of rows that are spread evenly over their steps, as of `least_scale`; infinity if hardly a value repeats.
+    The probability scale is steep at the ends of a range, where many equal rows would gain density without bound.
+    """
+    distinct, position = np.unique(values, return_inverse=True)
+    if len(values) <= _FEW_TIES * len(distinct):
+        return float("inf")
+    return -float(np.log(_steps(distinct))[position].mean())
+
+
+def _steps(distinct: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the widths of the values that are nearer to each distinct value than to others, float64 (n_distinct,)."""
+    gaps = np.diff(distinct)
+    return np.asarray((np.concatenate((gaps[:1], gaps)) + np.concatenate((gaps, gaps[-1:]))) / 2, np.float64)
+
+
+def _shape_of_ranks(values: NDArray[np.float64], distinct: NDArray[np.float64]) -> Shape:
+    """Return a shape that is uniform between knots, which lie at equal steps of the normal scale of the ranks."""
+    n_rows = len(values)
+    below = np.searchsorted(np.sort(values), distinct, side="left")[1:]
+    z = scipy.special.ndtri((below + 0.5) / (n_rows + 1))
+    steps = np.floor(z * (_N_STEPS / (2 * scipy.special.ndtri((n_rows + 0.5) / (n_rows + 1)))))
+    gaps = [0]
+    for gap in (np.flatnonzero(np.diff(steps)) + 1).tolist():
+        if gap - gaps[-1] >= _FEWEST_VALUES:
+            gaps.append(gap)
+    chosen = [gap for gap in gaps[1:] if len(distinct) - 1 - gap >= _FEWEST_VALUES]
+    edges = np.concatenate((distinct[:1], midpoint(distinct[:-1], distinct[1:])[chosen], distinct[-1:]))
+    masses = np.diff(np.concatenate(([0], below[chosen], [n_rows]))) / n_rows
+    heights = masses / np.diff(edges) * (distinct[-1] - distinct[0])
+    return Shape(edges, heights, heights)

@@ -27,32 +27,15 @@ def simplest_network(
 ) -> DiscretizedBayesNet:
     """Return a network without the edges that left-out rows do not need, or the network itself.
 
-    The parents of every column go in the order in which they add least to the score, the one of all columns that adds
-    least first. A column keeps its parents as soon as the loss of all columns together exceeds one standard error, or
-    the next one adds more than 20 nats.
+    The parents of every column go in the order in which they add least to the score ("parents" of the metadata; others
+    stay), the one of all columns that adds least first. A column keeps its parents as soon as the loss of all columns
+    together exceeds one standard error, or the next one adds more than 20 nats. Of a long table 20,000 random rows
+    judge.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-        Network of tables whose metadata have what every parent adds ("parents"); parents without an entry stay.
-    table : Table
-        Complete rows that the network was learned from; of a long table 20,000 random ones judge.
-    line : {"auto", "none"}
-        As of `average_families`.
-    random_state : int
-        Seed of the cuts.
-
-    Returns
-    -------
-    DiscretizedBayesNet
-        Its metadata have "left_out_edges": the "edges" that are gone, the "nats" by which the mean left-out log density
-        of a row is higher with them, and the standard "error" of this difference.
-
-    Notes
-    -----
     The density is that of the conditionals: the mixture of tables over several sets of cuts and of the line, each with
     the row left out. Differences are paired by row. The rule is that of Breiman et al., "Classification and Regression
-    Trees", 1984, section 3.4.3.
+    Trees", 1984, section 3.4.3. The metadata have "left_out_edges": the "edges" that are gone, the "nats" by which the
+    mean left-out log density of a row is higher with them, and the standard "error" of this difference.
     """
     path = _Path(network, table, line, random_state)
     path.descend()
@@ -100,13 +83,7 @@ def _metadata(
 
 
 class _Path:
-    """Edges that leave a network one at a time.
-
-    Attributes
-    ----------
-    removed : list of ((parent, child), float)
-        Edges that are gone, each with the nats of the score that it loses.
-    """
+    """Edges that leave a network one at a time, each with the nats of the score that it loses."""
 
     def __init__(self, network: DiscretizedBayesNet, table: Table, line: str, random_state: int) -> None:
         generator = np.random.default_rng(random_state)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
@@ -19,9 +19,6 @@ from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime.threads import in_threads
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def cut_gains(

@@ -8,20 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gomea_bn.data.sources import AVAILABLE, MISSING_CHOICES, treatment_in_reading
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_choice
+from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
-from gomea_bn.learning.many_rows import (
-    SourceFiles,
-    about_sample,
-    check_complete,
-    opened_counter,
-    sample_frame,
-    silent,
-)
+from gomea_bn.learning.many_rows import about_sample, opened_counter, sample_frame, silent
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
@@ -39,19 +33,8 @@ def shapes_of_cuts(
 ) -> dict[str, Shape]:
     """Return the shapes that a learner would give to columns with these cuts, by name, for `from_table`.
 
-    Parameters
-    ----------
-    table : Table
-        Rows.
-    cut_points : mapping of str to sequence of float
-        Inner cuts of all continuous columns.
-    shape : {"auto", "uniform", "marginal"}
-        As of `BayesNetLearner`: "auto" chooses for every column by the score.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown shape, and cuts that do not fit their column.
+    `cut_points` has all continuous columns; `shape` is that of `BayesNetLearner`. An unknown shape, and cuts that do
+    not fit their column, raise `GomeaBnError`.
     """
     options = LearningOptions(cut_points=cut_points, shape=shape, curves="none")
     if shape == "uniform":
@@ -81,28 +64,13 @@ def network_from_pieces(
 ) -> DiscretizedBayesNet:
     """Return the network of a graph and bins, with probability tables counted from all rows of a table in pieces.
 
-    Parameters
-    ----------
-    source : path of a folder, pattern of file names, Dask dataframe, or sequence of DataFrame
-    edges, cut_points, pseudo_count
-        As of `DiscretizedBayesNet.from_table`.
-    table_of : callable, optional
-        Returns the table of a sample of the rows, a DataFrame; its columns are those of the network. It treats missing
-        values as `missing` says. By default it is `read_table`.
-    missing : {"available", "error", "drop"}
-        How to treat missing values, as of `BayesNetLearner`.
-    shape : {"auto", "uniform", "marginal"}
-        Distribution inside the bins, as of `BayesNetLearner`. It is fitted to the sample.
-    sample_rows, n_jobs
-        As of `BayesNetLearner`.
-    announce : callable
-        Receives a line on every step.
+    `source` is one of `pieces_of`. `table_of` returns the table of a sample of the rows, a frame, and treats missing
+    values as `missing` says; its columns are those of the network. By default it is `read_table`. Shapes are fitted to
+    the sample. `edges`, `cut_points` and `pseudo_count` are those of `DiscretizedBayesNet.from_table`, and other
+    options those of `BayesNetLearner`. `announce` receives a line on every step.
 
-    Raises
-    ------
-    GomeaBnError
-        For cut points or edges that do not fit the table, unreadable files, files that change meanwhile, and missing
-        values unless they are dropped or `missing` is "available".
+    Raises `GomeaBnError` for cut points or edges that do not fit the table, unreadable files, files that change
+    meanwhile, and missing values unless they are dropped or `missing` is "available".
     """
     check_choice("missing", missing, MISSING_CHOICES)
     if table_of is None:
@@ -122,7 +90,16 @@ def network_from_pieces(
             pseudo_count=pseudo_count,
             shapes=shapes_of_cuts(table, {name: c.tolist() for name, c in cuts.items()}, shape),
         )
-        cardinality = _cardinality(table, parts["cut_points"])
+        cardinality = [
+            len(parts["cut_points"][column.name]) + 1 if column.levels is None else len(column.levels)
+            for column in table.columns
+        ]
+        for v, name in enumerate(table.names):
+            if cardinality[v] > MOST_BOUNDARIES + 1:
+                raise GomeaBnError(
+                    f"Column {name!r} has {cardinality[v]} bins or levels; a table in pieces can have at most "
+                    f"{MOST_BOUNDARIES + 1}."
+                )
         for v, name in enumerate(table.names):
             check_table_size([cardinality[member] for member in (*parents[v], v)], name)
         coding = Coding(
@@ -153,23 +130,3 @@ def network_from_pieces(
         network = network_of_counts(DiscretizedBayesNet, table.names, edges, counts, parts, completed)
     files.check_unchanged()
     return network
-
-
-def _cardinality(table: Table, cut_points: Mapping[str, NDArray[np.float64]]) -> list[int]:
-    """Return the number of bins or levels of every column.
-
-    Raises
-    ------
-    GomeaBnError
-        For a column with more bins or levels than a byte numbers.
-    """
-    cardinality = []
-    for column in table.columns:
-        n_codes = len(cut_points[column.name]) + 1 if column.levels is None else len(column.levels)
-        if n_codes > MOST_BOUNDARIES + 1:
-            raise GomeaBnError(
-                f"Column {column.name!r} has {n_codes} bins or levels; a table in pieces can have at most "
-                f"{MOST_BOUNDARIES + 1}."
-            )
-        cardinality.append(n_codes)
-    return cardinality

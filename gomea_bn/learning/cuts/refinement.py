@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.data.table import Table
@@ -44,9 +44,6 @@ from gomea_bn.problems.scoring.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits
 from gomea_bn.runtime.threads import StopFlag
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True)
 class RefinementResult:
@@ -76,14 +73,8 @@ class RefinementResult:
     seconds: float
 
 
-@dataclass(frozen=True)
-class _Search:
-    """Cut points by variable that a method ended with, and how it went."""
-
-    cuts: Cuts
-    history: list[HistoryEntry]
-    stopped_by: str
-    seconds: float
+# cut points by variable that a method ended with, its history, what stopped it, and seconds
+_Search = tuple[Cuts, list[HistoryEntry], str, float]
 
 
 def refine_boundaries(
@@ -175,7 +166,8 @@ def refine_boundaries(
     are uniform inside their bins. If the metadata say that the network was learned with ``shape="auto"``, uniform
     bins of "dp" and "rv-gomea" with more than two rows per distinct value are as wide as structure in the shape.
     """
-    _check_network(network)
+    if not isinstance(network, DiscretizedBayesNet):
+        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
     _check_options(method, bin_counts, starts, max_seconds, random_state)
     by_discretizer = isinstance(method, Discretizer) or method in PROPOSERS
     if by_discretizer:
@@ -193,28 +185,45 @@ def refine_boundaries(
     most_bins = _most_bins(max_bins, session)
     limits = CutLimits(1, most_bins, min_width, min_bin_count)
     before = session.score(session.network_cuts)
+    search: _Search = session.network_cuts, [], "fixpoint", 0.0
     if by_discretizer:
         made = proposer(method, max_bins=most_bins, random_state=random_state)
         search = _by_discretizer(session, network, made, limits, max_seconds)
     elif not any(len(session.network_cuts[v]) or bin_counts == "free" for v in session.movable):
         # no cut can move
-        search = _Search(session.network_cuts, [], "fixpoint", 0.0)
+        pass
+    elif session.rule.kind == BDEU:
+        raise GomeaBnError(
+            [
+                Option("method", str(method)),
+                " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
+                "number of bins.",
+            ],
+            [Setting("scoring_method", "density-bd"), Setting("scoring_method", "density-bic")],
+        )
     elif method == "dp":
-        _check_prices(method, session)
         compile_refinement_kernels("dp")
         cycle = CutCycle(session, limits, bin_counts == "free", StopFlag(max_seconds), callback)
-        search = _by_dynamic_programming(cycle, before, starts, random_state)
+        found = cycle.run(starts, before, np.random.default_rng(random_state))
+        search = found, cycle.history, cycle.stop.reason or "fixpoint", cycle.stop.seconds
     else:
-        _check_prices(method, session)
         search = _by_rv_gomea(session, limits, max_seconds, random_state, callback)
-    cuts, after = search.cuts, session.score(search.cuts)
+    cuts, history, stopped_by, seconds = search
+    after = session.score(cuts)
     if not by_discretizer and after <= before:
         cuts, after = session.network_cuts, before
     metadata = network.metadata
     for name in SCORE_FIELDS:
         metadata.pop(name, None)
     if any(not np.array_equal(points, session.network_cuts[v]) for v, points in cuts.items()):
-        _drop_words_on_bins(metadata)
+        # what was said about the former bins
+        metadata.pop(STABILITY_WORDS, None)
+        if metadata.pop(EDGE_PROBABILITIES, None) is not None:
+            warning = GomeaBnWarning(
+                "The refined network has no probabilities of edges: those of the network are for its former bins.",
+                ["call edge_probabilities with the refined network"],
+            )
+            warnings.warn(warning, stacklevel=2)
     metadata |= {"scoring_method": scoring_method, "score": after, **session.record}
     metadata["refinement"] = {"method": _name_of(method), "bin_counts": bin_counts, "score_before": before}
     refined = DiscretizedBayesNet.from_table(
@@ -230,49 +239,11 @@ def refine_boundaries(
 
         line = "auto" if network.conditionals.lines else "none"
         refined = average_families(refined, session.table, line=line, random_state=random_state or 0)
-    return RefinementResult(refined, before, after, search.history, search.stopped_by, search.seconds)
-
-
-def _check_network(network: Any) -> None:
-    """Raise `GomeaBnError` unless the argument is a network whose cuts can move."""
-    if not isinstance(network, DiscretizedBayesNet):
-        raise GomeaBnError(f"network must be a DiscretizedBayesNet, got {type(network).__name__}.")
-
-
-def _check_prices(method: str | Discretizer, session: RefinementSession) -> None:
-    """Raise `GomeaBnError` if the score gives cuts no price of their own."""
-    if session.rule.kind == BDEU:
-        raise GomeaBnError(
-            [
-                Option("method", str(method)),
-                " cannot price cuts under the prior BDeu, with which the network was learned: gains depend on the "
-                "number of bins.",
-            ],
-            [Setting("scoring_method", "density-bd"), Setting("scoring_method", "density-bic")],
-        )
-
-
-def _drop_words_on_bins(metadata: dict[str, Any]) -> None:
-    """Take what was said about the former bins out of a network's metadata; a warning names probabilities of edges."""
-    metadata.pop(STABILITY_WORDS, None)
-    if metadata.pop(EDGE_PROBABILITIES, None) is not None:
-        warnings.warn(
-            GomeaBnWarning(
-                "The refined network has no probabilities of edges: those of the network are for its former bins.",
-                ["call edge_probabilities with the refined network"],
-            ),
-            stacklevel=3,
-        )
+    return RefinementResult(refined, before, after, history, stopped_by, seconds)
 
 
 def _name_of(method: str | Discretizer) -> str:
     return method if isinstance(method, str) else repr(method)
-
-
-def _by_dynamic_programming(cycle: CutCycle, score: float, starts: int, random_state: int | None) -> _Search:
-    """Return the best cuts of a cycle of optimal steps from the network's cuts, of the given score."""
-    cuts = cycle.run(starts, score, np.random.default_rng(random_state))
-    return _Search(cuts, cycle.history, cycle.stop.reason or "fixpoint", cycle.stop.seconds)
 
 
 def _by_rv_gomea(
@@ -303,7 +274,7 @@ def _by_rv_gomea(
     genotype = np.asarray(result.X, np.float64)
     is_feasible = problem.evaluate(genotype)[1] == 0
     cuts = problem.cut_points(genotype) if is_feasible else session.network_cuts
-    return _Search(cuts, result.history, result.stopped_by, result.exec_time)
+    return cuts, result.history, result.stopped_by, result.exec_time
 
 
 def _by_discretizer(
@@ -316,13 +287,10 @@ def _by_discretizer(
     """Return a discretizer's cuts of the movable variables, and the network's cuts of all others."""
     names = session.table.names
     if not session.movable:
-        return _Search(session.network_cuts, [], "fixpoint", 0.0)
-    unmoved = [names[v] for v in session.network_cuts if v not in session.movable]
+        return session.network_cuts, [], "fixpoint", 0.0
+    fixed = {"fixed_cut_points": [names[v] for v in session.network_cuts if v not in session.movable]}
     with_unmoved_fixed = DiscretizedBayesNet.from_table(
-        session.table,
-        network.edges,
-        network.cut_points,
-        metadata={"fixed_cut_points": unmoved},
+        session.table, network.edges, network.cut_points, metadata=fixed
     )
     method.compile()
     began = perf_counter()
@@ -335,7 +303,7 @@ def _by_discretizer(
         max_seconds=max_seconds,
     )
     cuts = {v: proposal.cut_points[names[v]] for v in session.network_cuts}
-    return _Search(cuts, [], proposal.stopped_by, perf_counter() - began)
+    return cuts, [], proposal.stopped_by, perf_counter() - began
 
 
 def _most_bins(max_bins: int | str, session: RefinementSession) -> int:
@@ -343,12 +311,8 @@ def _most_bins(max_bins: int | str, session: RefinementSession) -> int:
     if not isinstance(max_bins, str):
         return max_bins
     if max_bins != "auto":
-        raise GomeaBnError(
-            [
-                Option("max_bins"),
-                f" must be an integer from 1 to {MAX_CARDINALITY}, or 'auto', got {max_bins!r:.80}.",
-            ]
-        )
+        wanted = f" must be an integer from 1 to {MAX_CARDINALITY}, or 'auto', got {max_bins!r:.80}."
+        raise GomeaBnError([Option("max_bins"), wanted])
     present = [len(cuts) + 1 for cuts in session.network_cuts.values()]
     return min(max([automatic_bins(session.table.n_rows), *present]), MAX_CARDINALITY)
 

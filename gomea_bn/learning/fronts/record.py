@@ -18,8 +18,7 @@ from gomea_bn.data.columns import Column
 from gomea_bn.data.table import Table
 from gomea_bn.front.objectives import OwnObjective
 from gomea_bn.front.store import NetworkParts, PooledNetworks, StoredVariable
-from gomea_bn.learning.fronts.search import SearchedFront
-from gomea_bn.learning.fronts.search_space import named_edges
+from gomea_bn.learning.fronts.search import SearchedFront, named_edges
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
@@ -142,10 +141,7 @@ class FrontNetworks(PooledNetworks):
 
 
 def front_record(
-    learner: FrontParameters,
-    searched: SearchedFront,
-    objectives: Sequence[str | OwnObjective],
-    digest: str,
+    learner: FrontParameters, searched: SearchedFront, objectives: Sequence[str | OwnObjective], digest: str
 ) -> dict[str, Any]:
     """Return the record of a fitted learner's run over a table with a digest, in plain values."""
     from gomea_bn.runtime.environment import environment
@@ -184,7 +180,7 @@ def front_record(
     if (single := searched.single) is not None:
         record["single_network"] = {
             "id": searched.position,
-            "score": single.score,
+            "score": -float(single.result.F[0]),
             "n_eval": single.result.n_eval,
             "seconds": single.result.exec_time,
         }

@@ -1,51 +1,409 @@
-"""The two searches of a front: one for a single network, and one for the front, which begins with that network."""
+"""The search for a front: its options, the search for a single network, the search space, and both searches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
+from math import log
 from time import perf_counter
 from typing import Any
 
-from gomea_bn.algorithms.gomea import GOMEA
+import numpy as np
+from numpy.typing import NDArray
+
 from gomea_bn.algorithms.mogomea import MOGOMEA
+from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest
+from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.objectives import OwnObjective
-from gomea_bn.learning.fronts.search_space import completed_expert, front_problem
-from gomea_bn.learning.options import LearningOptions, limits_after_preparation
-from gomea_bn.learning.parameters import FrontParameters
-from gomea_bn.learning.reported_scores import continued
-from gomea_bn.learning.search.single_network import (
-    SingleNetwork,
-    limits_of_single,
-    single_network,
-    with_single,
+from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, OwnObjective
+from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
+from gomea_bn.learning.options import (
+    OPTIMAL,
+    LearningOptions,
+    check_options,
+    limits_after_preparation,
+    limits_of,
 )
-from gomea_bn.learning.search.staged_search import SearchSettings
+from gomea_bn.learning.parameters import FrontParameters, OptimalCuts
+from gomea_bn.learning.reported_scores import continued
+from gomea_bn.learning.search.completed_tables import network_of, total_of
+from gomea_bn.learning.search.search import search
+from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_edges
+from gomea_bn.learning.search.staged_search import SearchSettings, genotype_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.front_problem import FrontProblem
-from gomea_bn.runtime.checkpoints import Section
+from gomea_bn.network.inference.completion import completed_table
+from gomea_bn.parameters import check_declared, declarations
+from gomea_bn.problems.cuts.interval_dp import IntervalScore
+from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
+from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
+from gomea_bn.problems.knowledge import EdgeRules
+from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.runtime.interrupts import delayed_interrupts
-from gomea_bn.runtime.limits import Budget, Callback, Limits, Result
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, FrontHistoryEntry, Limits, Result
+from gomea_bn.texts import listed
+
+STANDARD_OBJECTIVES = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXPERT_DISTANCE)}
+"""Objectives that a front can have without functions of the user, by name."""
+
+
+def limits_of_front(learner: FrontParameters) -> Limits:
+    """Return the limits of both searches, after a check of the options that need no table."""
+    limits = limits_of(learner)
+    check_options(learner, MOGOMEA)
+    check_declared(declarations(FrontParameters).values(), learner.get_params(deep=False))
+    most = limits.max_evaluations
+    if learner.single_evaluations is not None and most is not None and learner.single_evaluations >= most:
+        wanted = f" must be below {most:,}, the limit of both searches, got {learner.single_evaluations:,}."
+        raise GomeaBnError([Option("single_evaluations"), wanted])
+    return limits
+
+
+def options_of_front(learner: FrontParameters, table: Table) -> LearningOptions:
+    """Return the options of the search space."""
+    discretizer, methods = learner.discretizer, sorted([OPTIMAL, *POLICY_FAMILIES])
+    if not (
+        isinstance(discretizer, OptimalCuts) or (isinstance(discretizer, str) and discretizer in methods)
+    ):
+        raise GomeaBnError(
+            [
+                Option("discretizer"),
+                f" must be one of {listed(map(repr, methods))} for a front, got {discretizer!r:.80}. Other "
+                "discretizers work in BayesNetLearner; or cut the table by one alone, then learn with its cuts as ",
+                Option("cut_points"),
+                ".",
+            ]
+        )
+    return LearningOptions.of(learner, table.n_rows, curves="none")
+
+
+def expert_of(value: Any) -> ExpertNetwork | None:
+    """Return the expert's network that the option `expert` stands for."""
+    if value is None or isinstance(value, ExpertNetwork):
+        return value
+    if isinstance(value, DiscretizedBayesNet):
+        return ExpertNetwork.from_network(value)
+    if isinstance(value, (str, os.PathLike)):
+        return ExpertNetwork.from_file(value)
+    raise GomeaBnError(
+        f"expert must be an ExpertNetwork, a DiscretizedBayesNet, a path or None, got {value!r:.80}."
+    )
+
+
+def objectives_of(value: Any, has_expert: bool) -> list[str | OwnObjective]:
+    """Return the objectives that the option `objectives` stands for."""
+    if value is None:
+        return [*STANDARD_OBJECTIVES] if has_expert else [MISFIT.name, COMPLEXITY.name]
+    allowed = f"names out of {sorted(STANDARD_OBJECTIVES)}, or OwnObjective"
+    if isinstance(value, (str, OwnObjective)) or not isinstance(value, Iterable):
+        raise GomeaBnError(f"objectives must be a list of {allowed}, got {value!r:.80}.")
+    objectives = list(value)
+    for objective in objectives:
+        if isinstance(objective, OwnObjective):
+            _check_own_objective(objective)
+        elif not (isinstance(objective, str) and objective in STANDARD_OBJECTIVES):
+            hint = nearest(objective, STANDARD_OBJECTIVES) if isinstance(objective, str) else ""
+            raise GomeaBnError(f"objectives must be {allowed}, got {objective!r:.80}.{hint}")
+    names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise GomeaBnError(f"objectives must be at least two different ones, got {names}.")
+    if EXPERT_DISTANCE.name in names and not has_expert:
+        raise GomeaBnError(f"objectives: {EXPERT_DISTANCE.name!r} needs the expert's network; pass expert=.")
+    return objectives
+
+
+def _check_own_objective(objective: OwnObjective) -> None:
+    if not isinstance(objective.name, str) or objective.name in ("", *STANDARD_OBJECTIVES):
+        raise GomeaBnError(
+            f"The name of an OwnObjective must be text other than '' and the names {sorted(STANDARD_OBJECTIVES)}, got "
+            f"{objective.name!r:.80}."
+        )
+    if not callable(objective.function):
+        raise GomeaBnError(
+            f"The function of the OwnObjective {objective.name!r} must be callable, got {objective.function!r:.80}."
+        )
+
+
+# as of `BayesNetLearner`: more evaluations than that rarely change the network
+_PATIENCE = 10.0
+_ROUNDING = 1e-11
+# any number: the rows must be other draws than those of the searches
+_SEED_OF_ROWS = 7
+
+
+@dataclass(frozen=True)
+class SingleNetwork:
+    """The network that a search for the best score has found.
+
+    Edges are pairs (parent, child), and cuts those of every continuous column, by position. `pairs`, bool (N, N), are
+    those that the search could join, and `n_parameters` counts the free parameters of its tables. Missing values of
+    `rows` are drawn from the network. The objective of `result` is minus the score in nats.
+    """
+
+    edges: list[tuple[int, int]]
+    cuts: Mapping[int, NDArray[np.float64]]
+    n_parameters: int
+    pairs: NDArray[np.bool_] | None
+    rows: Table
+    result: Result
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether Ctrl-C or a callback ended the search, so that no other one should follow."""
+        return self.result.stopped_by in STOPPED_BY_USER
+
+
+def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:
+    """Return the limits of the search for a single network, None if nothing is left for it.
+
+    `share`, from 0 to below 1, is that of the seconds, evaluations and generations of both searches together; a number
+    of `evaluations`, below that of `limits`, takes its place.
+    """
+    if evaluations == 0 or (evaluations is None and not share):
+        return None
+    patience = limits.patience or _PATIENCE
+    if evaluations is not None:
+        return Limits(limits.max_seconds, evaluations, None, patience)
+    seconds, most, generations = limits.max_seconds, limits.max_evaluations, limits.max_generations
+    most, generations = most and int(share * most), generations and int(share * generations)
+    if most == 0 or generations == 0:
+        return None
+    return Limits(seconds and share * seconds, most, generations, patience)
+
+
+def single_network(
+    table: Table, options: LearningOptions, settings: SearchSettings, *, began: float, share: float
+) -> SingleNetwork:
+    """Return the network that `BayesNetLearner` would find for a table, without curves; see `search`."""
+    found = search(table, replace(options, curves="none"), settings, began=began, share=share)
+    problem, result = found.problem, found.result
+    rows = table
+    if table.n_missing:
+        network = network_of(problem, table, result.X)
+        rows = completed_table(network, table, np.random.default_rng([settings.seed, _SEED_OF_ROWS]))
+    views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
+    n_rows_of_table, cards = [1] * problem.n_nodes, problem.scorer.rows.cardinality[views].tolist()
+    for parent, child in found.network.edges:
+        n_rows_of_table[child] *= cards[parent]
+    return SingleNetwork(
+        edges=found.network.edges,
+        cuts=problem.cuts(result.X),
+        n_parameters=sum(n * (card - 1) for n, card in zip(n_rows_of_table, cards, strict=True)),
+        pairs=problem.pairs,
+        rows=rows,
+        result=result,
+    )
+
+
+def with_single(
+    problem: FrontProblem, front: Result, single: SingleNetwork, genotype: NDArray[np.int16]
+) -> tuple[Result, int | None]:
+    """Return the front of a search with the single network in it, in order, and the position of that network.
+
+    The network stays in the front if others dominate it. It replaces a network with the same objectives. The position
+    is None for a network that exceeds the limit on free parameters. The counts are those of both searches.
+    """
+    values, violations, _ = evaluate_genotypes(problem, genotype[None])
+    genotypes, objectives = front.X, front.F
+    position = None
+    if violations[0] == 0:
+        # the same network may have its terms added in another order
+        others = ~np.isclose(objectives, values[0], rtol=_ROUNDING, atol=_ROUNDING).all(axis=1)
+        genotypes = np.concatenate([genotypes[others], genotype[None]])
+        objectives = np.concatenate([objectives[others], values])
+        order = np.lexsort(objectives.T[::-1])
+        genotypes, objectives = genotypes[order], objectives[order]
+        position = int(np.flatnonzero(order == len(order) - 1)[0])
+    before = single.result
+    history = [
+        replace(entry, seconds=before.exec_time + entry.seconds, n_eval=before.n_eval + entry.n_eval)
+        for entry in front.history
+        if isinstance(entry, FrontHistoryEntry)
+    ]
+    return replace(
+        total_of([front, before]),
+        X=genotypes,
+        F=objectives,
+        time_to_best=before.exec_time + front.time_to_best,
+        history=history,
+        statistics=dict(Counter(before.statistics) + Counter(front.statistics)),
+        extra={**front.extra, "violation": np.zeros(len(genotypes))},
+    ), position
+
+
+# default limit on free parameters, as a multiple of the expert's (Ha et al. 2024)
+_TIMES_EXPERT = 10.0
+# and as a multiple of the single network's, so that the front goes on beyond that network
+_TIMES_SINGLE = 3.0
+# number of rows at which a chosen cut costs twice as much as with very many rows
+_FEW_ROWS = 75.0
+# prices of a free parameter when cuts are priced, as multiples of the (ln n)/2 of BIC: from fine to coarse bins
+_PRICES = (0.2, 0.5, 1.0, 2.0, 4.0)
+
+
+def check_front_learning(learner: FrontParameters, table: Table) -> None:
+    """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
+    limits_of_front(learner)
+    objectives_of(learner.objectives, learner.expert is not None)
+    checked_expert(learner, table, options_of_front(learner, table))
+
+
+def checked_expert(
+    learner: FrontParameters, table: Table, options: LearningOptions
+) -> DiscretizedBayesNet | None:
+    """Return the expert's network over the table, after a check of what a search needs; None without an expert.
+
+    Bins are uniform, since shapes take long to fit. Missing values are drawn column by column. Both will do for the
+    check.
+    """
+    options = replace(options, shape="uniform")
+    of_single = limits_of_single(limits_of(learner), learner.single_share, learner.single_evaluations)
+    if table.n_missing and of_single is None:
+        raise GomeaBnError(
+            [
+                "The search for a single network fills the missing values of a table, but ",
+                Option("single_share"),
+                ", ",
+                Option("single_evaluations"),
+                " and the limits of the search leave nothing for it.",
+            ],
+            ["raise these", Setting("missing", "drop")],
+        )
+    rows = table
+    if table.n_missing:
+        without_edges = DiscretizedBayesNet.from_table(
+            table,
+            [],
+            {column.name: np.empty(0) for column in table.columns if column.is_continuous},
+            pseudo_count=1.0,
+        )
+        rows = completed_table(without_edges, table, np.random.default_rng(0))
+    expert = expert_of(learner.expert)
+    completed = None if expert is None else completed_expert(expert, rows, learner, options)
+    _search_space(learner, rows, completed, options)
+    return completed
+
+
+def front_problem(
+    learner: FrontParameters,
+    table: Table,
+    objectives: Sequence[str | OwnObjective],
+    expert: DiscretizedBayesNet | None,
+    seed: int,
+    single: SingleNetwork | None = None,
+    *,
+    options: LearningOptions | None = None,
+) -> FrontProblem:
+    """Return the problem of learning a front for a table, under objectives in the order of the front.
+
+    The expert's network is completed over the table by `ExpertNetwork.fitted`, and `seed` is that of the sample from
+    it. The front should go beyond the `single` network, whose search space is that of the front. Options of the search
+    space are by default those of the learner. Raises `GomeaBnError` if an option or a rule does not fit the table.
+    """
+    learning = options_of_front(learner, table) if options is None else options
+    variables, rules, max_parameters = _search_space(learner, table, expert, learning)
+    if single is not None and learner.max_complexity is None:
+        max_parameters = max(max_parameters, _TIMES_SINGLE * single.n_parameters)
+    names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
+    sample = None
+    if expert is not None and EXPERT_DISTANCE.name in names:
+        shapes = {v.name: v.shape.shape for v in variables if v.shape is not None}
+        check_point_masses(expert, shapes)
+        sample = draw_expert_sample(expert, learner.expert_sample_size, seed, mentioned_names(expert))
+    growth = library_growth(table, variables, learning)
+    of_few_rows = learner.cut_cost * (_FEW_ROWS / table.n_rows) ** 2
+    scorer = smoothed_scorer(
+        variables,
+        table.n_rows,
+        learner.pseudo_count,
+        estimate=learner.misfit,
+        cut_cost=learner.cut_cost + of_few_rows,
+        edge_cost=2 * of_few_rows * log(max(table.n_varying - 1, 1)),
+        growth=growth,
+    )
+
+    def value(objective: OwnObjective, genotype: NDArray[np.int16]) -> float:
+        # the functions take the networks of the problem itself
+        edges, cuts = named_edges(problem, table, genotype), learned_cut_points(problem, genotype)
+        returned = objective.function(edges, cuts)
+        if not is_real(returned):
+            raise GomeaBnError(f"The objective {objective.name!r} must return a number, got {returned!r}.")
+        return float(returned)
+
+    problem = FrontProblem(
+        scorer,
+        rules,
+        names,
+        expert=sample,
+        user_objectives={o.name: partial(value, o) for o in objectives if not isinstance(o, str)},
+        max_parameters=max_parameters,
+        random_repair=learning.random_repair,
+        initial_indegree=learning.initial_indegree,
+        pricing=None if growth is None else _pricing(table.n_rows, learning),
+        pairs=searched_pairs(table, scorer, rules, learning.max_candidates)
+        if single is None
+        else single.pairs,
+    )
+    return problem
+
+
+def _search_space(
+    learner: FrontParameters, table: Table, expert: DiscretizedBayesNet | None, options: LearningOptions
+) -> tuple[list[ScoredVariable], EdgeRules, float]:
+    """Return the variables, the rules and the limit on free parameters of a front for a table."""
+    variables, rules = scored_variables(table, options)
+    least = float(sum((v.n_levels or v.policies[0].n_bins) - 1 for v in variables))
+    if learner.max_complexity is None:
+        without_expert = max(float(table.n_rows), _TIMES_EXPERT * least)
+        limit = without_expert if expert is None else max(_TIMES_EXPERT * expert.n_parameters, least)
+    elif learner.max_complexity < least:
+        raise GomeaBnError(
+            [
+                Option("max_complexity"),
+                f" must be at least {least:g}, the number of free parameters without any edge and with the fewest "
+                f"bins, got {learner.max_complexity!r}.",
+            ]
+        )
+    else:
+        limit = learner.max_complexity
+    return variables, rules, float(limit)
+
+
+def _pricing(n_rows: int, options: LearningOptions) -> Pricing:
+    """Return the pricing of cuts for a front: by the log density minus several prices per free parameter."""
+    method = scoring_method("density-bic")
+    prices = [share * log(n_rows) / 2 for share in _PRICES]
+    scores = [IntervalScore(method, score_rule(method, n_rows, penalty=price)) for price in prices]
+    return Pricing(options.cut_limits, scores)
+
+
+def completed_expert(
+    expert: ExpertNetwork, table: Table, learner: FrontParameters, options: LearningOptions
+) -> DiscretizedBayesNet:
+    """Return the expert's network over all columns, with the shapes that networks of the front may have."""
+    shapes = column_shapes(table, options)
+    return expert.fitted(
+        table, pseudo_count=learner.pseudo_count, shapes={name: c.shape for name, c in shapes.items()}
+    )
+
+
+def named_edges(problem: FrontProblem, table: Table, genotype: NDArray[np.int16]) -> list[tuple[str, str]]:
+    """Return the edges of a genotype's network as names of (parent, child)."""
+    return [(table.names[parent], table.names[child]) for parent, child in learned_edges(problem, genotype)]
 
 
 @dataclass(frozen=True)
 class SearchedFront:
-    """Result of both searches.
+    """Result of both searches: the front and the counts of both, and the expert's network, completed over the rows.
 
-    Attributes
-    ----------
-    problem : FrontProblem
-    expert : DiscretizedBayesNet or None
-        Expert's network, completed over the rows.
-    single : SingleNetwork or None
-        Network of the search for a single network, None if there was no such search.
-    position : int or None
-        Position of the single network in the front, None if the front lacks it.
-    result : Result
-        The front, and the counts of both searches.
+    `position` is that of the single network in the front. Without a search for a single network `single` is None.
     """
 
     problem: FrontProblem
@@ -60,101 +418,54 @@ class SearchedFront:
         return 0 if self.single is None else self.single.result.n_eval
 
 
-@dataclass(frozen=True, kw_only=True)
-class FrontSearch:
-    """The searches for a front of a table, with what both of them share.
+def searched_front(
+    learner: FrontParameters,
+    table: Table,
+    options: LearningOptions,
+    settings: SearchSettings,
+    objectives: Sequence[str | OwnObjective],
+    expert: ExpertNetwork | None,
+    *,
+    began: float,
+) -> SearchedFront:
+    """Search for a single network, if the options leave something for it, and then for the front of the objectives.
 
-    Parameters
-    ----------
-    learner : FrontParameters
-        Options of the front.
-    table : Table
-        Rows to learn from.
-    options : LearningOptions
-        Options of the search space.
-    limits : Limits
-        Limits of both searches together.
-    began : float
-        Time of `perf_counter` at which the preparation of the table began.
-    seed, n_threads : int
-    callback : callable or None
-    section : Section
-        Section of both searches in a checkpoint.
-    of_sample : bool
-        As of `SearchSettings`.
+    Limits are those of both searches together. The preparation of the table began at the time `began` of
+    `perf_counter`; the search for a single network pays for its share of these seconds.
     """
-
-    learner: FrontParameters
-    table: Table
-    options: LearningOptions
-    limits: Limits
-    began: float
-    seed: int
-    n_threads: int
-    callback: Callback | None
-    section: Section
-    of_sample: bool = False
-
-    def run(self, objectives: Sequence[str | OwnObjective], expert: ExpertNetwork | None) -> SearchedFront:
-        """Search for a single network and then for the front of the objectives."""
-        single = self._single()
-        rows = self.table if single is None else single.rows
-        interrupts: list[bool] = []
-        # Ctrl-C must not lose the single network
-        with nullcontext() if single is None else delayed_interrupts(lambda: interrupts.append(True)):
-            completed = None if expert is None else completed_expert(expert, rows, self.learner, self.options)
-            problem = front_problem(
-                self.learner, rows, objectives, completed, self.seed, single, options=self.options
-            )
-        if single is not None and interrupts:
-            single = replace(single, result=replace(single.result, stopped_by="interrupt"))
-        result, position = self._front(problem, single)
-        return SearchedFront(problem, completed, single, position, result)
-
-    def _single(self) -> SingleNetwork | None:
-        """Search for a single network, if the options leave something for it.
-
-        The preparation takes its share of the seconds of this search.
-        """
-        learner = self.learner
-        of_single = limits_of_single(self.limits, learner.single_share, learner.single_evaluations)
-        if of_single is None:
-            return None
-        return single_network(
-            self.table,
-            self.options,
-            SearchSettings(
-                GOMEA(),
-                of_single,
-                self.seed,
-                self.n_threads,
-                self.callback,
-                self.section.part("single network"),
-                self.of_sample,
-            ),
-            began=self.began,
-            share=1.0 if learner.single_evaluations is not None else learner.single_share,
-        )
-
-    def _front(self, problem: FrontProblem, single: SingleNetwork | None) -> tuple[Result, int | None]:
-        """Search for the front, and return it with the position of the single network in it."""
-        of_single = 0.0 if single is None else single.result.exec_time
-        left = limits_after_preparation(self.limits, perf_counter() - self.began - of_single)
-        algorithm = self.learner.algorithm or MOGOMEA()
-        options: dict[str, Any] = {
-            "random_state": self.seed,
-            "n_jobs": self.n_threads,
-            "checkpoint": self.section.part("front"),
-        }
-        if single is None:
-            return algorithm.run(problem, left, callback=self.callback, **options), None
-        genotype = single.genotype(problem)
-        result = algorithm.run(
-            problem,
-            # the first population has the single network, and is a front
-            Limits(max_generations=1) if single.was_stopped else Budget(left).after(single.result).share(),
-            callback=continued(self.callback, single.result, keeps_best=False),
-            initial=genotype[None],
-            **options,
-        )
-        return with_single(problem, result, single, genotype)
+    limits, single = settings.limits, None
+    share, evaluations = learner.single_share, learner.single_evaluations
+    if (of_single := limits_of_single(limits, share, evaluations)) is not None:
+        alone = settings.part("single network").within(of_single)
+        paid = share if evaluations is None else 1.0
+        single = single_network(table, options, alone, began=began, share=paid)
+    rows = table if single is None else single.rows
+    interrupts: list[bool] = []
+    # Ctrl-C must not lose the single network
+    with nullcontext() if single is None else delayed_interrupts(lambda: interrupts.append(True)):
+        completed = None if expert is None else completed_expert(expert, rows, learner, options)
+        problem = front_problem(learner, rows, objectives, completed, settings.seed, single, options=options)
+    if single is not None and interrupts:
+        single = replace(single, result=replace(single.result, stopped_by="interrupt"))
+    seconds = 0.0 if single is None else single.result.exec_time
+    left, callback = limits_after_preparation(limits, perf_counter() - began - seconds), settings.callback
+    genotype = None
+    if single is not None:
+        # its cuts enter the libraries of the front
+        genotype = genotype_of(problem, single.edges, dict(single.cuts))
+        # the first population has the single network, and is a front
+        left = Limits(max_generations=1) if single.was_stopped else Budget(left).after(single.result).share()
+        callback = continued(callback, single.result, keeps_best=False)
+    result = (learner.algorithm or MOGOMEA()).run(
+        problem,
+        left,
+        random_state=settings.seed,
+        n_jobs=settings.n_threads,
+        callback=callback,
+        initial=None if genotype is None else genotype[None],
+        checkpoint=settings.section.part("front"),
+    )
+    position = None
+    if single is not None and genotype is not None:
+        result, position = with_single(problem, result, single, genotype)
+    return SearchedFront(problem, completed, single, position, result)

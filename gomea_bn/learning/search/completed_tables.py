@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 from time import perf_counter
 
@@ -18,7 +18,7 @@ from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.reported_scores import continued
 from gomea_bn.learning.search.shown_cuts import (
-    LearnedNetwork,
+    Found,
     learned_cut_points,
     learned_edges,
     learned_shapes,
@@ -26,7 +26,6 @@ from gomea_bn.learning.search.shown_cuts import (
 )
 from gomea_bn.learning.search.staged_search import SearchSettings, searched
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.counting import completed_codes
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.problems.cuts.shape_fit import share_shapes, table_shapes
@@ -37,8 +36,8 @@ from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, Limits, Result
 
-# share of the limits of a search that stays for completed rows
-_SHARE_OF_ROWS = 0.25
+# shares of the limits of a search that stay for completed rows, and for completed tables
+_SHARE_OF_ROWS, _SHARE_OF_TABLES = 0.25, 0.6
 # most evaluations of each of the two searches, and per gene
 _MOST_EVALUATIONS = 5_000
 _MOST_PER_GENE = 50
@@ -47,16 +46,10 @@ _MOST_COMPLETIONS = 5
 _MOST_ROWS = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Codes:
-    """The rows as bins or levels: codes, uint8 (n_variables, n_rows), and their numbers, int64 (n_variables,)."""
-
-    codes: NDArray[np.uint8]
-    cards: NDArray[np.int64]
-
-
-def limits_before_rows(problem: StructureProblem, limits: Limits) -> Limits:
-    """Return the limits of the search before `on_completed_rows`, given those of both together."""
+def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
+    """Return the limits of the search before `with_completions`, given those of both together."""
+    if problem.first_cuts:
+        return Budget(limits).share(1 - _SHARE_OF_TABLES)
     evaluations, most = limits.max_evaluations, 2 * _evaluations(problem)
     before = Budget(limits).share(1 - _SHARE_OF_ROWS)
     if evaluations is None:
@@ -65,10 +58,7 @@ def limits_before_rows(problem: StructureProblem, limits: Limits) -> Limits:
 
 
 def on_completed_rows(
-    problem: StructureProblem,
-    table: Table,
-    result: Result,
-    settings: SearchSettings,
+    problem: StructureProblem, table: Table, result: Result, settings: SearchSettings
 ) -> Result:
     """Return the result of a search with the graph that scores best on completed rows; the cuts stay.
 
@@ -76,28 +66,30 @@ def on_completed_rows(
     therefore looks for a graph with many edges, under the Akaike information criterion on available cases. Draws from
     its network complete the rows. The second search scores graphs by expected counts, so that all families are compared
     on the same rows (the structural EM algorithm: Friedman 1998). What a parent costs is multiplied by the fourth root
-    of the number of all rows per row in which the family was observed.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the search.
-    table : Table
-        Rows with missing values.
-    result : Result
-        Result of the search under `limits_before_rows`. Its objective becomes that of the new graph on available cases.
-    settings : SearchSettings
-        Limits are those of all searches together, the section is that of both searches on completed rows.
+    of the number of all rows per row in which the family was observed. The objective becomes that of the new graph on
+    available cases. Limits are those of all searches together, that under `limits_before` included.
     """
     if result.stopped_by in STOPPED_BY_USER or not problem.n_edge_genes:
         return result
     views = problem.scorer.view_offset[:-1] + problem.policy_indices(result.X)
-    rows = _Codes(problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views])
+    # uint8 (n_variables, n_rows), and numbers of bins or levels
+    rows, cards = problem.scorer.rows.codes[views], problem.scorer.rows.cardinality[views].tolist()
     first_edges = learned_edges(problem, result.X)
     results = [result]
 
-    def searched(of_rows: StructureProblem, step: int) -> list[tuple[int, int]] | None:
-        """Return the edges of a search, None if nothing is left for it or the user stops it."""
+    def searched(
+        step: int, codes: NDArray[np.uint8], rule: ScoreRule, completion: Completion | None = None
+    ) -> list[tuple[int, int]] | None:
+        """Return the edges of a search for the graph alone, None if nothing is left or the user stops it."""
+        names = [variable.name for variable in problem.scorer.variables]
+        variables = [ScoredVariable(*column) for column in zip(names, codes, cards)]
+        of_rows = StructureProblem(
+            FamilyScorer(variables, problem.scorer.method, rule, completion=completion),
+            problem.edge_rules,
+            random_repair=problem.rules.random_order,
+            initial_indegree=problem.initial_indegree,
+            pairs=problem.pairs,
+        )
         budget = Budget(settings.limits).after(total_of(results))
         if budget.is_spent:
             return None
@@ -117,7 +109,7 @@ def on_completed_rows(
         return None if was_stopped and not step else of_rows.edges(of_search.X)
 
     generous = score_rule(scoring_method("density-bic"), table.n_rows, penalty="aic")
-    dense = searched(_coded_problem(problem, rows, generous), 0)
+    dense = searched(0, rows, generous)
     if dense is None:
         return total_of(results)
     network = DiscretizedBayesNet.from_table(
@@ -126,8 +118,8 @@ def on_completed_rows(
         learned_cut_points(problem, result.X),
         pseudo_count="auto",
     )
-    completed_rows, completion = _completed_rows(network, rows, np.random.default_rng([settings.seed, 2]))
-    edges = searched(_coded_problem(problem, completed_rows, problem.scorer.rule, completion), 1)
+    codes, completion = _completed_rows(network, rows, np.random.default_rng([settings.seed, 2]))
+    edges = searched(1, codes, problem.scorer.rule, completion)
     if edges is None:
         return total_of(results)
     genotype = problem.genotype(edges, problem.policy_indices(result.X).tolist())
@@ -153,40 +145,20 @@ def total_of(results: Sequence[Result]) -> Result:
     )
 
 
-def _coded_problem(
-    problem: StructureProblem, rows: _Codes, rule: ScoreRule, completion: Completion | None = None
-) -> StructureProblem:
-    """Return the problem of the graph alone, for rows as codes."""
-    variables = [
-        ScoredVariable(variable.name, codes, card)
-        for variable, codes, card in zip(problem.scorer.variables, rows.codes, rows.cards.tolist())
-    ]
-    return StructureProblem(
-        FamilyScorer(variables, problem.scorer.method, rule, completion=completion),
-        problem.edge_rules,
-        random_repair=problem.rules.random_order,
-        initial_indegree=problem.initial_indegree,
-        pairs=problem.pairs,
-    )
-
-
 def _completed_rows(
-    network: DiscretizedBayesNet, rows: _Codes, generator: np.random.Generator
-) -> tuple[_Codes, Completion]:
+    network: DiscretizedBayesNet, rows: NDArray[np.uint8], generator: np.random.Generator
+) -> tuple[NDArray[np.uint8], Completion]:
     """Return the possible rows, completed some times by draws from a network, and how they were completed."""
-    n_rows = rows.codes.shape[1]
-    n_completions = min(max(_MOST_ROWS // n_rows, 1), _MOST_COMPLETIONS)
-    is_observed = rows.codes != MISSING
-    observed = np.where(is_observed, rows.codes.astype(np.int32), np.int32(-1))
+    n_completions = min(max(_MOST_ROWS // rows.shape[1], 1), _MOST_COMPLETIONS)
+    is_observed = rows != MISSING
+    observed = np.where(is_observed, rows.astype(np.int32), np.int32(-1))
     drawn = completed_codes(network, np.ascontiguousarray(observed.T), n_completions, generator)
     is_possible = drawn[:, 0, 0] >= 0
-    codes = drawn[is_possible].astype(np.uint8).transpose(2, 0, 1).reshape(len(rows.cards), -1)
+    codes = drawn[is_possible].astype(np.uint8).transpose(2, 0, 1).reshape(len(rows), -1)
     completion = Completion(is_observed[:, is_possible], n_completions)
-    return _Codes(np.ascontiguousarray(codes), rows.cards), completion
+    return np.ascontiguousarray(codes), completion
 
 
-# share of the limits of a search that stays for completed tables
-_SHARE = 0.6
 # number of completed tables that are searched by tables alone, and before and in searches with curves
 _N_TABLES = 3
 _N_BEFORE_CURVES = 1
@@ -200,67 +172,36 @@ _ROWS_PER_COLUMN = 10
 _SEED_OF_CURVES = 11
 
 
-@dataclass(frozen=True)
-class Completed:
-    """What searches on completed rows have found.
-
-    Attributes
-    ----------
-    problem : StructureProblem
-        The problem of the search before them, or that of the rows on which the best network with curves was found.
-    result : Result
-        Counts of all searches. The genotype is that of `problem` unless a network with curves was found.
-    network : LearnedNetwork or None
-        The network with curves, if it is the best one.
-    conditionals : Conditionals or None
-        Its conditionals, by which missing cells may be filled.
-    """
-
-    problem: StructureProblem
-    result: Result
-    network: LearnedNetwork | None = None
-    conditionals: Conditionals | None = None
-
-
-def limits_before(problem: StructureProblem, limits: Limits) -> Limits:
-    """Return the limits of the search before `with_completions`, given those of both together."""
-    if not problem.first_cuts:
-        return limits_before_rows(problem, limits)
-    return Budget(limits).share(1 - _SHARE)
-
-
 def with_completions(
     problem: StructureProblem,
     table: Table,
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
-) -> Completed:
+) -> Found:
     """Return what a search on rows with missing values has found after searches on completed rows.
 
-    If cuts are priced, graph and cuts are searched on completed tables, otherwise the graph on completed rows.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the search; new cuts enter its libraries.
-    table : Table
-    options : LearningOptions
-        Those of the problem.
-    result : Result
-        Result of the search under `limits_before`.
-    settings : SearchSettings
-        Limits are those of all searches together, the section is that of the searches on completed rows.
+    The search had `limits_before`. If cuts are priced, graph and cuts are searched on completed tables, and new cuts
+    enter the libraries of the problem; otherwise the graph on completed rows. Limits are those of all searches
+    together.
     """
     if not problem.first_cuts:
-        return Completed(problem, on_completed_rows(problem, table, result, settings))
+        result = on_completed_rows(problem, table, result, settings)
+        return Found(problem, *with_shown_cuts(problem, result))
     has_curves = options.has_curves and problem.scorer.rule.kind == DIRICHLET
     n_tables = _N_BEFORE_CURVES if has_curves else _N_TABLES
     n_left = n_tables + _N_WITH_CURVES * has_curves
     result = _on_completed_tables(problem, table, options, result, settings, n_tables, n_left)
-    if not has_curves:
-        return Completed(problem, result)
-    return _with_curves(problem, table, options, result, settings)
+    found = None
+    budget = Budget(settings.limits).after(result)
+    # the network of the tables and one of curves have conditionals, which are learned whatever the clock says
+    needed = 2 * _SECONDS_OF_CONDITIONALS * table.n_rows * len(table.columns)
+    is_short = budget.limits.max_seconds is not None and budget.limits.max_seconds - budget.seconds < needed
+    if has_curves and not budget.is_spent and not is_short:
+        found, result = _with_curves(problem, table, options, result, settings)
+    if found is None:
+        return Found(problem, *with_shown_cuts(problem, result))
+    return replace(found, result=result)
 
 
 def network_of(problem: StructureProblem, table: Table, genotype: NDArray[np.int16]) -> DiscretizedBayesNet:
@@ -301,22 +242,13 @@ def _on_completed_tables(
         budget = Budget(settings.limits).after(result)
         if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
-        completed = completed_table(network, table, np.random.default_rng([settings.seed, step]))
-        share_shapes(completed, table)
+        completed = _completed(network, table, [settings.seed, step])
         of_table = learning_problem(completed, replace(options, curves="none"), pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
         # the first search starts without a network, since the graph of available cases may be hard to leave
         start = (problem.edges(genotype), problem.cuts(genotype)) if step else None
-        of_search = searched(
-            of_table,
-            replace(
-                settings.part(f"table {step}"),
-                limits=budget.share(1 / (n_left - step)),
-                seed=settings.seed + step + 1,
-                callback=continued(settings.callback, result),
-            ),
-            start,
-        )
+        limits = budget.share(1 / (n_left - step))
+        of_search = searched(of_table, _next(settings, f"table {step}", limits, step + 1, result), start)
         began = perf_counter()
         result = total_of([result, of_search])
         genotype = _genotype(problem, of_table, of_search.X, best)
@@ -335,8 +267,10 @@ def _with_curves(
     options: LearningOptions,
     result: Result,
     settings: SearchSettings,
-) -> Completed:
-    """Return the best network of a search and of further ones with curves on complete rows and on completed tables.
+) -> tuple[Found | None, Result]:
+    """Return the best network with curves of complete rows or completed tables, and the result of all searches.
+
+    There is no such network, None, if that of the search before is better.
 
     Completed tables have curves like any complete table. The first search with curves is that of the complete rows, if
     there are enough of them: unlike draws from tables, these rows show all dependences. The other searches begin
@@ -344,17 +278,12 @@ def _with_curves(
     by the likelihood of the observed values, minus 1 for every free probability and coefficient, weighted as in the
     mixture.
     """
-    seconds = settings.limits.max_seconds
-    # the network of the tables and one of curves have conditionals, which are learned whatever the clock says
-    needed = 2 * _SECONDS_OF_CONDITIONALS * table.n_rows * len(table.columns)
-    budget = Budget(settings.limits).after(result)
-    if budget.is_spent or (seconds is not None and seconds - budget.seconds < needed):
-        return Completed(problem, result)
     began = perf_counter()
     frame, shapes = table.to_frame(), table_shapes(table)
     network = average_families(network_of(problem, table, result.X), table, random_state=settings.seed)
     criterion = _criterion_of_conditionals(network, frame)
-    best, n_left = Completed(problem, result), _N_WITH_CURVES
+    best: Found | None = None
+    n_left = _N_WITH_CURVES
     complete = table.complete_rows()
     if complete.n_rows < max(_LEAST_COMPLETE_ROWS, _ROWS_PER_COLUMN * len(table.columns)):
         n_left -= 1
@@ -362,21 +291,12 @@ def _with_curves(
         budget = Budget(settings.limits).after(result)
         if budget.is_spent or result.stopped_by in STOPPED_BY_USER:
             break
-        seed = [settings.seed, _SEED_OF_CURVES, n_left]
-        completed = completed_table(network, table, np.random.default_rng(seed))
-        share_shapes(completed, table)
+        completed = _completed(network, table, [settings.seed, _SEED_OF_CURVES, n_left])
         rows = complete if n_left == _N_WITH_CURVES else completed
         of_table = learning_problem(rows, options, pairs=problem.pairs)
         result = replace(result, exec_time=result.exec_time + perf_counter() - began)
-        of_search = searched(
-            of_table,
-            replace(
-                settings.part(f"curves {n_left}"),
-                limits=budget.share(1 / n_left),
-                seed=settings.seed + _SEED_OF_CURVES + n_left,
-                callback=continued(settings.callback, result),
-            ),
-        )
+        limits, further = budget.share(1 / n_left), _SEED_OF_CURVES + n_left
+        of_search = searched(of_table, _next(settings, f"curves {n_left}", limits, further, result))
         began = perf_counter()
         result = total_of([result, of_search])
         learned, _ = with_shown_cuts(of_table, of_search)
@@ -397,10 +317,24 @@ def _with_curves(
             network, criterion = of_search_network, of_network
             result = replace(result, F=of_search.F, time_to_best=result.exec_time)
             learned = replace(learned, shapes=network.shapes)
-            best = Completed(of_table, result, learned, network.conditionals)
+            best = Found(of_table, learned, result, network.conditionals)
         n_left -= 1
-    seconds = result.exec_time + perf_counter() - began
-    return replace(best, result=replace(result, exec_time=seconds))
+    return best, replace(result, exec_time=result.exec_time + perf_counter() - began)
+
+
+def _completed(network: DiscretizedBayesNet, table: Table, seed: list[int]) -> Table:
+    """Return a table completed by draws from a network, with the shapes of its observed values."""
+    completed = completed_table(network, table, np.random.default_rng(seed))
+    share_shapes(completed, table)
+    return completed
+
+
+def _next(
+    settings: SearchSettings, part: str, limits: Limits, further: int, before: Result
+) -> SearchSettings:
+    """Return the settings of a further search, which has a seed of its own and goes on with the counts before it."""
+    callback = continued(settings.callback, before)
+    return replace(settings.part(part), limits=limits, seed=settings.seed + further, callback=callback)
 
 
 def _criterion_of_conditionals(network: DiscretizedBayesNet, frame: pd.DataFrame) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,72 +46,49 @@ class _Best:
     cuts: CutsByName
 
 
+@dataclass(eq=False)
 class DiscretizerSearch:
     """Learning run in which a discretizer proposes cuts for the best network so far.
 
-    The discretizer runs whenever the number of evaluations has doubled, and when `patience` is exhausted. A run is
-    skipped if the best network has not changed since the last one. Discretizers that ignore the graph run only once.
-    Cuts that no library has end the round: they enter the libraries, and the next round starts from the best network,
-    and from its graph with all proposed cuts. Without such cuts `patience` ends the search.
-
-    The first run of the discretizer may take a third of the remaining time; if it takes longer, its best cuts so far
-    are used. If it comes to its end, later runs may take all remaining time, and cuts of a run that the deadline
-    interrupts are discarded. So the same number of evaluations gives the same network again. Otherwise a third of the
-    remaining time is the limit of later runs too, and each of them waits until the search has taken as long as the
-    discretizer.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the first round, without proposed cuts.
-    table : Table
-        Rows to learn from.
-    options : LearningOptions
-        Score and search space, with the discretizer.
-    settings : SearchSettings
-        Limits and counts of progress are those of all rounds together; `patience` and its least number of evaluations
-        restart in every round. The seed is also that of discretizers that draw.
+    The notes of `BayesNetLearner` say when it runs, which rounds follow, and what time it gets. A run is skipped if the
+    best network has not changed since the last one, and discretizers that ignore the graph run only once. Without new
+    cuts `patience` ends the search. Cuts of a run that the deadline interrupts are discarded unless the first run was
+    late, so that the same number of evaluations gives the same network again. A late discretizer waits until the search
+    has taken as long.
     """
 
-    def __init__(
-        self,
-        problem: StructureProblem,
-        table: Table,
-        options: LearningOptions,
-        settings: SearchSettings,
-    ) -> None:
-        self.problem = problem
-        self.table = table
-        self.options = options
-        self.settings = settings
-        self.discretizers = proposers(
-            options.discretizer, max_bins=options.max_bins, random_state=settings.seed
-        )
-        self.fixed = sorted(options.cut_points or ())
+    problem: StructureProblem
+    table: Table
+    options: LearningOptions
+    settings: SearchSettings
+    too_many: dict[str, int] = field(default_factory=dict)
+    last_network: DiscretizedBayesNet | None = None
+    discretizer_seconds: float = 0.0
+    best: _Best = field(default_factory=lambda: _Best(np.inf, [], {}))
+    _began: float = 0.0
+
+    def __post_init__(self) -> None:
+        method, most = self.options.discretizer, self.options.max_bins
+        self.discretizers = proposers(method, max_bins=most, random_state=self.settings.seed)
+        self.fixed = sorted(self.options.cut_points or ())
         self.entered: dict[str, list[NDArray[np.float64]]] = {
-            c.name: [] for c in table.columns if c.is_continuous and c.name not in self.fixed
+            c.name: [] for c in self.table.columns if c.is_continuous and c.name not in self.fixed
         }
-        self.too_many: dict[str, int] = {}
-        self.last_network: DiscretizedBayesNet | None = None
-        self.discretizer_seconds = 0.0
         # number of evaluations at which the discretizer runs next
-        self.next_run_at = max(_FIRST_PER_GENE * problem.n_variables, 1)
-        self.best = _Best(np.inf, [], {})
-        self._began = 0.0
+        self.next_run_at = max(_FIRST_PER_GENE * self.problem.n_variables, 1)
 
     def run(
         self, start: tuple[list[tuple[int, int]], dict[int, NDArray[np.float64]]] | None = None
     ) -> tuple[StructureProblem, Result]:
         """Return the problem of the last round, and the best of all rounds as a result of that problem.
 
-        Parameters
-        ----------
-        start : (edges, cuts), optional
-            A network from which the first round starts, with the cuts of equal frequency nearest to its own.
+        A given `start`, edges and cuts, is where the first round begins, with the cuts of equal frequency nearest to
+        its own.
         """
         section = self.settings.section
         if section.saved is not None and "entered" in section.saved:
-            self._restore_cuts(section.saved)
+            for name, cuts in section.saved["entered"]:
+                self.entered[name][:] = [np.array(of_column, np.float64) for of_column in cuts]
             # libraries that cuts have entered are in another order than the first ones
             if any(self.entered.values()):
                 self.problem = self._problem_of_round()
@@ -147,10 +124,6 @@ class DiscretizerSearch:
     def _cuts_state(self) -> State:
         return {"entered": [[name, cuts] for name, cuts in self.entered.items()]}
 
-    def _restore_cuts(self, state: State) -> None:
-        for name, cuts in state["entered"]:
-            self.entered[name][:] = [np.array(of_column, np.float64) for of_column in cuts]
-
     def _state(self) -> State:
         """Return all that the rest of the search depends on, apart from the round that is running."""
         last = self.last_network
@@ -160,7 +133,7 @@ class DiscretizerSearch:
             "best": [
                 float(self.best.objective),
                 self.best.edges,
-                [[*pair] for pair in self.best.cuts.items()],
+                [[*item] for item in self.best.cuts.items()],
             ],
             "too_many": [[*pair] for pair in self.too_many.items()],
             "last_network": None if last is None else last.to_json(),
@@ -181,8 +154,7 @@ class DiscretizerSearch:
         self.too_many = dict(state["too_many"])
         if state["last_network"] is not None:
             self.last_network = DiscretizedBayesNet.from_json(state["last_network"])
-        self.discretizer_seconds = state["discretizer_seconds"]
-        self.next_run_at = state["next_run_at"]
+        self.discretizer_seconds, self.next_run_at = state["discretizer_seconds"], state["next_run_at"]
         self._began = state["began"]
 
     def _round(self, problem: StructureProblem, initial: NDArray[np.int16] | None) -> list[CutsByName] | None:
@@ -208,7 +180,10 @@ class DiscretizerSearch:
                 # tested first, since a run may go on from where the discretizer is due
                 while n_eval + run.n_eval < self.next_run_at and run.advance(section):
                     pass
-            self._note_best(problem, run.result())
+            result = run.result()
+            if result.F[0] < self.best.objective:
+                cuts = learned_cut_points(problem, result.X)
+                self.best = _Best(float(result.F[0]), problem.edges(result.X), cuts)
             ended = run.stop.reason
             if not ended or ended in _SETTLED:
                 # a problem without genes needs no evaluation
@@ -218,11 +193,6 @@ class DiscretizerSearch:
                 self.stop.raise_for(ended)
         self.rounds.note(run.result(), self._began)
         return None if self.stop.reason else proposed
-
-    def _note_best(self, problem: StructureProblem, result: Result) -> None:
-        if result.F[0] < self.best.objective:
-            cuts = learned_cut_points(problem, result.X)
-            self.best = _Best(float(result.F[0]), problem.edges(result.X), cuts)
 
     def _new_cuts(self, problem: StructureProblem, *, settled: bool) -> list[CutsByName] | None:
         """Return the cuts that the discretizer proposes for the best network, or None if none of them is new.
@@ -305,24 +275,20 @@ class DiscretizerSearch:
         """Warn if cuts were too many to be used, and if the result depends on the clock."""
         if self.too_many:
             worst = max(self.too_many, key=lambda name: self.too_many[name])
-            warnings.warn(
-                GomeaBnWarning(
-                    f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than the limit of "
-                    f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used.",
-                    [Setting("max_bins")],
-                ),
-                stacklevel=4,
+            warning = GomeaBnWarning(
+                f"The discretizer cut {worst!r} into {self.too_many[worst]} bins, more than the limit of "
+                f"{self.options.max_bins}. Such cuts of {counted(len(self.too_many), 'column')} were not used.",
+                [Setting("max_bins")],
             )
+            warnings.warn(warning, stacklevel=4)
         n_late, n_runs = self.statistics["discretizer_cut_short"], self.statistics["discretizer_runs"]
         if n_late:
-            warnings.warn(
-                GomeaBnWarning(
-                    f"The time limit ended the discretizer in {n_late} of {n_runs} runs. Its cuts until then were "
-                    "used, so the same seed may give another network.",
-                    [Setting("max_seconds"), "give the discretizer options that make it faster"],
-                ),
-                stacklevel=4,
+            warning = GomeaBnWarning(
+                f"The time limit ended the discretizer in {n_late} of {n_runs} runs. Its cuts until then were "
+                "used, so the same seed may give another network.",
+                [Setting("max_seconds"), "give the discretizer options that make it faster"],
             )
+            warnings.warn(warning, stacklevel=4)
 
 
 def _genotype(problem: StructureProblem, edges: list[tuple[int, int]], cuts: CutsByName) -> NDArray[np.int16]:

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
 from gomea_bn.data.table import Table
 from gomea_bn.learning.learning_problem import learning_problem, ranks_pairs
-from gomea_bn.learning.options import LearningOptions, limits_after_preparation, preparation_seconds
+from gomea_bn.learning.options import LearningOptions, limits_after_preparation
 from gomea_bn.learning.reported_scores import reported, reporting
-from gomea_bn.learning.search.shown_cuts import LearnedNetwork, with_shown_cuts
+from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
-from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
-from gomea_bn.runtime.limits import Result
 
-
-@dataclass(frozen=True)
-class Found:
-    """What a search has found.
-
-    Attributes
-    ----------
-    problem : StructureProblem
-        Problem of the last search.
-    network : LearnedNetwork
-        Edges and shown cuts.
-    result : Result
-        Genotype and counts of all searches; objectives are minus the score as users see it.
-    conditionals : Conditionals or None
-        Conditionals that the searches on completed rows ended with, if any.
-    """
-
-    problem: StructureProblem
-    network: LearnedNetwork
-    result: Result
-    conditionals: Conditionals | None = None
+# share of the seconds after which a preparation makes no further first cuts, and the search must begin
+_SHARE_OF_PREPARATION = 0.5
 
 
 def search(
@@ -51,31 +29,19 @@ def search(
     share: float = 1.0,
     start: NetworkLike | None = None,
 ) -> Found:
-    """Search for the best network of a table.
+    """Search for the best network of a table, whose rows stand in the order of the search.
 
-    Ctrl-C ends the search that is running, and what has been found is completed.
-
-    Parameters
-    ----------
-    table : Table
-        Rows in the order in which they are searched.
-    options : LearningOptions
-        Search space.
-    settings : SearchSettings
-        Limits are those of everything together, the preparation of the table included.
-    began : float
-        Time of `perf_counter` at which the preparation of the table began.
-    share : float
-        Share of the seconds of the preparation that the limits pay for.
-    start : NetworkLike, optional
-        Network from whose graph and cuts the search begins.
+    Ctrl-C ends the search that is running, and what has been found is completed. The limits of the settings are those
+    of everything together: they pay for a share of the seconds that the preparation of the table takes, which began at
+    the time `began` of `perf_counter`. `start` is a network from whose graph and cuts the search begins.
     """
     if table.n_missing:
         from gomea_bn.learning.search.completed_tables import limits_before, with_completions
 
     deadline = np.inf
-    if settings.of_sample or ranks_pairs(table):
-        deadline = began + preparation_seconds(settings.limits)
+    most = settings.limits.max_seconds
+    if most is not None and (settings.of_sample or ranks_pairs(table)):
+        deadline = began + _SHARE_OF_PREPARATION * most
     problem = learning_problem(table, options, deadline=deadline)
     is_cut_short = perf_counter() > deadline
     settings = replace(
@@ -94,14 +60,10 @@ def search(
         result = searched(problem, first.within(limits), begin)
     # Ctrl-C must not lose what the search has found
     with delayed_interrupts():
-        network, conditionals = None, None
         if table.n_missing:
-            completed = with_completions(problem, table, options, result, settings.part("completions"))
-            problem, result, network = completed.problem, completed.result, completed.network
-            conditionals = completed.conditionals
-        if network is None:
-            network, result = with_shown_cuts(problem, result)
+            found = with_completions(problem, table, options, result, settings.part("completions"))
+        else:
+            found = Found(problem, *with_shown_cuts(problem, result))
     if is_cut_short:
-        result.statistics["preparation_cut_short"] = 1
-    result = reported(result, problem.scorer.constant_score)
-    return Found(problem, network, result, conditionals)
+        found.result.statistics["preparation_cut_short"] = 1
+    return replace(found, result=reported(found.result, found.problem.scorer.constant_score))

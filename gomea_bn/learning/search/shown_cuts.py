@@ -11,14 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.problems.cuts.blanket import (
-    CodedFamily,
-    DueColumns,
-    Neighbourhood,
-    ParentSets,
-    coded_bins,
-)
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, OptimalCuts
+from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.problems.cuts.blanket import CodedFamily, DueColumns, Neighbourhood, ParentSets, coded_bins
+from gomea_bn.problems.cuts.interval_dp import CutProblem, OptimalCuts
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.shape import Shape
@@ -88,21 +83,11 @@ _BINS_OF_NEIGHBOUR = 5
 class LearnedNetwork:
     """The parts of a learned network that a search decides.
 
-    Attributes
-    ----------
-    edges : list of (parent, child)
-        Edges of the graph, by position.
-    n_void : int
-        Number of edges of the search that the graph lacks, since one of their variables has a single bin.
-    cuts : dict of str to ndarray of shape (n_bins - 1,)
-        Inner cuts by continuous variable.
-    shapes : dict of str to Shape
-        By continuous variable whose bins are shaped.
-    record : dict
-        Fields of the metadata. "parents": by column, its parents and the nats of the score that each adds to those
-        before it, the one that adds most first; only of densities with shapes, and without required edges. "curves": by
-        column that follows curves, the "nats" by which these are better than the table of its "table_parents", and the
-        names of these.
+    Edges are arcs by position, and inner cuts and shapes stand by continuous column. `n_void` edges of the search are
+    not in the graph, since one of their variables has a single bin. `record` has fields of the metadata. "parents": by
+    column, its parents and the nats of the score that each adds to those before it, the one that adds most first; only
+    of densities with shapes, and without required edges. "curves": by column that follows curves, the "nats" by which
+    these are better than the table of its "table_parents", and the names of these.
     """
 
     edges: Edges
@@ -112,20 +97,27 @@ class LearnedNetwork:
     record: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a search has found: the problem of its last part, edges and shown cuts, and the genotype with all counts.
+
+    Objectives of the result are minus the score as users see it. The conditionals are those that the searches on
+    completed rows ended with, if any.
+    """
+
+    problem: StructureProblem
+    network: LearnedNetwork
+    result: Result
+    conditionals: Conditionals | None = None
+
+
 def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedNetwork, Result]:
     """Return the network of a search, and its result with the seconds that the choice of cuts took.
 
     Without curves the cuts are those of the search. If columns follow curves, cuts are chosen for the score by tables
-    alone. The table of such a column has those of its parents that raise the score, its table parents. Cuts and table
-    parents take turns: the cuts of one column after another are the best ones given those of all others. In the end
-    every column with an edge has at least two bins, if its limits allow them.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        Problem of the search; its libraries of cuts change.
-    result : Result
-        Result of the search.
+    alone, and change the libraries of the problem. The table of such a column has those of its parents that raise the
+    score, its table parents. Cuts and table parents take turns: the cuts of one column after another are the best ones
+    given those of all others. In the end every column with an edge has at least two bins, if its limits allow them.
     """
     began = perf_counter()
     edges = learned_edges(problem, result.X)
@@ -140,9 +132,8 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
     if not follows.any():
         return network, result
     scores = problem.scorer.score(problem.families(result.X))
-    cuts = problem.cuts(result.X)
     tables = problem.of_tables(edges)
-    choice = _ShownCuts(tables, edges, follows, cuts)
+    choice = _ShownCuts(tables, edges, follows, problem.cuts(result.X))
     choice.climb()
     choice.make_readable()
     genotype = choice.genotype()
@@ -194,22 +185,8 @@ def _parents_record(problem: StructureProblem, genotype: NDArray[np.int16], edge
 class _ShownCuts:
     """The cuts of all columns and the table parents of those that follow curves, which are improved in turns.
 
-    Parameters
-    ----------
-    tables : StructureProblem
-        Scores networks by tables alone.
-    edges : list of (parent, child)
-        Edges of the graph.
-    follows : ndarray of shape (n_nodes,), bool
-        Whether a column follows curves. The table of any other column has all its parents.
-    cuts : dict of int to ndarray
-        Cuts to start from, by continuous column.
-
-    Attributes
-    ----------
-    cuts : dict of int to ndarray
-    parents : list of tuple of int
-        Parents in the table of every column, ascending.
+    `tables` scores networks by tables alone. `follows`, bool (n_nodes,), says which columns follow curves; the table of
+    any other column has all its parents. `parents` are those in the table of every column, ascending.
     """
 
     def __init__(
@@ -304,7 +281,7 @@ class _ShownCuts:
         passes = DueColumns(self.movable, ParentSets(self.parents), most_passes)
         changed = False
         for v in passes:
-            present, around = self.cuts[v], self._around(v)
+            present, around = self.cuts[v], ParentSets(self.parents).neighbourhood(v, self._coded)
             most = _MOST_BINS if v in self._in_curves else MAX_CARDINALITY
             most = min(most, around.most_bins(self.tables.max_table_cells))
             problem = self._problem(v, around)
@@ -333,7 +310,7 @@ class _ShownCuts:
             if not members:
                 return
             for v in members - set(losses):
-                problem = self._problem(v, self._around(v))
+                problem = self._problem(v, graph.neighbourhood(v, self._coded))
                 best = self._best(v, problem, least_bins, len(self.cuts[v]))
                 fewer = self.cuts[v][:-1] if best is None else best.cut_points
                 losses[v] = problem.value(self.cuts[v]) - problem.value(fewer), fewer
@@ -344,7 +321,9 @@ class _ShownCuts:
 
     def _best(self, v: int, problem: CutProblem, least_bins: int, most_bins: int) -> OptimalCuts | None:
         """Return the best cuts of a column, None if no cuts are within the limits."""
-        limits = replace(self._limits, min_bins=least_bins, max_bins=min(most_bins, self._most_bins))
+        limits = self._pricing.limits
+        most_bins = min(most_bins, limits.max_bins or MAX_CARDINALITY)
+        limits = replace(limits, min_bins=least_bins, max_bins=most_bins)
         return problem.optimal(limits, n_cells=self._pricing.n_cells, incumbent=self.cuts[v])
 
     def _problem(self, v: int, around: Neighbourhood) -> CutProblem:
@@ -356,18 +335,6 @@ class _ShownCuts:
         # without it no cuts move
         assert pricing is not None
         return pricing
-
-    @property
-    def _limits(self) -> CutLimits:
-        return self._pricing.limits
-
-    @property
-    def _most_bins(self) -> int:
-        return self._limits.max_bins or MAX_CARDINALITY
-
-    def _around(self, v: int) -> Neighbourhood:
-        """Return the neighbourhood of a column in the tables."""
-        return ParentSets(self.parents).neighbourhood(v, self._coded)
 
     def _cuts_without_table(self, v: int) -> NDArray[np.float64]:
         """Return cuts of a column that no table needs: the best ones for each of its neighbours in the graph alone.
@@ -385,11 +352,11 @@ class _ShownCuts:
         best = self._best(v, problem, 1, _MOST_BINS)
         if best is not None and len(best.cut_points):
             return best.cut_points
-        values = self.tables.values(v)
+        values, limits = self.tables.values(v), self._pricing.limits
         for n_bins in (3, 2):
             cuts = equal_frequency_cuts(values, n_bins)
             counts = np.bincount(coded_bins(values, cuts).codes, minlength=len(cuts) + 1)
-            if n_bins <= self._most_bins and counts.min() >= self._limits.min_bin_count:
+            if n_bins <= (limits.max_bins or MAX_CARDINALITY) and counts.min() >= limits.min_bin_count:
                 return cuts
         return self.cuts[v]
 

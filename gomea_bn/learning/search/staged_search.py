@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
+from gomea_bn.network.graph import reachable
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.cuts.pricing import CutPricer
@@ -28,22 +29,10 @@ from gomea_bn.runtime.threads import StopFlag, Workers
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Settings of a search, and of the searches that it consists of.
+    """Settings of a search, and of the searches that it consists of: limits of all of them together.
 
-    Attributes
-    ----------
-    algorithm : GOMEA
-    limits : Limits
-        Limits of the whole search.
-    seed : int
-        Seed of its first part; those of the others follow from it.
-    n_threads : int
-    callback : callable, optional
-        Function that receives a `Progress` with the counts of the whole search.
-    section : Section
-        Section of the search in a checkpoint.
-    of_sample : bool
-        Whether the rows are a sample of a table, whose preparation the clock may cut short.
+    The seed is that of the first part; those of the others follow from it. The callback gets the counts of the whole
+    search. The clock may cut the preparation of a sample of a table short.
     """
 
     algorithm: GOMEA
@@ -64,25 +53,10 @@ class SearchSettings:
 
 
 class SearchRounds:
-    """The runs of one search, and what they have in common.
+    """The runs of one search, with the limits of all together: their results, improvements and sums of statistics.
 
-    Parameters
-    ----------
-    settings : SearchSettings
-        Limits and counts of progress are those of all runs together.
-
-    Attributes
-    ----------
-    stop : StopFlag
-        Its clock starts with the object.
-    results : list of Result
-        Results of the runs that have ended.
-    history : list of HistoryEntry
-        Improvements over all runs.
-    statistics : Counter
-        Sums over the runs.
-    n_climbing : int
-        Number of families that local searches before the first run have scored.
+    The clock of `stop` starts with the object. `n_climbing` is the number of families that local searches before the
+    first run have scored.
     """
 
     def __init__(self, settings: SearchSettings) -> None:
@@ -133,13 +107,7 @@ class SearchRounds:
         return Budget(self.settings.limits, self.stop.seconds, self.n_eval, self.n_generations).share()
 
     def reporter(self, best: float) -> Callback | None:
-        """Return a callback that passes on the progress of the next run with the counts of all runs.
-
-        Parameters
-        ----------
-        best : float
-            Least objective of the runs so far.
-        """
+        """Return a callback that passes on the progress of the next run with counts and best objective of all runs."""
         callback = self.settings.callback
         if callback is None:
             return None
@@ -162,15 +130,7 @@ class SearchRounds:
 
     def report_start(self, objective: float) -> None:
         """Report the least objective that was reached before the first run; the callback may end the search."""
-        progress = Progress(
-            seconds=self.stop.seconds,
-            n_eval=self.n_eval,
-            n_generations=0,
-            population_sizes=(),
-            population_generations=(),
-            best=objective,
-            statistics={},
-        )
+        progress = Progress(self.stop.seconds, self.n_eval, 0, (), (), objective, {})
         if self.settings.callback is not None and self.settings.callback(progress):
             self.stop.raise_for("callback")
 
@@ -183,18 +143,6 @@ class SearchRounds:
             if not self.history or entry.objective < self.history[-1].objective:
                 total = replace(entry, seconds=began + entry.seconds, n_eval=n_eval + entry.n_eval)
                 self.history.append(total)
-
-    def note_start(self, objective: float) -> None:
-        """Add an objective that was reached before the first run."""
-        self.history.append(HistoryEntry(self.stop.seconds, self.n_eval, objective, 1))
-
-    def note_objective(self, objective: float) -> None:
-        """Add an objective that was reached after a run has ended, if it improves on the history."""
-        if objective < self.history[-1].objective:
-            last = self.history[-1]
-            self.history.append(
-                replace(last, seconds=self.stop.seconds, n_eval=self.n_eval, objective=objective)
-            )
 
     def result(self, x: NDArray[np.int16], objective: float, statistics: Mapping[str, int]) -> Result:
         """Return the result of all runs, with the best genotype and its objective, and further statistics."""
@@ -245,17 +193,11 @@ class StagedSearch:
     Evaluations of graphs with one policy per variable are many times as fast, since most family scores are in the cache
     and no cuts are priced. They also find edges whose cuts would not last: pricing removes every cut that explains no
     edge of the present network. In a stage over graphs the variables therefore keep the finer of two cuts, those of the
-    best network and first cuts. The next stage over graphs and cuts starts from the best graph.
+    best network and first cuts; stages take turns with the first and the last of these. The next stage over graphs and
+    cuts starts from the best graph.
 
     The lengths of the stages depend on numbers of evaluations alone, so that the same number of evaluations gives the
-    same network again.
-
-    Parameters
-    ----------
-    problem : StructureProblem
-        With pricing and first cuts; stages over graphs take turns with the first and the last ones of every variable.
-    settings : SearchSettings
-        Limits and counts of progress are those of all stages together.
+    same network again. Limits and counts of progress are those of all stages together.
     """
 
     def __init__(self, problem: StructureProblem, settings: SearchSettings) -> None:
@@ -272,13 +214,7 @@ class StagedSearch:
         self._began = 0.0
 
     def run(self, start: tuple[list[tuple[int, int]], Cuts] | None = None) -> Result:
-        """Return the best network as a genotype of the problem, with the counts of all stages.
-
-        Parameters
-        ----------
-        start : (edges, cuts), optional
-            A network from which the search starts.
-        """
+        """Return the best network as a genotype of the problem, with the counts of all stages."""
         section = self.settings.section
         before = ended_before(section, self.problem)
         if before is not None:
@@ -347,17 +283,13 @@ class StagedSearch:
             self._graph_cuts = _cuts_of(state["graph_cuts"])
             self.problem.restore(state["problem"])
 
-    @property
-    def _has_required_edges(self) -> bool:
-        return bool(_required_edges(self.problem))
-
     def _stage_cuts(self, turn: int, network: _Network) -> Cuts:
         """Return the cuts of a search over graphs: those of a network, or first cuts if these are more.
 
         With required edges they are the network's, since tables of more bins might exceed the limit on cells.
         """
         cuts = dict(network.cuts)
-        if self._has_required_edges:
+        if _required_edges(self.problem):
             return cuts
         for v, first in self.first_cuts.items():
             candidate = first[turn % len(first)]
@@ -386,12 +318,8 @@ class StagedSearch:
         the latest graph, the others have the finer ones of `_stage_cuts`. Each goes on from the latest network, whether
         that is the best one or not. After one without a gain, the next one tries all pairs of parents. A local search
         that a limit ends counts only if it is the first one, so that a number of evaluations gives the same network
-        again. Progress is reported after every local search. A given network is one evaluation.
-
-        Parameters
-        ----------
-        starts : sequence of _Network
-            The first one is where the local searches begin; without any it is a graph of required edges alone.
+        again. Progress is reported after every local search. A given network is one evaluation; without `starts` the
+        local searches begin at a graph of required edges alone.
         """
         problem = self.problem
         required = _required_edges(problem)
@@ -415,7 +343,8 @@ class StagedSearch:
             turn, n_idle = turn + 1, n_idle + 1
             if is_gain(self.objective - objective, self.objective):
                 self.best, self.objective, n_idle = network, objective, 0
-                self.rounds.note_start(objective)
+                entry = HistoryEntry(self.stop.seconds, self.rounds.n_eval, objective, 1)
+                self.rounds.history.append(entry)
                 self._effort_at_best = self.rounds.n_climbing / _GRAPH_SHARE
             self.rounds.report_start(self.objective)
         self._effort = self.rounds.n_climbing / _GRAPH_SHARE
@@ -435,11 +364,9 @@ class StagedSearch:
         """
         graphs = self.problem.with_cuts(cuts)
         # families alone count: searches in libraries are added too late to end a repeated run at the same place
+        rules, pairs = graphs.edge_rules, graphs.pairs
         libraries = ParentLibraries(
-            graphs.scorer,
-            graphs.edge_rules,
-            graphs.pairs,
-            is_late=lambda: self._is_late(libraries.n_scored),
+            graphs.scorer, rules, pairs, is_late=lambda: self._is_late(libraries.n_scored)
         )
         # the flag of the whole search would stay raised
         halt = np.zeros(1, np.uint8)
@@ -500,10 +427,17 @@ class StagedSearch:
         """
         if not self._is_resumed:
             self._began = self.stop.seconds
+        seconds, evaluations = self._left()
+        limits = replace(
+            self.rounds.limits_left(),
+            max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
+            max_evaluations=int(max(min(length, evaluations), 1)),
+            patience=None,
+        )
         # a stage that goes on has its own limits and first solutions
         result = self.settings.algorithm.run(
             problem,
-            self._limits_of_stage(length),
+            limits,
             random_state=self.rounds.random_state,
             n_jobs=self.settings.n_threads,
             callback=self.rounds.reporter(self.objective),
@@ -517,7 +451,11 @@ class StagedSearch:
         share = 1.0 if problem is self.problem else 1 / _GRAPH_SHARE
         if objective < self.objective:
             self.best, self.objective = network, objective
-            self.rounds.note_objective(objective)
+            # cuts that only curves need were left out after the run had ended
+            last, seconds = self.rounds.history[-1], self.stop.seconds
+            if objective < last.objective:
+                now = replace(last, seconds=seconds, n_eval=self.rounds.n_eval, objective=objective)
+                self.rounds.history.append(now)
             self._effort_at_best = self._effort + share * result.history[-1].n_eval
         self._effort += share * result.n_eval
         if result.stopped_by not in _STAGE_ENDS:
@@ -541,16 +479,6 @@ class StagedSearch:
             ):
                 self.stop.raise_for("patience")
         return bool(self.stop.reason)
-
-    def _limits_of_stage(self, length: int) -> Limits:
-        """Return the limits of a stage of at most `length` evaluations."""
-        seconds, evaluations = self._left()
-        return replace(
-            self.rounds.limits_left(),
-            max_seconds=None if seconds == np.inf else max(seconds, 1e-6),
-            max_evaluations=int(max(min(length, evaluations), 1)),
-            patience=None,
-        )
 
     def _left(self) -> tuple[float, float]:
         """Return the seconds and the evaluations that are left, or infinity."""
@@ -604,12 +532,7 @@ def _genotypes(problem: StructureProblem, networks: Sequence[_Network]) -> NDArr
     for v in networks[0].cuts:
         for k, network in enumerate(networks):
             policies[k, v] = _policy_of(problem, v, network.cuts[v], policies[:k, v].tolist())
-    return np.stack(
-        [
-            problem.genotype(network.edges, of_variables)
-            for network, of_variables in zip(networks, policies.tolist())
-        ]
-    )
+    return np.stack([problem.genotype(n.edges, chosen) for n, chosen in zip(networks, policies.tolist())])
 
 
 def _policy_of(
@@ -640,16 +563,8 @@ def start_of(
     """Return the edges and cuts of a network from which a search of a table may start.
 
     Columns that the network lacks have no edges. Left out are edges that rules, limits or candidate pairs exclude, and
-    cuts outside the rows or next to bins with too few of them. Required edges are added.
-
-    Parameters
-    ----------
-    network : NetworkLike
-    table : Table
-        Rows of the problem.
-    problem : StructureProblem
-    min_bin_count : int
-        Fewest rows of a bin.
+    cuts outside the rows of the problem or next to bins with fewer than `min_bin_count` of them. Required edges are
+    added.
     """
     first = problem.cuts(problem.genotype([], [0] * problem.n_nodes))
     cuts = {}
@@ -672,23 +587,11 @@ def start_of(
         if parent_name not in position or child_name not in position:
             continue
         parent, child = position[parent_name], position[child_name]
-        is_searched = problem.pairs is None or bool(problem.pairs[parent, child])
         if (
-            is_searched
+            (problem.pairs is None or problem.pairs[parent, child])
             and parent in rules.addable(child, parents[child], cardinality)
-            and not _leads(parents, child, parent)
+            and child not in reachable(dict(enumerate(parents)), [parent])
         ):
             parents[child].add(parent)
             edges.append((parent, child))
     return edges, cuts
-
-
-def _leads(parents: Sequence[Collection[int]], first: int, last: int) -> bool:
-    """Return whether a path leads from one variable to another."""
-    reached, found = [last], {last}
-    while reached:
-        for parent in parents[reached.pop()]:
-            if parent not in found:
-                found.add(parent)
-                reached.append(parent)
-    return first in found

@@ -35,7 +35,7 @@ def test_the_pinball_loss_approaches_the_score_of_the_distribution() -> None:
     y = pd.Series(rng.normal(size=40))
     quantiles = np.column_stack([cells.quantiles(probabilities, level) for level in prediction.LEVELS])
     error, score = prediction.number_scores(np.zeros(40), quantiles, y)
-    assert abs(score - crps(cells, probabilities, np.asarray(y, np.float64)).mean()) < 0.01
+    assert abs(score - crps(cells, probabilities, np.asarray(y, np.float64))[0].mean()) < 0.01
     assert error == pytest.approx(np.sqrt((y**2).mean()))
 
 

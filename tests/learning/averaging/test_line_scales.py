@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, average_families, read_table
-from gomea_bn.learning.averaging.line_scales import least_scale, line_scale, most_log_density
+from gomea_bn.learning.averaging.line_fit import least_scale, line_scale, most_log_density
 from gomea_bn.network.conditionals.family_line import ProbabilityScale
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape

@@ -17,8 +17,7 @@ from gomea_bn.data import pieces as pieces_module
 from gomea_bn.data.pieces import FramePiece
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.learning.improvement import Promises
-from gomea_bn.learning.known_scores import view_key
+from gomea_bn.learning.improvement import Promises, view_key
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, candidate_boundaries

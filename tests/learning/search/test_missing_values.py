@@ -26,6 +26,7 @@ from gomea_bn.learning.averaging.averaged_front import averaged_misfits
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.search import completed_tables
+from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.review.page_data import network_data
@@ -314,7 +315,7 @@ def patients():
 
 
 def without_completions(problem, table, options, result, *limits, **settings):
-    return completed_tables.Completed(problem, result)
+    return Found(problem, *with_shown_cuts(problem, result))
 
 
 def test_completed_tables_show_more_than_available_cases(monkeypatch):

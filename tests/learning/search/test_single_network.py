@@ -22,8 +22,8 @@ from gomea_bn import (
 )
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.front.folder import front_table
+from gomea_bn.learning.fronts.search import limits_of_single
 from gomea_bn.learning.pareto_learner import check_front_learning, front_problem
-from gomea_bn.learning.search.single_network import limits_of_single
 from gomea_bn.plots import front_points
 from gomea_bn.problems.multi_objective import brute_force_front
 from gomea_bn.runtime.limits import Limits
