@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 class Setting:
     """Advice to set an option; a command line spells it by its own option names.
 
-    Parameters
-    ----------
-    name : str
-        Name of the option in Python.
-    value : str, optional
-        Value to give it; without one the advice is to raise the present value.
-    column : str, optional
-        For options that map columns to values: the column.
+    `column` is that of an option that maps columns to values. Without a value the advice is to raise the present one.
     """
 
     name: str
@@ -43,15 +36,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Option:
-    """An option within a message; a command line spells it as its users write it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the option in Python.
-    value : str, optional
-        Value that it has.
-    """
+    """An option by its name in Python, perhaps with its value, within a message; a command line spells its name."""
 
     name: str
     value: str | None = None
@@ -133,16 +118,7 @@ def check_integer(
 ) -> None:
     """Raise `GomeaBnError` unless an option is an integer from `least` to `most`, or None if `optional`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the option, as the caller knows it.
-    value : object
-        Value of the option; True and False are not integers.
-    least, most : int
-        Range, both ends included; no upper end if `most` is None.
-    optional : bool
-        Whether None is allowed.
+    Both ends are included. True and False are not integers.
     """
     if optional and value is None:
         return
@@ -168,18 +144,7 @@ def check_number(
 ) -> None:
     """Raise `GomeaBnError` unless an option is a finite number in a range, or None if `optional`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the option, as the caller knows it.
-    value : object
-        Value of the option.
-    least, most : float
-        Range, both ends included.
-    above, below : bool
-        Whether `least`, or `most`, itself is excluded.
-    optional : bool
-        Whether None is allowed.
+    Both ends are included, unless `above` or `below` exclude them.
     """
     if optional and value is None:
         return

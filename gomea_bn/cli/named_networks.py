@@ -54,18 +54,8 @@ _OF_EXPERTS = (".csv", ".tsv", ".dot", ".gv")
 def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
     """Return the network of a file of any format, of the folder of a run, or of FOLDER#ID.
 
-    Parameters
-    ----------
-    text : str
-        What the user wrote.
-    rows : DataFrame, optional
-        Table that completes an expert's network without probabilities, such as a list of edges.
-
-    Raises
-    ------
-    GomeaBnError
-        If there is no such network, it cannot be read, the folder of a front is given without an id, or a network
-        without probabilities is given without rows.
+    The rows complete an expert's network without probabilities, such as a list of edges; without them it is an error,
+    as is the folder of a front without an id.
     """
     from gomea_bn.front.folder import is_front_folder, read_front
 
@@ -186,19 +176,8 @@ def run_record_of(folder: Path) -> dict[str, Any]:
 def recorded_reading(text: str, data: Path) -> dict[str, Any]:
     """Return the options by which the table of a network's run was read, as far as they apply to another table.
 
-    The options that choose columns stay out: the network has its own columns.
-
-    Parameters
-    ----------
-    text : str
-        What the user wrote for the network. Only folders of runs and networks of fronts have a record.
-    data : Path
-        The other table, to whose kind of file the options must apply.
-
-    Raises
-    ------
-    GomeaBnError
-        If the record cannot be read, or holds options that cannot be used.
+    The options that choose columns stay out: the network has its own columns. Only folders of runs and networks of
+    fronts have a record. The options must apply to the kind of file of the other table, `data`.
     """
     from gomea_bn.data.files.table_files import applicable_options
     from gomea_bn.front.folder import is_front_folder, read_front_record
@@ -230,11 +209,6 @@ def candidate(front: Front, which: str) -> Candidate:
     """Return the network of an id or a role, or the best in an objective.
 
     Roles are "recommended", "knee", "closest" (to the expert) and "single" (of the search for one network).
-
-    Raises
-    ------
-    GomeaBnError
-        If the front has no such network.
     """
     from gomea_bn.errors import nearest
 
@@ -277,17 +251,8 @@ def ending_of(path: Path) -> str:
 def recorded_file(source: Any, data: Path | None) -> Path | None:
     """Return the file of the table of a run or of a front, or None if it is missing or has changed.
 
-    Parameters
-    ----------
-    source : dict
-        Entry of the record that names the file, with its SHA-256.
-    data : Path, optional
-        Another place of the same file.
-
-    Raises
-    ------
-    GomeaBnError
-        If `data` is not that file.
+    `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
+    it is an error if another file is there.
     """
     from gomea_bn.runtime.environment import file_digest
 

@@ -92,13 +92,7 @@ def option_of(declaration: Declaration, **others: Any) -> tuple[Any, Any]:
 
 
 def value_of(declaration: Declaration, text: Any) -> Any:
-    """Return the value of a declared option that the value on the command line stands for; checks both.
-
-    Raises
-    ------
-    GomeaBnError
-        If the option cannot have it.
-    """
+    """Return the value of a declared option that the value on the command line stands for, after its check."""
     check, value = declaration.check, text
     if isinstance(check, Number) and check.words and isinstance(text, str):
         value = check.read(declaration.name, text)
@@ -194,15 +188,7 @@ _FIRST_VALUES = {
 
 @dataclass(frozen=True)
 class Given:
-    """What the options of a command that searches say.
-
-    Parameters
-    ----------
-    learner : type
-        Class with the declarations of the learner's options.
-    values : mapping
-        Values on the command line by parameter.
-    """
+    """What the options of a command that searches say: `values` by parameter, those of a learner and others."""
 
     learner: type[LearnerParameters]
     values: Mapping[str, Any]
@@ -353,13 +339,9 @@ KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
 def reads_table(network: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command the options for reading tables, as one argument, `reading`.
 
-    The command has a keyword-only parameter `reading`, a `ReadingOptions`.
-
-    Parameters
-    ----------
-    network : str, optional
-        Parameter of the command that names a network. The table in `data` is read as that of the network's run, but
-        for the options that the user gives.
+    The command has a keyword-only parameter `reading`, a `ReadingOptions`. `network` is the parameter of the command
+    that names a network: the table in `data` is then read as that of the network's run, but for the options that the
+    user gives.
     """
     return functools.partial(_reading_command, network=network)
 

@@ -43,17 +43,7 @@ def silent(_text: str) -> None:
 
 
 def fail(problem: str | GomeaBnError, code: int, names: Mapping[str, str] | None = None) -> NoReturn:
-    """Print an error, whose options are spelled as on the command line, and exit with a code.
-
-    Parameters
-    ----------
-    problem : str or GomeaBnError
-        What is wrong.
-    code : int
-        Exit code.
-    names : mapping of str to str, optional
-        As of `spelling`.
-    """
+    """Print an error, its options spelled as on the command line by `spelling(names)`, and exit with a code."""
     say(f"Error: {problem if isinstance(problem, str) else problem.text(spelling(names))}")
     raise typer.Exit(code)
 
@@ -61,11 +51,8 @@ def fail(problem: str | GomeaBnError, code: int, names: Mapping[str, str] | None
 def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setting], str]:
     """Return the function that spells options in messages as on the command line.
 
-    Parameters
-    ----------
-    names : mapping of str to str, optional
-        What the user wrote for an option of this name in Python, where that differs between calls of a command: for
-        example "--cuts" for "cut_points".
+    `names` has what the user wrote for an option of this name in Python, where that differs between calls of a command:
+    for example "--cuts" for "cut_points".
     """
     option_names = {**_OPTION_NAMES, **(names or {})}
 
@@ -121,19 +108,7 @@ def deliver(text: str, out: Path | None) -> None:
 def deliver_frame(
     frame: pd.DataFrame, out: Path | None, *, as_parquet: bool = False, index: bool = False
 ) -> None:
-    """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    out : Path, optional
-        File; standard output without one.
-    as_parquet : bool
-        Whether the file is Parquet.
-    index : bool
-        Whether the index is a column.
-    """
+    """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written."""
     from gomea_bn.data.frames import require_pyarrow
     from gomea_bn.runtime.files.atomic_files import write_bytes
 
@@ -169,14 +144,8 @@ def check_writable(target: Path) -> None:
 def check_targets(targets: Mapping[str, Iterable[Path]], inputs: Mapping[str, Iterable[Path]]) -> None:
     """Exit with code 2 if a command would replace a file that it reads, or write two results to one file.
 
-    Every command that writes calls this with all files that it reads, before it writes anything.
-
-    Parameters
-    ----------
-    targets : mapping of str to iterable of Path
-        Files that the command would write, by option. A folder stands for all files in it.
-    inputs : mapping of str to iterable of Path
-        Files that the command reads, by option or argument. A folder stands for all files in it.
+    Every command that writes calls this with all files that it reads, before it writes anything. Both are given by
+    option or argument; a folder stands for all files in it.
     """
     files = [(option, path) for option, paths in targets.items() for path in paths]
     for option, target in files:

@@ -136,12 +136,8 @@ def _print_warnings(caught: Iterable[warnings.WarningMessage], names: Mapping[st
 def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], None]) -> float:
     """Compile or load kernels on another thread, so that Ctrl-C does not wait for the compiler; return the seconds.
 
-    Parameters
-    ----------
-    compile_kernels : callable
-        Function of `gomea_bn.learning.warm_up`.
-    tell : callable
-        Function that receives one line if the kernels have to be compiled.
+    `compile_kernels` is a function of `gomea_bn.learning.warm_up`; `tell` gets one line if there is something to
+    compile.
     """
     outcome: list[float | BaseException] = []
 

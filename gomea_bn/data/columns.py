@@ -118,17 +118,8 @@ class Column:
 def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:
     """Return the position of every column by its name as text (`str` of names that are not text).
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Table with one level of column names.
-    names : iterable of str, optional
-        Names that must occur exactly once; all other columns are ignored. By default every column is checked.
-
-    Raises
-    ------
-    GomeaBnError
-        If a name is duplicate (also "1" next to 1), blank or missing, or if the columns have several levels.
+    Each of `names` must occur exactly once, and other columns are ignored; by default every column is checked. Names
+    that are duplicate (also "1" next to 1), blank or missing are errors, and columns of several levels.
     """
     if frame.columns.nlevels > 1:
         raise GomeaBnError(
@@ -166,10 +157,7 @@ def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) ->
 def storage(series: pd.Series[Any], name: str) -> str:
     """Return the storage of a column: "bool", "category", "text", "integer", "float", or "empty" (all missing).
 
-    Raises
-    ------
-    GomeaBnError
-        For dates, durations, complex numbers, intervals, bytes, nested objects and mixtures of types.
+    Dates, durations, complex numbers, intervals, bytes, nested objects and mixtures of types are errors.
     """
     import pandas as pd
     from pandas.api import types
@@ -294,13 +282,8 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
     """Return the values of a column as a new array, float64 (n_rows,), in its units; text is read as numbers.
 
     A negative zero becomes 0. Dates become numbers if the name of the column ends in their unit in brackets. With
-    `allow_missing` a missing value is NaN.
-
-    Raises
-    ------
-    GomeaBnError
-        For bools, values that are not numbers, infinite values, and missing values unless they are allowed. The message
-        names column and rows.
+    `allow_missing` a missing value is NaN. Bools, values that are not numbers, infinite ones, and missing ones unless
+    they are allowed are errors, which name rows.
     """
     import pandas as pd
 
@@ -406,13 +389,8 @@ def encode_levels(
     """Return the codes, int32 (n_rows,), of new values into known levels (compared by ==, so 1 equals 1.0).
 
     With `allow_missing` a missing value has the code -1. Numbers match levels that are texts of numbers, as files of
-    other programs hold them, with a warning.
-
-    Raises
-    ------
-    GomeaBnError
-        For undeclared levels, and for missing values unless they are allowed or `EMPTY_LEVEL` is the only level. The
-        message names column, values and rows.
+    other programs hold them, with a warning. Undeclared levels are errors, and so are missing values unless they are
+    allowed or `EMPTY_LEVEL` is the only level.
     """
     import pandas as pd
 

@@ -30,11 +30,7 @@ def row_order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     Rows are ordered by a hash of the ranks of their values, so that units of columns do not matter. Only as many
     columns count as tell all rows apart, those of real numbers first. Equal rows stay in their order, since they are
     interchangeable. So do different rows of the same hash, of which n rows have a pair with probability n**2 / 2**65.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n_rows,), float64 or integers
-        Values; all NaN are equal.
+    The columns, (n_rows,), are float64 or integers; all NaN are equal.
     """
     n_rows = len(columns[0])
     hashes = np.zeros(n_rows, np.uint64)
@@ -69,12 +65,8 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
     A column is described by its type, by how often it has each of its values in increasing order, and by a sum over the
     rows of a hash of its rank there and of a sum over the ranks of all columns. So units do not matter, and columns
     without ties, which have the same ranks, are told apart by the other columns. Equal columns stay in their order.
-    Constant columns are the last ones, and change nothing for the others.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n_rows,), float64 or integers
-        Values; all NaN are equal.
+    Constant columns are the last ones, and change nothing for the others. The columns, (n_rows,), are float64 or
+    integers; all NaN are equal.
     """
     ranks, marks, are_constant = [], [], []
     for values in columns:

@@ -66,12 +66,8 @@ def _hashes(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return a hash of every row, and by how much it changes with the next larger value of every continuous column.
 
     A hash is the sum of random words of the values, so that a change of one value changes it by a difference. NaN are
-    equal, and neither they nor the largest value have a next one: the change is 0.
-
-    Returns
-    -------
-    hashes : ndarray of shape (n_rows,), uint64
-    steps : ndarray of shape (n_continuous, n_rows), uint64
+    equal, and neither they nor the largest value have a next one: the change is 0. The arrays are uint64 (n_rows,) and
+    (n_continuous, n_rows).
     """
     generator = np.random.default_rng(_SEED)
     hashes = np.zeros(table.n_rows, np.uint64)

@@ -24,18 +24,9 @@ SOURCES = (
 def frame_of(source: Any) -> pd.DataFrame:
     """Return a table in memory as a frame in plain storage; a pandas frame that is stored so is returned as it is.
 
-    Parameters
-    ----------
-    source : DataFrame, object with the Arrow capsule or the dataframe interchange, mapping, or ndarray
-        Objects of polars, pyarrow and other libraries offer ``__arrow_c_stream__`` or ``__dataframe__``. A mapping maps
-        names to columns of equal length. The columns of an array are named x0, x1, ..., those of a structured array as
-        its fields.
-
-    Raises
-    ------
-    GomeaBnError
-        For columns of different lengths, an array of another shape, an object of another type, an Arrow type that
-        pandas cannot hold, and if pyarrow is needed and missing.
+    Objects of polars, pyarrow and other libraries offer ``__arrow_c_stream__`` or ``__dataframe__``. A mapping maps
+    names to columns of equal length. The columns of an array are named x0, x1, ..., those of a structured array as its
+    fields.
     """
     import pandas as pd
 

@@ -52,14 +52,7 @@ def refuse_infinite(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.S
 def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str, most: int = 10) -> str:
     """Return one line per column that has gaps, bool (n_rows,) by name, and the number of further columns.
 
-    Parameters
-    ----------
-    gaps : mapping of str to ndarray of shape (n_rows,), bool
-        Which values are gaps.
-    noun : str
-        What a gap is, in the singular.
-    most : int
-        Largest number of lines.
+    `noun` says what a gap is, in the singular; there are at most `most` lines.
     """
     rows = {name: np.flatnonzero(is_gap) for name, is_gap in gaps.items() if is_gap.any()}
     lines = [f"Column '{name}' has {counted(r.size, noun)} in {row_list(r)}." for name, r in rows.items()]

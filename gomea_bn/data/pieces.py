@@ -54,13 +54,8 @@ class Piece(Protocol):
 class FilePiece:
     """Consecutive row groups of a Parquet file, or record batches of an Arrow file.
 
-    Attributes
-    ----------
-    path : str
-    first, last : int
-        First group and the group after the last one.
-    of_folders : tuple of (name, value)
-        Columns whose value is in the name of a folder, as in "year=2024"; they are the last ones.
+    `first` and `last` are the first group and the group after the last one. `of_folders` are the last columns, whose
+    value is in the name of a folder, as in "year=2024".
     """
 
     path: str
@@ -160,13 +155,7 @@ class TablePiece:
 
 @dataclass(frozen=True)
 class PartitionPiece:
-    """A partition of a Dask dataframe, which is computed whenever its rows are needed.
-
-    Attributes
-    ----------
-    partition : dask.delayed.Delayed
-        Gives a pandas frame.
-    """
+    """A partition of a Dask dataframe, a delayed pandas frame, which is computed whenever its rows are needed."""
 
     partition: Any
 
@@ -216,17 +205,10 @@ def files_digest(source: str | os.PathLike[str]) -> str:
 def pieces_of(source: Any) -> list[Piece]:
     """Return the pieces of a source of rows, in the order of its files and partitions.
 
-    Parameters
-    ----------
-    source : Table, path, pattern, Dask dataframe, or sequence of DataFrame
-        A folder stands for all Parquet and Arrow files in it and in its folders, except hidden ones and those whose
-        name begins with an underscore; links are followed. A pattern is one of `glob`, such as
-        "rows/part-*.parquet". A folder called "year=2024" inside stands for a column "year", which is 2024 in its rows.
-
-    Raises
-    ------
-    GomeaBnError
-        If there are no files, a file cannot be read, or the files have different columns.
+    The source is a table, a path, a pattern, a Dask dataframe or a sequence of frames. A folder stands for all Parquet
+    and Arrow files in it and in its folders, except hidden ones and those whose name begins with an underscore; links
+    are followed. A pattern is one of `glob`, such as "rows/part-*.parquet". A folder called "year=2024" inside stands
+    for a column "year", which is 2024 in its rows. All files must have the same columns.
     """
     if isinstance(source, (str, os.PathLike)):
         return _pieces_of_files(os.fspath(source))

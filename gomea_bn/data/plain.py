@@ -32,17 +32,8 @@ def plain(series: pd.Series[Any]) -> pd.Series[Any]:
 
     Columns of Arrow types are those of `arrow_frame`. Sparse columns become dense, and half-precision floats float32.
     Floats that pandas masks become NumPy's, so that their missing values and their NaN are one. The categories of a
-    categorical are stored by the same rules.
-
-    Parameters
-    ----------
-    series : Series
-        Column of any type; never changed.
-
-    Raises
-    ------
-    GomeaBnError
-        For an Arrow type that neither pandas nor Python has; the message names the column.
+    categorical are stored by the same rules. The series is never changed. An Arrow type that neither pandas nor Python
+    has is an error.
     """
     import pandas as pd
 
@@ -79,12 +70,7 @@ def arrow_frame(table: Any) -> pd.DataFrame:
 
     Integers and bools next to missing values stay what they are. Dictionaries become categoricals. Values that NumPy
     and pandas have no type for become Python's objects. Nanoseconds of a time of day are cut off, since times are read
-    to the microsecond.
-
-    Raises
-    ------
-    GomeaBnError
-        For an Arrow type that pandas cannot hold; the message names the column.
+    to the microsecond. An Arrow type that pandas cannot hold is an error that names the column.
     """
     import pandas as pd
     import pyarrow as pa

@@ -18,10 +18,7 @@ _MOST_ROWS = 50_000_000
 def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
     """Return one weight per row, float64 (n_rows,).
 
-    Raises
-    ------
-    GomeaBnError
-        For another number of weights, and for weights that are not finite numbers from 0 on, with some above 0.
+    They must be finite numbers from 0 on, with some above 0.
     """
     try:
         checked = np.array(weights, np.float64)
@@ -44,16 +41,8 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
 def repeated_rows(table: Table, weights: ArrayLike) -> Table:
     """Return the table, then `weighted`, in which every row stands as many times as its weight says.
 
-    Parameters
-    ----------
-    table : Table
-    weights : array-like of shape (n_rows,)
-        Whole numbers, one per row of the source: rows that were dropped have one, too. Rows with 0 are left out.
-
-    Raises
-    ------
-    GomeaBnError
-        As `checked_weights`, and for weights that are not whole numbers, or that make more than 50 million rows.
+    The weights are whole numbers, one per row of the source: rows that were dropped have one, too. Rows with 0 are left
+    out. More than 50 million rows are an error.
     """
     n_source = table.n_rows + len(table.dropped_rows)
     checked = np.delete(checked_weights(weights, n_source), list(table.dropped_rows))

@@ -35,10 +35,7 @@ _FREE_SHARE, _FREE_WORDS = 0.5, 4
 def check_column_count(n_columns: int) -> None:
     """Raise `GomeaBnError` for a table with more columns than can be learned from: pairs of columns take memory.
 
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns that are used. The environment variable `COLUMNS_VARIABLE` sets the limit.
+    The environment variable `COLUMNS_VARIABLE` sets the limit.
     """
     most = environment_limit(COLUMNS_VARIABLE, _MOST_COLUMNS, "columns")
     if n_columns > most:
@@ -53,13 +50,7 @@ def check_column_count(n_columns: int) -> None:
 
 
 def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Sequence[str]) -> pd.DataFrame:
-    """Return the columns named in `columns`, or all, without those in `drop`, in the order of the frame.
-
-    Raises
-    ------
-    GomeaBnError
-        For unknown columns, and if none remains.
-    """
+    """Return the columns named in `columns`, or all, without those in `drop`, in their order; some must remain."""
     if columns is None and not drop:
         check_column_count(frame.shape[1])
         return frame
@@ -85,20 +76,7 @@ def without_identifiers(
     """Return the frame without identifiers and free text, and warnings.
 
     One warning names these columns and how to take them in, and one for every column names a text among numbers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows; its names are unique.
-    wanted : collection of str
-        Names of columns that stay whatever they hold.
-    max_levels : int
-        Largest number of levels of a discrete column.
-
-    Raises
-    ------
-    GomeaBnError
-        If no column remains.
+    Columns in `wanted` stay whatever they hold. It is an error if no column remains.
     """
     left_out: dict[str, tuple[int, str, str]] = {}
     among_numbers: list[Note] = []
@@ -139,12 +117,7 @@ def without_identifiers(
 def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
     """Return why the values of a column identify the rows, or None if they do not.
 
-    Parameters
-    ----------
-    series : Series
-        Column of any type; a pandas categorical is no identifier.
-    name : str
-        Its name; "" for row names, which are identifiers if all differ.
+    A pandas categorical is no identifier. The name "" is that of row names, which are identifiers if all differ.
     """
     from pandas.api import types
 

@@ -26,18 +26,7 @@ def treatment_in_reading(missing: str) -> str:
 
 
 def source_frame(source: Any) -> pd.DataFrame:
-    """Return the rows of any source of a table as a frame.
-
-    Parameters
-    ----------
-    source : Table, path of a file, or any source of `gomea_bn.data.frames.frame_of`
-        A pandas frame is returned as it is.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, and for sources that `frame_of` refuses.
-    """
+    """Return the rows of a table, a file, or any source of `frame_of`; a pandas frame is returned as it is."""
     if isinstance(source, Table):
         return source.to_frame()
     if isinstance(source, (str, os.PathLike)):
@@ -48,18 +37,8 @@ def source_frame(source: Any) -> pd.DataFrame:
 def source_table(source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int) -> Table:
     """Return the table of any source; all sources but a `Table` are read by `read_table`.
 
-    Parameters
-    ----------
-    source : Table, or any source of `read_table`
-    kinds, max_levels
-        As of `read_table`. A `Table` must have the kinds that `kinds` names.
-    missing : {"available", "error", "drop"}
-        How to treat missing values: keep them, raise an error, or drop the rows that have some.
-
-    Raises
-    ------
-    GomeaBnError
-        For a source that cannot be read, and for a `Table` whose columns have other kinds or with missing values.
+    A `Table` must have the kinds that `kinds` names. `missing` is one of `MISSING_CHOICES`; other options are those of
+    `read_table`.
     """
     check_choice("missing", missing, MISSING_CHOICES)
     if not isinstance(source, Table):
@@ -93,17 +72,7 @@ def check_kinds(table: Table, kinds: Mapping[str, str] | None) -> None:
 def complete_table(table: Table, missing: str, what: str) -> Table:
     """Return a table without missing values, as `missing` says: "drop" drops incomplete rows, "error" raises.
 
-    Parameters
-    ----------
-    table : Table
-    missing : {"error", "drop"}
-    what : str
-        What needs the table, for the message.
-
-    Raises
-    ------
-    GomeaBnError
-        For missing values, unless they may be dropped.
+    `what` needs the table, for the message.
     """
     if missing == "drop":
         return table.complete_rows()

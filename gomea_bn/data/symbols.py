@@ -35,25 +35,11 @@ _TRUTH = {"true": True, "false": False}
 def without_symbols(
     frame: pd.DataFrame, na_values: Sequence[str | float] | None, decimal: str = "."
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
-    """Return a frame whose symbols of missing values are missing values.
+    """Return a frame whose symbols of missing values are missing values, notes and warnings.
 
-    A column of text that holds nothing but numbers, or bools, apart from symbols becomes a column of these.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows; never changed.
-    na_values : sequence of str or float, or None
-        Symbols, as texts or numbers. None stands for `WORDS` and `MARKS`.
-    decimal : {".", ","}
-        Decimal mark of numbers in text.
-
-    Returns
-    -------
-    frame : DataFrame
-        The frame itself if it holds no symbols.
-    notes, warnings : list of Note
-        A note about columns that are numbers without their symbols, and a warning about those that remain text.
+    A column of text that holds nothing but numbers, or bools, apart from symbols becomes a column of these. `na_values`
+    are the symbols, as texts or numbers; None stands for `WORDS` and `MARKS`. A note is about columns that are numbers
+    without their symbols, a warning about those that remain text.
     """
     changed: dict[int, Any] = {}
     numeric: list[str] = []
@@ -170,16 +156,8 @@ def from_distinct(
 ) -> pd.Series[Any]:
     """Return a column with other distinct values, of numbers or bools if all are so.
 
-    Parameters
-    ----------
-    series : Series of n_rows
-        The column, whose index and name are kept.
-    codes : ndarray of shape (n_rows,), int64
-        Position of the distinct value of every row, -1 where missing.
-    values : sequence
-        Distinct values; None is missing.
-    decimal : {".", ","}
-        Decimal mark of numbers in text.
+    `codes`, int64 (n_rows,), are the positions of the distinct values, -1 where missing, and None among the values is
+    missing. `decimal` is the mark of numbers in text.
     """
     import pandas as pd
 

@@ -89,12 +89,8 @@ class Table:
     def require_complete(self, what: str, *advice: str | Setting) -> None:
         """Raise `GomeaBnError` if a value is missing; the message names columns and rows.
 
-        Parameters
-        ----------
-        what : str
-            What cannot use missing values: the subject of the message, in the singular.
-        *advice : str or Setting
-            What to do besides filling the values; by default to drop the rows.
+        `what` cannot use missing values: the subject of the message, in the singular. `advice` is what to do besides
+        filling the values; by default to drop the rows.
         """
         if self.n_missing:
             gaps = {column.name: column.is_missing for column in self.columns}

@@ -173,14 +173,8 @@ def plot_density(
 class _Certainty:
     """What a network says about the cuts of a variable, in the unit of the drawing.
 
-    Attributes
-    ----------
-    label : str
-        Text of the legend for the density.
-    intervals : ndarray of shape (n_cuts, 3), float64
-        Cut, low end and high end; empty if they are unknown.
-    probabilities : ndarray of shape (n_cuts, 2), float64
-        Cut and probability; empty if they are unknown.
+    `label` is the text of the legend for the density. `intervals`, (n_cuts, 3), have cut, low end and high end, and
+    `probabilities`, (n_cuts, 2), cut and probability; both are empty where they are unknown.
     """
 
     label: str

@@ -16,25 +16,10 @@ _FLATTEST = 0.14
 class NetworkSketch:
     """Points of boxes and edges at full size, y downwards; `stretch` increases their distances.
 
-    Parameters
-    ----------
-    layout : NetworkLayout
-        Nodes in layers, with x in the unit of the sizes.
-    sizes : mapping of str to (float, float)
-        Width and height of the box of every node.
-    row_gaps : (float, float)
-        Smallest and largest height between two rows.
-
-    Attributes
-    ----------
-    width, height : float
-        Size of the drawing before it is stretched.
-    tops : list of float
-        Upper end of every row before it is stretched.
-    ports : dict of ((parent, child), bool) to float
-        Offset from the middle of a box at which an edge ends, by edge and whether it is the upper end.
-    points : dict of str to (float, float)
-        Centre of every box.
+    `sizes` are widths and heights of the boxes in the unit of x of the layout, and `row_gaps` the smallest and largest
+    height between two rows. `tops` are the upper ends of the rows before they are stretched; `ports` are the offsets
+    from the middle of a box at which an edge ends, by edge and whether it is the upper end; `points` are the centres of
+    the boxes.
     """
 
     def __init__(

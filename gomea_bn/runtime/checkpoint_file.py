@@ -25,10 +25,8 @@ _KINDS = "biuf"
 def checkpoint_bytes(content: dict[str, Any]) -> bytes:
     """Return the bytes of a file: a version, a SHA-256 of what follows, one line of JSON, then all arrays.
 
-    Parameters
-    ----------
-    content : dict
-        None, logical values, numbers, texts and arrays of numbers, in lists and dictionaries with texts as keys.
+    The content is None, logical values, numbers, texts and arrays of numbers, in lists and dictionaries with texts as
+    keys.
     """
     arrays: list[NDArray[Any]] = []
     tree = _plain(content, arrays)
@@ -41,13 +39,7 @@ def checkpoint_bytes(content: dict[str, Any]) -> bytes:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Return the content of a file that holds `checkpoint_bytes`; its arrays are read-only.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, is too large, is damaged, or has another format or version.
-    """
+    """Return the content of a file that holds `checkpoint_bytes`; its arrays are read-only."""
     content = file_bytes(path, "a checkpoint")
     magic, _, rest = content.partition(b"\n")
     if not magic.startswith(_MAGIC):

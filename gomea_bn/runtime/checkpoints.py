@@ -149,17 +149,8 @@ class _File:
 class Section:
     """One part of a run in its checkpoint.
 
-    Parameters
-    ----------
-    file : _File or None
-        None for a run without checkpoints, for which all methods do nothing.
-    saved : dict, optional
-        What `content` had returned when the file was written.
-
-    Attributes
-    ----------
-    saved : dict or None
-        State from which the part goes on; None if it starts.
+    `saved` is the state from which the part goes on, None if it starts. A run without checkpoints has no file, and all
+    methods do nothing.
     """
 
     def __init__(self, file: _File | None, saved: State | None = None) -> None:
@@ -189,10 +180,7 @@ class Section:
     def resume(self, restore: Callable[[State], None]) -> bool:
         """Call a function with the saved state, if there is one; returns whether there was.
 
-        Raises
-        ------
-        GomeaBnError
-            If the state does not have what the function needs.
+        A state that does not have what the function needs is an error.
         """
         if self.saved is None:
             return False
@@ -258,21 +246,9 @@ def opened(
 ) -> Section:
     """Return the section of a run that starts, or goes on from the checkpoint in its folder.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint, path, Section or None
-        A path stands for a checkpoint with default options. A section is that of a part of another run.
-    kind : str
-        What runs, for example "GOMEA".
-    options, data : callable
-        Functions that return texts by name, which decide the result. A resumed run must have the same ones.
-    free : tuple of str
-        Options that may differ, since the file decides them.
-
-    Raises
-    ------
-    GomeaBnError
-        For a folder that cannot be used, and for a checkpoint of another run; the message names the difference.
+    A path stands for a checkpoint with default options, and a section is that of a part of another run. `kind` is what
+    runs, for example "GOMEA". `options` and `data` return texts by name, which decide the result, so a resumed run must
+    have the same ones, apart from the options in `free`, which the file decides.
     """
     if checkpoint is None:
         return NO_CHECKPOINT

@@ -34,10 +34,7 @@ class LaboratoryCommand(PlainCommand):
 def laboratory(module: str) -> ModuleType:
     """Return a module of the laboratory, such as `runner.run`.
 
-    Raises
-    ------
-    GomeaBnError
-        If this package is not in a checkout of the repository, and no folder with `lab` is on the path.
+    It is missing if this package is not in a checkout of the repository, and no folder with `lab` is on the path.
     """
     if (_SCRIPTS / "lab" / "command.py").is_file() and str(_SCRIPTS) not in sys.path:
         # processes that are started later get this path

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 def with_codes(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """Return the frame with codes such as 02163 as they are written, and a note that names their columns.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table with numbers.
-    written : DataFrame
-        What the file holds, as text, in columns of numbers.
+    `written` is what the file holds, as text, in columns of numbers.
     """
     codes, examples = {}, []
     for name in map(str, written.columns):

@@ -39,19 +39,7 @@ def check_names(path: str, names: Sequence[str]) -> None:
 def without_nameless(path: str, frame: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
     """Return the columns that have a name, and a warning that lists the others.
 
-    Parameters
-    ----------
-    path : str
-        File, for messages.
-    frame : DataFrame
-        Rows of the file.
-    names : sequence of str
-        Names of its columns; "" for a column without a name.
-
-    Raises
-    ------
-    GomeaBnError
-        If a column without a name holds more than row names or a running number.
+    `names` has "" for such a column. It is an error if one holds more than row names or a running number.
     """
     nameless = {}
     for position, name in enumerate(names):

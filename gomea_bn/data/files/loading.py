@@ -19,16 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loaded:
-    """Rows of a source, and what was done to them.
+    """Rows of the chosen columns of a source, without symbols of missing values, and the options that were used.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        Rows of the chosen columns; symbols of missing values are missing values.
-    options : ReadingOptions
-        Options that were used.
-    notes, warnings : tuple of Note
-        What reading detected, and what may not be as the owner of the table expects.
+    `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects.
     """
 
     frame: pd.DataFrame
@@ -38,18 +31,7 @@ class Loaded:
 
 
 def load(source: Any, options: ReadingOptions) -> Loaded:
-    """Return the rows of a source.
-
-    Parameters
-    ----------
-    source : path, or any source of `gomea_bn.data.frames.frame_of`
-    options : ReadingOptions
-
-    Raises
-    ------
-    GomeaBnError
-        For a source that cannot be read, for options of files if the source is none, and for unknown columns.
-    """
+    """Return the rows of a path or another source of `frame_of`, for which options of files are an error."""
     if isinstance(source, (str, os.PathLike)):
         frame, notes, warnings = read_file(source, options)
         return Loaded(frame, options, tuple(notes), tuple(warnings))

@@ -42,12 +42,7 @@ def written_with(texts: Sequence[str], marks: str = ".,") -> str:
 def numbers_in(texts: Sequence[str], decimal: str = ".") -> list[int] | list[float] | None:
     """Return the numbers that the texts stand for, integers if all are whole, or None if one is not a number.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Texts; outer blanks are ignored.
-    decimal : {".", ","}
-        Decimal mark; the other mark may separate groups of three digits.
+    Outer blanks are ignored. The other mark than `decimal` may separate groups of three digits.
     """
     stripped = [text.strip() for text in texts]
     if not stripped or not all(is_number(text, decimal) for text in stripped):

@@ -26,19 +26,7 @@ def read_sheet(
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
     """Return the table in one sheet of a spreadsheet, notes and warnings.
 
-    Parameters
-    ----------
-    path : str
-        File, which exists.
-    ending : str
-        One of `SPREADSHEETS`.
-    options : ReadingOptions
-        `sheet` is a name or a position, counted from 0; None stands for the first sheet with cells.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unreadable file, an unknown or empty sheet, and names that `check_names` refuses.
+    The sheet of the options is a name or a position, counted from 0; None stands for the first sheet with cells.
     """
     import pandas as pd
     from pandas.api.types import is_numeric_dtype

@@ -88,12 +88,7 @@ def read_file(
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
     """Return the table in a file, notes on how it was read, and warnings; see `read_frame`.
 
-    Parameters
-    ----------
-    path : path
-        File.
-    options : ReadingOptions
-        Dates are not converted here.
+    Dates are not converted here.
     """
     text = os.fspath(path)
     if not os.path.exists(text):

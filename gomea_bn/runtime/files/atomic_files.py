@@ -36,12 +36,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o6
     The content goes to a temporary file in the same folder, which is then renamed. Readers therefore see the old file
     or the complete new one. Temporary files for this file that killed processes left are removed, with a
     `GomeaBnWarning`. A device or a pipe is not replaced: the content is written to it. `mode` are the permissions of
-    the file, of which the process's umask is taken away.
-
-    Raises
-    ------
-    GomeaBnError
-        If the folder does not exist or the file cannot be written. An older file then stays as it is.
+    the file, of which the process's umask is taken away. An older file stays as it is if the new one cannot be written.
     """
     target = Path(os.path.realpath(path))
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
@@ -113,15 +108,7 @@ def remove_leftovers(target: Path) -> None:
 
 
 def check_folder(folder: Path, files: Iterable[str]) -> None:
-    """Raise `GomeaBnError` if files cannot be written to a folder; writes nothing.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder, which need not exist.
-    files : iterable of str
-        Names of files in the folder.
-    """
+    """Raise `GomeaBnError` if files cannot be written to a folder, which need not exist; writes nothing."""
     existing = Path(os.path.abspath(folder))
     while not os.path.lexists(existing):
         existing = existing.parent

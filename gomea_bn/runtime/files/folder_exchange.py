@@ -30,17 +30,8 @@ _MOST_BYTES = 100_000
 def replaced_entries(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """Yield an empty folder to fill; at the end of the block its entries replace those of another folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder whose entries are replaced; made if absent.
-    names : sequence of str
-        Names of all entries that belong together. Those that the block did not make are removed. Other entries stay.
-
-    Raises
-    ------
-    GomeaBnError
-        If the folder cannot be made or written. Its entries then stay as they were.
+    The folder is made if absent. `names` are those of all entries that belong together: those that the block did not
+    make are removed, and other entries stay. After an error the entries are as they were.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,20 +59,9 @@ def replaced_entries(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 def finish_exchange(folder: Path, names: Sequence[str]) -> None:
     """Complete the exchange of entries that a killed process had begun, and remove what such processes left.
 
-    Both are said by a `GomeaBnWarning`. Leftovers of processes that may still run stay.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder, which need not exist.
-    names : sequence of str
-        Names of entries that may be moved. A folder can come from a stranger, so its own plan does not decide that. An
-        exchange of other entries stays as it is.
-
-    Raises
-    ------
-    GomeaBnError
-        If an exchange cannot be completed, for example without permission to write.
+    Both are said by a `GomeaBnWarning`. Leftovers of processes that may still run stay. Only entries of some names may
+    be moved: a folder can come from a stranger, so its own plan does not decide that, and an exchange of other entries
+    stays as it is.
     """
     for temporary in sorted(folder.glob(f"{_PREFIX}*")):
         if not _is_own_folder(temporary) or not is_left_over(temporary.name.removeprefix(_PREFIX)):

@@ -32,25 +32,10 @@ def read_json(
 ) -> tuple[dict[str, Any], str]:
     """Return the object in a JSON file, or in JSON text, and the words that name the source in messages.
 
-    Parameters
-    ----------
-    source : str or path
-        A file, or text that begins with a brace.
-    description : str
-        What the source should be, for example "a network".
-    form, version : str or tuple of str, int
-        Required value of the key "format", of which there may be several, and the newest "format_version"; versions
-        from 1 to it are read.
-    max_bytes : int, optional
-        Largest source that is read; by default files have the limit `text_files.most_bytes()`, and text has none.
-    advice : str
-        A sentence for sources of another format.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read or is too large, and for text that is not JSON, holds NaN or a duplicate key,
-        or has another format or version.
+    The source is a file, or text that begins with a brace, and should be what `description` says, for example "a
+    network". Its "format" must be one of `form`, and its "format_version" one from 1 to `version`. Files have by
+    default the limit `text_files.most_bytes()`, and text has none. `advice` is a sentence for sources of another
+    format. Text that holds NaN or a duplicate key is an error.
     """
     text, where = source_text(source, description, max_bytes=max_bytes)
     return parse_json(text, where, description, form, version, advice=advice), where

@@ -24,16 +24,8 @@ _MOST_UNPACKED, _MOST_RATIO = 2**28, 100
 def most_bytes(packed: int | None = None) -> int:
     """Return the largest number of bytes that is read of a file, also after decompression.
 
-    Parameters
-    ----------
-    packed : int, optional
-        Size of a compressed file in bytes. Its content may have 100 times as many, and at least 256 MiB, unless the
-        environment variable `SIZE_VARIABLE` sets another limit.
-
-    Raises
-    ------
-    GomeaBnError
-        If the environment variable `SIZE_VARIABLE` is not a positive integer.
+    The content of a compressed file of `packed` bytes may have 100 times as many, and at least 256 MiB, unless the
+    environment variable `SIZE_VARIABLE` sets another limit.
     """
     default = _MOST_BYTES if packed is None else max(_MOST_UNPACKED, _MOST_RATIO * packed)
     return environment_limit(SIZE_VARIABLE, default, "bytes")
@@ -73,19 +65,8 @@ def decoded(content: bytes, where: str) -> str:
 def file_bytes(path: str | os.PathLike[str], description: str, *, max_bytes: int | None = None) -> bytes:
     """Return the bytes of a file, plain or compressed by gzip.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    description : str
-        What the file should be, for example "a network".
-    max_bytes : int, optional
-        Largest content that is read, after decompression; by default `most_bytes()`.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read or is too large; the message names it.
+    `description` says what the file should be, for example "a network". `max_bytes` limits the content after
+    decompression; by default it is `most_bytes()`.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise GomeaBnError(f"Reading {description} needs a path, got {path!r:.80}.")
@@ -114,10 +95,7 @@ def file_bytes(path: str | os.PathLike[str], description: str, *, max_bytes: int
 def unpacked(packed: bytes, where: str) -> bytes:
     """Return the content of bytes that gzip has compressed; `where` names them in errors.
 
-    Raises
-    ------
-    GomeaBnError
-        For other bytes, and for content larger than `most_bytes()`.
+    Content larger than `most_bytes()` is an error.
     """
     most = min(most_bytes(), most_bytes(len(packed)))
     try:
