@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.output import UNUSABLE_DATA, fail
+from gomea_bn.cli.output import UNUSABLE_DATA, failing
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
@@ -87,10 +87,8 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
 
 def loaded_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
     """Return the network of `named_network`; exits with code 3 if it cannot be used."""
-    try:
+    with failing(UNUSABLE_DATA):
         return named_network(text, rows)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
 
 
 def _is_of_expert(path: str) -> bool:

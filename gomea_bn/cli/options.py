@@ -21,10 +21,10 @@ from gomea_bn.cli.option_texts import (
     read_reading,
     read_reading_file,
 )
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say, spelling
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, failing, say, spelling
 from gomea_bn.cli.plain_help import HelpAll
 from gomea_bn.cli.running import limit
-from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.errors import Option
 from gomea_bn.learning.parameters import (
     BINS,
     COMMON,
@@ -351,18 +351,14 @@ def _reading_command(command: Callable[..., None], network: str | None) -> Calla
     def with_options(*arguments: Any, **options: Any) -> None:
         given = {name: options.pop(name) for name in _READING}
         file, in_file = given.pop("reading_file"), {}
-        try:
+        with failing(WRONG_USE):
             if file is not None:
                 in_file = _from_file(file, options, inspect.signature(with_options).parameters)
-        except GomeaBnError as error:
-            fail(error, WRONG_USE)
         recorded = {}
         if network is not None and options[network] is not None and options["data"] is not None:
             recorded = _recorded(options[network], options["data"], given)
-        try:
+        with failing(WRONG_USE):
             reading = read_reading(given, {**recorded, **in_file})
-        except GomeaBnError as error:
-            fail(error, WRONG_USE)
         command(*arguments, reading=reading, **options)
 
     return _with_parameters(
@@ -392,10 +388,8 @@ def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, A
     """Return the options for reading of a network's run that were not given, and print them."""
     from gomea_bn.cli.named_networks import recorded_reading
 
-    try:
+    with failing(UNUSABLE_DATA):
         recorded = recorded_reading(network, data)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     recorded = {name: value for name, value in recorded.items() if given[name] is None}
     if recorded:
         values = {

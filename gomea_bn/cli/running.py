@@ -13,7 +13,15 @@ from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, spelling
+from gomea_bn.cli.output import (
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    fail,
+    failing,
+    say,
+    spelling,
+)
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.interrupts import signal_exit_code
 
@@ -52,27 +60,20 @@ def read_data(
     for name in kinds:
         if name not in names:
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
-    try:
-        with printed_warnings():
-            if weight is not None:
-                weights = loaded.frame.iloc[:, names.index(weight)]
-                loaded = replace(loaded, frame=loaded.frame.drop(columns=weights.name))
-            table = table_of(
-                loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels
-            )
-            return table if weight is None else repeated_rows(table, weights.to_numpy())
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+    with failing(UNUSABLE_DATA), printed_warnings():
+        if weight is not None:
+            weights = loaded.frame.iloc[:, names.index(weight)]
+            loaded = replace(loaded, frame=loaded.frame.drop(columns=weights.name))
+        table = table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
+        return table if weight is None else repeated_rows(table, weights.to_numpy())
 
 
 def loaded_data(data: Path, reading: ReadingOptions) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
     from gomea_bn.data.files.loading import load
 
-    try:
+    with failing(UNUSABLE_DATA, of_options=WRONG_USE):
         return load(data, reading)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE if error.is_about_option else UNUSABLE_DATA)
 
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:

@@ -36,11 +36,11 @@ from gomea_bn.cli.output import (
     deliver,
     deliver_frame,
     fail,
+    failing,
     say,
 )
 from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import format_of
 from gomea_bn.texts import listed
 
@@ -88,7 +88,7 @@ def review(
 
     target = _page_file(source) if out is None else out
     check_targets({"--out": [target]}, {"NETWORK": files_of(source)})
-    try:
+    with failing(UNUSABLE_DATA):
         finish_folder(source)
         if is_front_folder(source):
             written = _review_of_front(Path(source), target, data, networks)
@@ -96,12 +96,8 @@ def review(
             written = _review_of_run(Path(source), target, data)
         else:
             written = _review_of_network(source, target, data, reading)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
-    try:
+    with failing(FAILED):
         written(test_graph=test_graph)
-    except GomeaBnError as error:
-        fail(error, FAILED)
     say(f"Wrote {target}; open it in a browser.", to_error=False)
     if is_front_folder(source):
         say(
@@ -208,20 +204,16 @@ def export(
         fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
     if out is not None:
         check_targets({"--out": [out]}, {"NETWORK": files_of(source), "--data": [data] if data else []})
-    try:
+    with failing(UNUSABLE_DATA):
         finish_folder(source)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     if is_front_folder(source):
         _export_front(Path(source), network, ending, out, cpdag=cpdag)
         return
     if network is not None or ending not in WRITERS:
         advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITERS)}"
         fail(f"'{source}' is not the folder of a front: it has no ids and no table; {advice}.", WRONG_USE)
-    try:
+    with failing(UNUSABLE_DATA):
         only_network = named_network(source, None if data is None else loaded_rows(data, reading))
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     deliver(network_text(only_network, ending, cpdag=cpdag), out)
 
 
@@ -245,18 +237,14 @@ def accept(
     from gomea_bn.front.decision import read_decision
     from gomea_bn.front.folder import read_front
 
-    try:
+    with failing(WRONG_USE):
         ending = ending_of(out)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
     check_targets({"--out": [out]}, {"FOLDER": folder_files(folder), "DECISION": [decision]})
-    try:
+    with failing(UNUSABLE_DATA):
         made = read_decision(decision)
         finish_folder(folder)
         front = read_front(folder)
         chosen = accept_decision(front, made)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     deliver(network_text(chosen, ending), out)
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
     say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
@@ -285,12 +273,10 @@ def compare(
     """
     from gomea_bn.metrics.comparison import compare as compare_networks
 
-    try:
+    with failing(UNUSABLE_DATA):
         rows = None if data is None else loaded_rows(data, reading)
         networks = {"A": named_network(a, rows), "B": named_network(b, rows)}
         comparison = compare_networks(*networks.values())
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     tests = {key: tested_graph(network, rows) for key, network in networks.items()} if test_graph else {}
     if as_json:
         record = asdict(comparison) | {f"test_{key.lower()}": test.to_dict() for key, test in tests.items()}
@@ -324,17 +310,13 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
             "a network: name it with --network" if network is None else "the whole table: leave --network out"
         )
         fail(f"--to {ending} is a format of {content}.", WRONG_USE)
-    try:
+    with failing(UNUSABLE_DATA):
         front = read_front(folder)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     if network is None:
         _deliver_table(front, ending, out)
         return
-    try:
+    with failing(WRONG_USE):
         chosen = candidate(front, network)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
     deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
 
 

@@ -17,10 +17,10 @@ import typer
 from gomea_bn.cli.options import KIND_OVERRIDE, Data, Given, OutFolder, Weight, reads_table, searches
 from gomea_bn.cli.output import (
     FAILED,
-    INTERRUPTED,
+    NOTHING_WRITTEN,
     WRONG_USE,
     check_targets,
-    fail,
+    failing,
     finishing,
     say,
     silent,
@@ -93,7 +93,7 @@ def front(
     further files of --networks. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before
     there was a front or its files.
     """
-    try:
+    with failing(WRONG_USE, given.spelled, interrupted=NOTHING_WRITTEN):
         from gomea_bn.expert.expert_network import ExpertNetwork
         from gomea_bn.front.folder import FILES, NETWORKS
         from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
@@ -124,10 +124,6 @@ def front(
             quiet=given.is_quiet,
             as_json=given.as_json,
         )
-    except GomeaBnError as error:
-        fail(error, WRONG_USE, given.spelled)
-    except KeyboardInterrupt:
-        fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
 def _front(
@@ -189,13 +185,10 @@ def _front(
         if out is not None:
             columns = _averaged(front, networks, quiet=quiet) if averaged_misfit else None
             tell(f"Writing {len(front):,} networks to {out} ...")
-            try:
-                with _progress(is_interrupted, quiet=quiet) as go_on:
-                    written = write_front(
-                        out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
-                    )
-            except GomeaBnError as error:
-                fail(error, FAILED)
+            with failing(FAILED), _progress(is_interrupted, quiet=quiet) as go_on:
+                written = write_front(
+                    out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
+                )
             tell(_what_next(out, len(front), written))
     if broken_pipe is not None:
         raise broken_pipe
