@@ -16,7 +16,7 @@ from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import FORMATS, format_of
 from gomea_bn.runtime.files.folder_exchange import finish_exchange
-from gomea_bn.runtime.files.json_files import read_json
+from gomea_bn.runtime.files.text_files import read_json
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def loaded_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBa
 def _is_of_expert(path: str) -> bool:
     """Return whether a file holds an expert's network, whose bins and probabilities may be missing."""
     from gomea_bn.expert.files import FORMAT
-    from gomea_bn.runtime.files.json_files import has_format
+    from gomea_bn.runtime.files.text_files import has_format
 
     return path.lower().endswith(_OF_EXPERTS) or (
         path.lower().endswith(".json") and has_format(Path(path), FORMAT)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.certainty import GraphTest
-    from gomea_bn.data.files.loading import Loaded
     from gomea_bn.data.files.reading import ReadingOptions
+    from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
@@ -48,8 +48,7 @@ def read_data(
 
     The column `weight` says how often every row stands in the table.
     """
-    from gomea_bn.data.row_weights import repeated_rows
-    from gomea_bn.data.sources import treatment_in_reading
+    from gomea_bn.data.sources import repeated_rows, treatment_in_reading
     from gomea_bn.data.table import table_of
     from gomea_bn.errors import nearest
 
@@ -70,7 +69,7 @@ def read_data(
 
 def loaded_data(data: Path, reading: ReadingOptions) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
-    from gomea_bn.data.files.loading import load
+    from gomea_bn.data.files.table_files import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
         return load(data, reading)

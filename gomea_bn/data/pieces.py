@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 from gomea_bn.data.files.separated import first_line
-from gomea_bn.data.frames import require_pyarrow
-from gomea_bn.data.plain import arrow_frame, plain_frame
+from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.runtime.files.text_files import check_is_file

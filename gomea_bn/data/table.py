@@ -13,14 +13,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MISSING_CODE, ROWS_WORTH_THREADS, Column, column_positions, storage
+from gomea_bn.data.columns import (
+    MISSING_CODE,
+    ROWS_WORTH_THREADS,
+    Column,
+    column_positions,
+    gap_lines,
+    gaps_of,
+    refuse_gaps,
+    refuse_infinite,
+    storage,
+    with_missing,
+)
 from gomea_bn.data.dates import with_dates
-from gomea_bn.data.files.loading import Loaded, load
-from gomea_bn.data.files.numerals import is_number
 from gomea_bn.data.files.reading import Note, ReadingOptions
-from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing
+from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column, empty_column
 from gomea_bn.data.selection import without_identifiers
+from gomea_bn.data.symbols import is_number
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
 from gomea_bn.lazy import offered
 from gomea_bn.runtime.threads import in_threads

@@ -23,12 +23,15 @@ from gomea_bn.plots.axes import (
     BLUE,
     LITERAL,
     ORANGE,
+    draw_curve,
+    in_unit,
     leave_room_for_legend,
+    level_ticks,
     new_axes,
     plain_legend,
     plain_text,
+    unit_of,
 )
-from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
 from gomea_bn.problems.cuts.shape import MOST_POINTS, POINTS_SHARE
 from gomea_bn.texts import counted, listed, percent
 

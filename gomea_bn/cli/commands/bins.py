@@ -62,7 +62,7 @@ from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed, shown_name
 
 if TYPE_CHECKING:
-    from gomea_bn.data.files.loading import Loaded
+    from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.discretization.base import Discretizer
     from gomea_bn.learning.cuts.refinement import RefinementResult
@@ -321,8 +321,7 @@ def fit(
     shapes=shapes_of_cuts(table, cut_points)). Exit codes: 0 done, 1 not written, 2
     wrong use, 3 graph or data unusable, 130 interrupted.
     """
-    from gomea_bn.data.files.loading import load
-    from gomea_bn.data.files.table_files import FILE_OPTIONS
+    from gomea_bn.data.files.table_files import FILE_OPTIONS, load
     from gomea_bn.data.pieces import is_in_pieces
     from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.learning.cuts.given_cuts import network_from_pieces, shapes_of_cuts

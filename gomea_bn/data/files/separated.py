@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.files.cells import with_codes, without_last_empty_rows
-from gomea_bn.data.files.headers import check_names, column_names, without_nameless
-from gomea_bn.data.files.numerals import numbers_in, written_with
+from gomea_bn.data.files.cells import check_names, with_codes, without_last_empty_rows, without_nameless
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
+from gomea_bn.data.frames import column_names
 from gomea_bn.data.selection import check_column_count, identifier_reason
-from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like
+from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like, numbers_in, written_with
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import counted, listed
 

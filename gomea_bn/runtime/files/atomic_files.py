@@ -1,9 +1,12 @@
-"""Atomic writing: a file is written completely or not at all."""
+"""Atomic writing: a file is written completely or not at all, and what killed processes left is removed."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import platform
+import secrets
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
 
 _SUFFIX = ".part"
 # of the name of a file, in that of its temporary file
@@ -121,3 +123,31 @@ def check_folder(folder: Path, files: Iterable[str]) -> None:
         check_name(target)
         if os.path.isdir(target):
             raise GomeaBnError(f"Cannot write '{target}': a folder has this name.")
+
+
+def process_mark() -> str:
+    """Return a text for the name of a temporary entry: this process, this machine, and a random part."""
+    return f"{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
+
+
+def is_left_over(mark: str) -> bool:
+    """Return whether the process that made a text by `process_mark` has surely ended.
+
+    A process of another machine, or one that cannot be asked for, may still run.
+    """
+    number, _, rest = mark.partition("-")
+    # elsewhere a signal of number 0 would end the process
+    if os.name != "posix" or not number.isascii() or not number.isdigit() or not rest.startswith(_host()):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError, ValueError):
+        return False
+    return False
+
+
+def _host() -> str:
+    """Return a short name of this machine: numbers of processes mean nothing on another one."""
+    return hashlib.sha256(platform.node().encode(errors="surrogateescape")).hexdigest()[:8]

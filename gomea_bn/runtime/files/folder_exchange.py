@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
+from gomea_bn.runtime.files.atomic_files import is_left_over, process_mark
 from gomea_bn.runtime.files.text_files import check_is_file
 
 _PREFIX = ".part-"
