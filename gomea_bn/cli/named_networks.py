@@ -13,7 +13,7 @@ import typer
 from gomea_bn.cli.output import UNUSABLE_DATA, failing
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import FORMATS, format_of
 from gomea_bn.runtime.files.folder_exchange import finish_exchange
 from gomea_bn.runtime.files.text_files import read_json
@@ -208,8 +208,6 @@ def candidate(front: Front, which: str) -> Candidate:
 
     Roles are "recommended", "knee", "closest" (to the expert) and "single" (of the search for one network).
     """
-    from gomea_bn.errors import nearest
-
     if which.isascii() and which.isdecimal():
         return front[int(which)]
     if which == "recommended":

@@ -194,22 +194,6 @@ class Given:
     values: Mapping[str, Any]
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether only the result is printed."""
-        return bool(self.values["quiet"])
-
-    @property
-    def as_json(self) -> bool:
-        """Whether the result is printed as JSON."""
-        return bool(self.values["as_json"])
-
-    @property
-    def folder(self) -> Path | None:
-        """Folder for checkpoints."""
-        folder: Path | None = self.values["checkpoint"]
-        return folder
-
-    @property
     def files(self) -> dict[str, list[Path]]:
         """Files that the options name for reading, by option."""
         return {
@@ -243,12 +227,12 @@ class Given:
             "kinds": read_kinds(values["kind"] or ()),
             "n_jobs": read_jobs(values["jobs"]),
             "random_state": values["seed"],
-            "verbose": not self.is_quiet,
+            "verbose": not values["quiet"],
         }
 
     def saved_search(self) -> Checkpoint | None:
         """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
-        return read_checkpoint(self.folder, self.values["every"], self.values["resume"])
+        return read_checkpoint(*(self.values[name] for name in ("checkpoint", "every", "resume")))
 
 
 def searches(learner: type[LearnerParameters]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -343,27 +327,25 @@ def reads_table(network: str | None = None) -> Callable[[Callable[..., None]], C
     that names a network: the table in `data` is then read as that of the network's run, but for the options that the
     user gives.
     """
-    return functools.partial(_reading_command, network=network)
 
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(*arguments: Any, **options: Any) -> None:
+            given = {name: options.pop(name) for name in _READING}
+            file, in_file, recorded = given.pop("reading_file"), {}, {}
+            with failing(WRONG_USE):
+                if file is not None:
+                    in_file = _from_file(file, options, inspect.signature(with_options).parameters)
+            if network is not None and options[network] is not None and options["data"] is not None:
+                recorded = _recorded(options[network], options["data"], given)
+            with failing(WRONG_USE):
+                reading = read_reading(given, {**recorded, **in_file})
+            command(*arguments, reading=reading, **options)
 
-def _reading_command(command: Callable[..., None], network: str | None) -> Callable[..., None]:
-    @functools.wraps(command)
-    def with_options(*arguments: Any, **options: Any) -> None:
-        given = {name: options.pop(name) for name in _READING}
-        file, in_file = given.pop("reading_file"), {}
-        with failing(WRONG_USE):
-            if file is not None:
-                in_file = _from_file(file, options, inspect.signature(with_options).parameters)
-        recorded = {}
-        if network is not None and options[network] is not None and options["data"] is not None:
-            recorded = _recorded(options[network], options["data"], given)
-        with failing(WRONG_USE):
-            reading = read_reading(given, {**recorded, **in_file})
-        command(*arguments, reading=reading, **options)
+        options = {name: (annotation, None) for name, annotation in _READING.items()}
+        return _with_parameters(with_options, command, "reading", options)
 
-    return _with_parameters(
-        with_options, command, "reading", {name: (annotation, None) for name, annotation in _READING.items()}
-    )
+    return decorate
 
 
 def _from_file(

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isinf
@@ -22,7 +22,7 @@ from gomea_bn.cli.output import (
     say,
     spelling,
 )
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, nearest
 from gomea_bn.runtime.interrupts import signal_exit_code
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def read_data(
     """
     from gomea_bn.data.sources import repeated_rows, treatment_in_reading
     from gomea_bn.data.table import table_of
-    from gomea_bn.errors import nearest
 
     loaded = loaded_data(data, reading)
     names = list(map(str, loaded.frame.columns))
@@ -105,7 +104,14 @@ def printed_warnings(names: Mapping[str, str] | None = None) -> Iterator[None]:
             yield
         finally:
             # an error follows what was warned of before
-            _print_warnings(caught, names)
+            for warning in caught:
+                message = warning.message
+                if not issubclass(warning.category, UserWarning):
+                    warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
+                elif isinstance(message, GomeaBnWarning):
+                    say(f"Warning: {message.text(spelling(names))}")
+                else:
+                    say(f"Warning: {message}")
 
 
 @contextmanager
@@ -114,23 +120,9 @@ def answering(interrupted: str = "Interrupted.", *, data_may_be_wrong: bool = Fa
 
     With `data_may_be_wrong` errors that are not about an option have code 3.
     """
-    try:
-        with printed_warnings():
-            yield
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA if data_may_be_wrong and not error.is_about_option else WRONG_USE)
-    except KeyboardInterrupt:
-        fail(interrupted, INTERRUPTED)
-
-
-def _print_warnings(caught: Iterable[warnings.WarningMessage], names: Mapping[str, str] | None) -> None:
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            message = warning.message
-            text = message.text(spelling(names)) if isinstance(message, GomeaBnWarning) else str(message)
-            say(f"Warning: {text}")
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    code = UNUSABLE_DATA if data_may_be_wrong else WRONG_USE
+    with failing(code, of_options=WRONG_USE, interrupted=interrupted), printed_warnings():
+        yield
 
 
 def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], None]) -> float:

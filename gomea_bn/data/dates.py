@@ -179,14 +179,13 @@ def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], st
         return _numbers(np.asarray(seconds, np.float64), series), SECONDS
     if inferred == "time":
         hours = [
-            np.nan if value is None or value != value else _hours(value) for value in series.astype(object)
+            np.nan
+            if value is None or value != value
+            else value.hour + value.minute / 60 + (value.second + value.microsecond / 1e6) / 3600
+            for value in series.astype(object)
         ]
         return _numbers(np.array(hours, np.float64), series), HOURS
     return None
-
-
-def _hours(time: Any) -> float:
-    return float(time.hour + time.minute / 60 + (time.second + time.microsecond / 1e6) / 3600)
 
 
 def _from_text(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:

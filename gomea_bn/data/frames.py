@@ -1,7 +1,8 @@
 """Tables in memory as pandas frames in plain storage.
 
-That is NumPy arrays, and pandas' text, nullable integers and bools, and categoricals. Every table passes `plain_frame` and every column of new rows `plain`, so that no other module needs to know Arrow
-types, sparse columns and half-precision floats.
+That is NumPy arrays, and pandas' text, nullable integers and bools, and categoricals. Every table passes `plain_frame`
+and every column of new rows `plain`, so that no other module needs to know Arrow types, sparse columns and
+half-precision floats.
 """
 
 from __future__ import annotations
@@ -44,15 +45,12 @@ def frame_of(source: Any) -> pd.DataFrame:
     if isinstance(source, Mapping):
         return plain_frame(_frame_of_columns(source))
     if hasattr(source, "__arrow_c_stream__"):
-        pyarrow = require_pyarrow(f"Reading a {_type_name(source)}")
+        kind = f"{type(source).__module__.partition('.')[0]}.{type(source).__name__}"
+        pyarrow = require_pyarrow(f"Reading a {kind}")
         return arrow_frame(pyarrow.table(source))
     if hasattr(source, "__dataframe__"):
         return plain_frame(pd.api.interchange.from_dataframe(source))
     raise GomeaBnError(f"A table must be {SOURCES}; got {type(source).__name__}.")
-
-
-def _type_name(source: object) -> str:
-    return f"{type(source).__module__.partition('.')[0]}.{type(source).__name__}"
 
 
 def _frame_of_array(array: np.ndarray[Any, Any]) -> pd.DataFrame:

@@ -39,7 +39,9 @@ def decided_column(
     """Return one column with its kind decided; whole numbers are integers, also where they are stored as floats."""
     if stored == "float" and (whole := _as_integers(series, name)) is not None:
         series, stored = whole, "integer"
-    if _is_constant(series):
+    # most columns vary among their first rows
+    parts = (series.iloc[:FEW_ROWS], series.iloc[FEW_ROWS:])
+    if all(bool((part == series.iloc[0]).all()) for part in parts):
         return _constant_column(series, name, max_levels)
     inferred, reason = _inferred_kind(series, stored)
     if kind is not None:
@@ -83,12 +85,6 @@ def empty_column(name: str, n_rows: int) -> Column:
 def _has_order(series: pd.Series[Any]) -> bool:
     """Return whether a column is an ordered pandas categorical."""
     return bool(getattr(series.dtype, "ordered", False))
-
-
-def _is_constant(series: pd.Series[Any]) -> bool:
-    first = series.iloc[0]
-    # most columns vary among their first rows
-    return all(bool((part == first).all()) for part in (series.iloc[:FEW_ROWS], series.iloc[FEW_ROWS:]))
 
 
 def _constant_column(series: pd.Series[Any], name: str, max_levels: int) -> Column:

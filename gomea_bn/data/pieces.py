@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
 from gomea_bn.data.files.separated import first_line
@@ -115,10 +115,7 @@ class FramePiece:
 
     frame: pd.DataFrame
 
-    @property
-    def origin(self) -> str:
-        """The frame in words."""
-        return "a frame"
+    origin: ClassVar[str] = "a frame"
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -138,10 +135,7 @@ class TablePiece:
     first: int
     last: int
 
-    @property
-    def origin(self) -> str:
-        """The table in words."""
-        return "the table"
+    origin: ClassVar[str] = "the table"
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -158,10 +152,7 @@ class PartitionPiece:
 
     partition: Any
 
-    @property
-    def origin(self) -> str:
-        """The partition in words."""
-        return "a partition"
+    origin: ClassVar[str] = "a partition"
 
     def _frame(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.partition.compute(scheduler="synchronous")

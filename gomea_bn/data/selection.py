@@ -133,7 +133,7 @@ def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
             return "a running number"
     elif not is_text_like(series) or types.infer_dtype(values, skipna=True) != "string":
         return None
-    elif _UUID.fullmatch(values.iloc[0].strip()) and values.map(_is_uuid).all():
+    elif _UUID.fullmatch(values.iloc[0].strip()) and all(_UUID.fullmatch(text.strip()) for text in values):
         return "UUIDs"
     if not values.is_unique:
         return None
@@ -156,10 +156,6 @@ def text_among_numbers(series: pd.Series[Any]) -> tuple[str, int] | None:
     others = [text for text in counts.index if numbers_in([text]) is None and numbers_in([text], ",") is None]
     number = int(counts[others].sum())
     return (others[0].strip(), number) if 0 < 2 * number < len(values) else None
-
-
-def _is_uuid(text: str) -> bool:
-    return bool(_UUID.fullmatch(text.strip()))
 
 
 def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:

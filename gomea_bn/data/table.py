@@ -6,7 +6,6 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
@@ -534,8 +533,10 @@ def _all_differ(numbers: NDArray[np.uint64] | NDArray[np.float64]) -> bool:
 def _data_as_names(table: Table) -> Note | None:
     """Return a warning if at least half of the names, and two, could be values of their columns."""
     names = table.names
-    if all(name.lstrip("+-").isdigit() for name in names) and _are_consecutive([int(name) for name in names]):
-        return None
+    if all(name.lstrip("+-").isdigit() for name in names):
+        numbers = [int(name) for name in names]
+        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            return None
     suspicious = [column.name for column in table.columns if _could_be_value(column)]
     if len(suspicious) < 2 or 2 * len(suspicious) < len(names):
         return None
@@ -547,10 +548,6 @@ def _data_as_names(table: Table) -> Note | None:
             ".",
         ]
     )
-
-
-def _are_consecutive(numbers: list[int]) -> bool:
-    return all(second == first + 1 for first, second in pairwise(numbers))
 
 
 def _could_be_value(column: Column) -> bool:

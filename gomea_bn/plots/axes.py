@@ -1,4 +1,4 @@
-"""Shared parts of all plots: axes, colours that most people can distinguish, literal text, lines of densities, ticks."""
+"""Shared parts of all plots: axes, colours that most people can distinguish, literal text, densities, ticks."""
 
 from __future__ import annotations
 

@@ -148,7 +148,8 @@ def plot_density(
             if owner is not None and (owner.conditionals is not None or variable in owner.shapes)
         }
         points = curves["network"].points if "network" in curves else {}
-        shares = {} if table is None else _shares(_values(variable, table), points)
+        values = None if table is None else _values(variable, table)
+        shares = {} if values is None else {point: float((values == point).mean()) for point in points}
         unit = unit_of(network.support[variable])
         if unit != 1:
             ax.set_xlabel(f"{plain_text(variable, _LONGEST_NAME)} [{unit:g}]", **LITERAL)
@@ -265,11 +266,6 @@ def _data_part(network: NetworkLike, variable: str, table: Table | pd.DataFrame)
 def _values(variable: str, table: Table | pd.DataFrame) -> NDArray[np.float64]:
     """Return the values of a continuous variable in the data, float64 (n_rows,)."""
     return numeric_values(_series_of(variable, table), variable)
-
-
-def _shares(values: NDArray[np.float64], points: Mapping[float, float]) -> dict[float, float]:
-    """Return the share of the rows at every point mass."""
-    return {point: float((values == point).mean()) for point in points}
 
 
 def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:

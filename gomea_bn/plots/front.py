@@ -143,8 +143,7 @@ def front_points(
         )
     marked = {"expert": _expert_network(front, expert), "truth": truth}
     rows = [
-        {"source": source, "id": pd.NA}
-        | dict(zip(names, _values(front, network, chosen, source), strict=True))
+        {"source": source, "id": pd.NA} | {name: _value(front, network, name, source) for name in names}
         for source, network in marked.items()
         if network is not None
     ]
@@ -253,14 +252,8 @@ def _expert_network(
     return expert.fitted(table, shapes=shapes)
 
 
-def _values(
-    front: FrontLike, network: DiscretizedBayesNet, objectives: Sequence[ObjectiveLike], source: str
-) -> list[float]:
-    """Return the values of a network in the objectives."""
-    return [_value(front, network, objective.name, source) for objective in objectives]
-
-
 def _value(front: FrontLike, network: DiscretizedBayesNet, objective: str, source: str) -> float:
+    """Return the value of a network in an objective."""
     if objective == "complexity":
         return float(network.n_parameters)
     if objective == "misfit":

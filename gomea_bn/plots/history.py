@@ -87,13 +87,13 @@ def history_steps(history: History) -> pd.DataFrame:
     quantity = _quantity(runs, entries_of)
     rows: list[tuple[str, int, float, float]] = []
     for name, entries in entries_of.items():
-        values = [_value(entry, quantity) for entry in entries]
-        rows += [
-            (name, entry.n_eval, entry.seconds, value) for entry, value in zip(entries, values, strict=True)
-        ]
-        n_eval, seconds = _end(runs[name], entries[-1])
-        if n_eval > entries[-1].n_eval or seconds > entries[-1].seconds:
-            rows.append((name, n_eval, seconds, values[-1]))
+        rows += [(name, entry.n_eval, entry.seconds, _value(entry, quantity)) for entry in entries]
+        run, last = runs[name], entries[-1]
+        # a run without these ended at its last improvement, as far as is known
+        n_eval = int(getattr(run, "n_eval_", getattr(run, "n_eval", last.n_eval)))
+        seconds = float(getattr(run, "fit_seconds_", getattr(run, "exec_time", last.seconds)))
+        if n_eval > last.n_eval or seconds > last.seconds:
+            rows.append((name, n_eval, seconds, rows[-1][3]))
     frame = pd.DataFrame(rows, columns=["run", "n_eval", "seconds", "value"])
     frame["quantity"] = quantity
     return frame
@@ -216,10 +216,3 @@ def _value(entry: Any, quantity: str) -> float:
     if quantity == "archive size":
         return float(entry.archive_size)
     return -float(entry.objective) if quantity == "score" else float(entry.objective)
-
-
-def _end(run: Any, last: Entry) -> tuple[int, float]:
-    """Return evaluations and seconds at the end of a run, or at its last improvement if the end is not known."""
-    n_eval = getattr(run, "n_eval_", getattr(run, "n_eval", last.n_eval))
-    seconds = getattr(run, "fit_seconds_", getattr(run, "exec_time", last.seconds))
-    return int(n_eval), float(seconds)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +26,7 @@ from gomea_bn.cli.output import (
 from gomea_bn.cli.plain_help import PlainCommand
 from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ def predict(
         fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
     saved, frame, as_parquet = _inputs(network, data, out, reading)
     kept = _kept(keep, frame)
-    from gomea_bn.errors import nearest
     from gomea_bn.network.value_kinds import spellings
 
     variables = spellings(saved.names)
@@ -278,7 +278,6 @@ def _with_absent(network: DiscretizedBayesNet, frame: pd.DataFrame, names: Seque
     """
     import pandas as pd
 
-    from gomea_bn.errors import nearest
     from gomea_bn.network.rows import column_name
     from gomea_bn.network.value_kinds import spellings
 
@@ -320,17 +319,10 @@ def _say_missing(frame: pd.DataFrame, names: Sequence[str], what: str) -> None:
     )
 
 
-def _labels(network: DiscretizedBayesNet, targets: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the bins or levels of the targets as text, in the order of an answer."""
-    from itertools import product
-
-    return product(*(network.bin_labels(name) for name in targets))
-
-
 def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], answer: Any) -> str:
     """Return the printed distribution: one line per combination of bins or levels."""
     condition = f" | {', '.join(given)}" if given else ""
-    rows = [[*labels] for labels in _labels(network, targets)]
+    rows = [[*labels] for labels in product(*map(network.bin_labels, targets))]
     widths = [max(len(row[column]) for row in [[*targets], *rows]) for column in range(len(targets))]
     line: Callable[[Sequence[str]], str] = lambda cells: "  ".join(  # noqa: E731
         f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)
@@ -348,8 +340,6 @@ def _distribution_record(
     network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], do: Sequence[str], answer: Any
 ) -> dict[str, Any]:
     """Return what `--json` prints; a bin is a list of its two ends."""
-    from itertools import pairwise, product
-
     states: list[list[Any]] = []
     for name in targets:
         if name in network.cut_points:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,7 +57,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.running import limit, loaded_data, loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, Option, check_choice
+from gomea_bn.errors import GomeaBnError, Option, check_choice, nearest
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed, shown_name
 
@@ -148,15 +148,17 @@ def discretize(
         tell = silent if quiet else say
         table, saved = _read(data, network, made, kinds, reading)
         if target is not None and target not in table.names:
-            from gomea_bn.errors import nearest
-
             raise GomeaBnError(f"--target: unknown column '{target}'.{nearest(target, table.names)}")
         if target is None and method == "mdlp":
             raise GomeaBnError("--method mdlp needs classes: --target COLUMN.")
         tell(table.describe(KIND_OVERRIDE, spelling()))
         with announced_kernels(tell):
             made.compile()
-        _discretize(made, table, target, saved, names)
+        # errors from here on are caused by the data
+        with failing(UNUSABLE_DATA, names), printed_warnings(names):
+            made.fit(table, target, network=saved)
+        if made.stopped_by_ == "interrupt":
+            say("Interrupted: these are the cuts found so far.")
         with finishing("the report and the files"):
             _write_and_print(made, method, out, codes, tell, as_json=as_json)
 
@@ -186,7 +188,6 @@ def _read(
 ) -> tuple[Table, DiscretizedBayesNet | None]:
     """Return the table, its kinds those of the network, and the network; exits if one is unusable."""
     from gomea_bn.data.columns import column_positions
-    from gomea_bn.errors import nearest
 
     loaded = loaded_data(data, reading)
     with failing(UNUSABLE_DATA):
@@ -204,20 +205,6 @@ def _read(
     with failing(UNUSABLE_DATA), printed_warnings():
         table = made.read(loaded, saved)
     return table, saved
-
-
-def _discretize(
-    made: Discretizer,
-    table: Table,
-    target: str | None,
-    saved: DiscretizedBayesNet | None,
-    names: Mapping[str, str],
-) -> None:
-    """Fit the method; errors from here on are caused by the data."""
-    with failing(UNUSABLE_DATA, names), printed_warnings(names):
-        made.fit(table, target, network=saved)
-    if made.stopped_by_ == "interrupt":
-        say("Interrupted: these are the cuts found so far.")
 
 
 def _write_and_print(
@@ -346,8 +333,6 @@ def fit(
         names, edges, own_cuts = _graph(graph)
     for name in chosen_cuts:
         if name not in names:
-            from gomea_bn.errors import nearest
-
             fail(
                 f"--cuts or --cut-points: the graph has no column '{name}'.{nearest(name, names)}", WRONG_USE
             )
@@ -394,19 +379,9 @@ def _graph(text: str) -> tuple[list[str], list[tuple[str, str]], dict[str, list[
     """Return the names, the edges and the cuts of a graph."""
     from gomea_bn.expert.expert_network import ExpertNetwork
 
-    if os.path.isfile(text):
-        expert = ExpertNetwork.from_file(text)
-        return (
-            list(expert.names),
-            expert.edges,
-            {name: cuts.tolist() for name, cuts in expert.cut_points.items()},
-        )
-    network = named_network(text)
-    return (
-        list(network.names),
-        network.edges,
-        {name: cuts.tolist() for name, cuts in network.cut_points.items()},
-    )
+    graph = ExpertNetwork.from_file(text) if os.path.isfile(text) else named_network(text)
+    cut_points = {name: cuts.tolist() for name, cuts in graph.cut_points.items()}
+    return list(graph.names), graph.edges, cut_points
 
 
 def _table_of_graph(
@@ -434,12 +409,6 @@ def _table_of_graph(
     kinds = {**dict.fromkeys(cut_points, "continuous"), **kinds}
     subset = replace(loaded, frame=loaded.frame.iloc[:, chosen])
     table = table_of(subset, kinds=kinds, missing=missing, max_levels=max_levels)
-    _check_columns(table, names, cut_points)
-    return table
-
-
-def _check_columns(table: Table, names: list[str], cut_points: dict[str, Any]) -> None:
-    """Raise for columns of the graph that were left out, and for continuous columns without cuts."""
     columns = {column.name: column for column in table.columns}
     for name in names:
         if name not in columns:
@@ -452,6 +421,7 @@ def _check_columns(table: Table, names: list[str], cut_points: dict[str, Any]) -
             f"Continuous columns need cuts: {listed(without, 10)}. Give them by --cuts (`gomea-bn discretize` writes "
             f"such a file) or --cut-points '{without[0]}=1,2.5', or give --kind '{without[0]}=discrete'."
         )
+    return table
 
 
 _METHOD_HELP = (

@@ -46,7 +46,6 @@ from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
-    from gomea_bn.front.front import Front
 
 _TABLE_FORMATS = ("csv", "parquet")
 
@@ -90,12 +89,7 @@ def review(
     check_targets({"--out": [target]}, {"NETWORK": files_of(source)})
     with failing(UNUSABLE_DATA):
         finish_folder(source)
-        if is_front_folder(source):
-            written = _review_of_front(Path(source), target, data, networks)
-        elif os.path.isdir(source):
-            written = _review_of_run(Path(source), target, data)
-        else:
-            written = _review_of_network(source, target, data, reading)
+        written = _page(source, target, data, reading, networks)
     with failing(FAILED):
         written(test_graph=test_graph)
     say(f"Wrote {target}; open it in a browser.", to_error=False)
@@ -117,33 +111,22 @@ def _page_file(source: str) -> Path:
     return Path(source).with_suffix(".html")
 
 
-def _review_of_front(folder: Path, target: Path, data: Path | None, networks: int) -> Callable[..., object]:
-    """Return a function that writes the page of a front."""
-    from gomea_bn.front.folder import read_front
-    from gomea_bn.review.page import review_page
-
-    front = read_front(folder)
-    shown = front.with_origin(table=_recorded_rows(front.record, front.record.get("source"), data, target))
-    return partial(review_page, shown, target, max_networks=networks)
-
-
-def _review_of_run(folder: Path, target: Path, data: Path | None) -> Callable[..., object]:
-    """Return a function that writes the page of a run of `learn`."""
-    from gomea_bn.review.page import network_report
-
-    network, run = of_run_folder(folder), run_record_of(folder)
-    table = _recorded_rows(run, run.get("data"), data, target)
-    return partial(network_report, network, table, target, record=run)
-
-
-def _review_of_network(
-    source: str, target: Path, data: Path | None, reading: ReadingOptions
+def _page(
+    source: str, target: Path, data: Path | None, reading: ReadingOptions, networks: int
 ) -> Callable[..., object]:
-    """Return a function that writes the page of a network of a front, or of a file."""
-    from gomea_bn.front.folder import read_front
+    """Return a function that writes the page of a front, of a run of `learn`, of a network of a front, or of a file."""
+    from gomea_bn.front.folder import is_front_folder, read_front
     from gomea_bn.network.rows import table_for
-    from gomea_bn.review.page import network_report
+    from gomea_bn.review.page import network_report, review_page
 
+    if is_front_folder(source):
+        front = read_front(source)
+        rows_of_front = _recorded_rows(front.record, front.record.get("source"), data, target)
+        return partial(review_page, front.with_origin(table=rows_of_front), target, max_networks=networks)
+    if os.path.isdir(source):
+        network, run = of_run_folder(Path(source)), run_record_of(Path(source))
+        table = _recorded_rows(run, run.get("data"), data, target)
+        return partial(network_report, network, table, target, record=run)
     folder, mark, _ = source.rpartition("#")
     if mark and not os.path.lexists(source):
         network, record = named_network(source), read_front(folder).record
@@ -313,17 +296,12 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
     with failing(UNUSABLE_DATA):
         front = read_front(folder)
     if network is None:
-        _deliver_table(front, ending, out)
+        from gomea_bn.front.folder import front_table
+
+        if ending == "parquet" and out is None:
+            fail("Parquet is not text: name a file with --out.", WRONG_USE)
+        deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)
         return
     with failing(WRONG_USE):
         chosen = candidate(front, network)
     deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
-
-
-def _deliver_table(front: Front, ending: str, out: Path | None) -> None:
-    """Print or write the table of a front."""
-    from gomea_bn.front.folder import front_table
-
-    if ending == "parquet" and out is None:
-        fail("Parquet is not text: name a file with --out.", WRONG_USE)
-    deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)

@@ -95,8 +95,8 @@ def learn(
         from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
         targets = {} if out is None else {"--out": [out / name for name in RUN_ENTRIES]}
-        if given.folder is not None:
-            targets["--checkpoint"] = [given.folder / CHECKPOINT_FILE]
+        if (folder := given.values["checkpoint"]) is not None:
+            targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
         if targets:
             of_start = {} if start is None else {"--start": files_of(start)}
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
@@ -149,7 +149,7 @@ def _learn(
     limits_of(learner)
     if out is not None:
         check_run_folder(out)
-    tell = silent if given.is_quiet else say
+    tell = silent if given.values["quiet"] else say
     rows, source_sha256 = _read_source(learner, data, reading, after_search, tell, weight)
     size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
     seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
@@ -164,7 +164,7 @@ def _learn(
         record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
         if weight is not None:
             record["data"]["weight"] = weight
-        _write_and_print(learner, out, record, after_search, tell, as_json=given.as_json)
+        _write_and_print(learner, out, record, after_search, tell, as_json=given.values["as_json"])
 
 
 def _read_source(

@@ -349,17 +349,14 @@ def _decimal(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[str, Note | No
         )
     if commas or (either and not points):
         (name, example), *_ = commas or either
-        but = f"but column '{points[0]}' holds decimal points" if commas else _two_readings(example)
+        number = example.strip()
+        readings = f"{number.replace(',', '.')} or {number.replace('.', '').replace(',', '')}"
+        but = f"but column '{points[0]}' holds decimal points" if commas else f"which may be {readings}"
         raise GomeaBnError(
             f"Column '{name}' holds numbers such as {example!r}, {but}.",
             [Setting("decimal", ","), Setting("decimal", ".")],
         )
     return ".", None
-
-
-def _two_readings(example: str) -> str:
-    digits = example.strip().replace(".", "").replace(",", "")
-    return f"which may be {example.strip().replace(',', '.')} or {digits}"
 
 
 def _values_of(series: pd.Series[Any]) -> list[str]:

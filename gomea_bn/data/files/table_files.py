@@ -104,14 +104,16 @@ def read_file(
             f"File '{text}' must end in {_ENDINGS}, got '{ending or 'no ending'}'.",
             ["rename it", Setting("sep", ",")],
         )
-    is_text = applicable == _OF_TEXT
-    _check_applicable(text, options, applicable)
+    for name in options.given:
+        if name in {*FILE_OPTIONS} - {*applicable}:
+            kind = "spreadsheets" if name == "sheet" else "text files"
+            raise GomeaBnError([Option(name), f" applies to {kind}, but '{text}' is none."])
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
     decimal = "."
     notes: list[Note] = []
     doubts: list[Note] = []
-    if is_text:
+    if applicable == _OF_TEXT:
         is_plain = not endings or endings[-1] not in _COMPRESSED
         if not is_plain:
             _check_compressed_text(text)
@@ -143,14 +145,6 @@ def _endings(path: str | os.PathLike[str]) -> tuple[list[str], str]:
     """Return the endings of a file name, and the one that decides the format, or an empty text."""
     endings = [ending.lower() for ending in Path(path).suffixes]
     return endings, next((e for e in reversed(endings) if e not in _COMPRESSED), "")
-
-
-def _check_applicable(path: str, options: ReadingOptions, applicable: tuple[str, ...]) -> None:
-    """Raise for options that are given but do not apply to a file."""
-    for name in options.given:
-        if name in {*FILE_OPTIONS} - {*applicable}:
-            kind = "spreadsheets" if name == "sheet" else "text files"
-            raise GomeaBnError([Option(name), f" applies to {kind}, but '{path}' is none."])
 
 
 def _check_compressed_text(path: str) -> None:
@@ -255,7 +249,11 @@ def read_sheet(
             notes.append(
                 Note([f"Sheet {sheet!r} is read, not {others}; ", Option("sheet"), " names another."])
             )
-        names = _sheet_names(path, cells, options)
+        if options.header == "none":
+            names = column_names(cells.shape[1])
+        else:
+            names = ["" if name is None or name != name else str(name).strip() for name in cells.iloc[0]]
+            check_names(path, names)
 
         def parsed(**more: Any) -> pd.DataFrame:
             frame: pd.DataFrame = book.parse(
@@ -309,15 +307,6 @@ def _first_with_cells(book: Any, sheets: list[str]) -> tuple[pd.DataFrame | None
         if cells.shape[1]:
             return cells, sheet
     return None, ""
-
-
-def _sheet_names(path: str, cells: pd.DataFrame, options: ReadingOptions) -> list[str]:
-    """Return the names of the columns, "" for a column without one."""
-    if options.header == "none":
-        return column_names(cells.shape[1])
-    names = ["" if value is None or value != value else str(value).strip() for value in cells.iloc[0]]
-    check_names(path, names)
-    return names
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gomea_bn.data.files.cells import column_names
+from gomea_bn.data.frames import column_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import FileVariable, file_variables, table_of_numbers
 from gomea_bn.runtime.files.atomic_files import write_text
