@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -123,6 +124,24 @@ def answering(interrupted: str = "Interrupted.", *, data_may_be_wrong: bool = Fa
     code = UNUSABLE_DATA if data_may_be_wrong else WRONG_USE
     with failing(code, of_options=WRONG_USE, interrupted=interrupted), printed_warnings():
         yield
+
+
+# new objects between two looks; modules are made of many objects, which all stay
+_OBJECTS_BETWEEN_LOOKS = 100_000
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Look for garbage rarely during the block: a command imports for a second, a sixth of which was such looks.
+
+    A process that never looks, with a threshold of 0, goes on not to look.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(usual[0] and max(_OBJECTS_BETWEEN_LOOKS, usual[0]), *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], None]) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gomea_bn.runtime.memory import zeros_by_pages
+from gomea_bn.runtime.small_pages import zeros_by_pages
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (0, 7), (3, 1 << 22)])

@@ -1,34 +1,13 @@
-"""How rarely Python looks for garbage, and large arrays of zeros that take memory page by page as they are written."""
+"""Large arrays of zeros that take memory for the parts that are written, page by page."""
 
 from __future__ import annotations
 
-import gc
 import math
 import mmap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-
-# new objects between two looks; modules are made of many objects, which all stay
-_OBJECTS = 100_000
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Look for garbage rarely during the block: a command imports for a second, a sixth of which was such looks.
-
-    A process that never looks, with a threshold of 0, goes on not to look.
-    """
-    usual = gc.get_threshold()
-    gc.set_threshold(usual[0] and max(_OBJECTS, usual[0]), *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
-
 
 # NumPy asks for pages of 2 MiB for arrays of at least this number of bytes
 _BYTES_OF_HUGE_PAGES = 1 << 22
