@@ -116,9 +116,17 @@ MaxSeconds, MAX_SECONDS = option_of(DECLARED["max_seconds"])
 FormerDevice = Annotated[str, typer.Option(hidden=True)]
 Jobs = _named(int, "Number of threads, 0 for all cores; the result does not depend on it.", COMMON, min=0)
 Kind = _named(
-    list[str] | None, "NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated.", READING
+    list[str] | None,
+    "NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated.",
+    READING,
+    metavar="COLUMN=KIND",
 )
-CutPoints = _named(list[str] | None, "NAME=18,40,65: fixed inner cuts of a column; may be repeated.", BINS)
+CutPoints = _named(
+    list[str] | None,
+    "NAME=18,40,65: fixed inner cuts of a column; may be repeated.",
+    BINS,
+    metavar="COLUMN=NUMBERS",
+)
 Missing = _named(str, "Treatment of rows with missing values: error or drop.", READING)
 Quiet = _named(bool, "Do not print column kinds and progress.", COMMON, "--quiet", "-q")
 AsJson = _named(bool, "Print the result as JSON.", COMMON, "--json")
@@ -154,11 +162,13 @@ _OF_SEARCHES: dict[str, Any] = {
         list[str] | None,
         "PARENT,CHILD or 'PARENT->CHILD': an edge that the network must have; may be repeated.",
         KNOWLEDGE,
+        metavar="EDGE",
     ),
     "forbid": _named(
         list[str] | None,
         "PARENT,CHILD or 'PARENT->CHILD': an edge that it must not have; may be repeated.",
         KNOWLEDGE,
+        metavar="EDGE",
     ),
     "rules": _named(
         Path | None,
@@ -170,6 +180,7 @@ _OF_SEARCHES: dict[str, Any] = {
         list[str] | None,
         "NAME,NAME: no edge leads from a later tier to an earlier one; may be repeated.",
         KNOWLEDGE,
+        metavar="NAME,NAME",
     ),
     "tiers": _named(Path | None, "File with one tier per line, earliest first.", KNOWLEDGE),
     "max_table_cells": _named(int, "Largest number of cells of a variable's table.", KNOWLEDGE),
@@ -285,20 +296,31 @@ _READING: dict[str, Any] = {
         "--reading",
     ),
     "sep": _named(
-        str | None, "Separator of a text file: one character, tab or space. Default: detected.", READING
+        str | None,
+        "Separator of a text file: one character, tab or space. Default: detected.",
+        READING,
+        metavar="MARK",
     ),
-    "decimal": _named(str | None, "Decimal mark of a text file: . or ,. Default: detected.", READING),
+    "decimal": _named(
+        str | None, "Decimal mark of a text file: . or ,. Default: detected.", READING, metavar="MARK"
+    ),
     "encoding": _named(str | None, "Encoding of a text file, such as cp1252. Default: UTF-8.", READING),
     "na_values": _named(
         list[str] | None,
         "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
         "empty cells, NA, NaN, null, ?, - and the like.",
         READING,
+        metavar="SYMBOLS",
     ),
     "columns": _named(
-        list[str] | None, "NAME,NAME: columns to read; may be repeated. Default: all.", READING
+        list[str] | None,
+        "NAME,NAME: columns to read; may be repeated. Default: all.",
+        READING,
+        metavar="NAME,NAME",
     ),
-    "drop": _named(list[str] | None, "NAME,NAME: columns to leave out; may be repeated.", READING),
+    "drop": _named(
+        list[str] | None, "NAME,NAME: columns to leave out; may be repeated.", READING, metavar="NAME,NAME"
+    ),
     "sheet": _named(
         str | None,
         "Sheet of a spreadsheet, by name or number from 0. Default: the first with cells.",

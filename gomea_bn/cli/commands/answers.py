@@ -77,7 +77,10 @@ def predict(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="NAME,NAME: columns of DATA that are copied, for example an id; may be repeated."),
+        typer.Option(
+            metavar="NAME,NAME",
+            help="NAME,NAME: columns of DATA that are copied, for example an id; may be repeated.",
+        ),
     ] = None,
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
@@ -192,8 +195,9 @@ def query(
     do: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="COLUMN=VALUE",
             help="'x=3.2': an intervention, which cuts the edges into x; several may follow. Its answer is an effect "
-            "only if the edges are causes."
+            "only if the edges are causes.",
         ),
     ] = None,
     method: Method = "exact",

@@ -91,7 +91,8 @@ def discretize(
     option: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=VALUE: an option of the method, such as n_bins=8 or search=merge; may be repeated."
+            metavar="NAME=VALUE",
+            help="NAME=VALUE: an option of the method, such as n_bins=8 or search=merge; may be repeated.",
         ),
     ] = None,
     out: Annotated[
@@ -440,7 +441,10 @@ def refine(
     method: Annotated[str, typer.Option(help=_METHOD_HELP)] = "dp",
     bin_counts: Annotated[
         str | None,
-        typer.Option(help="fixed (default) or free, for dp; discretizers always choose the number of bins."),
+        typer.Option(
+            metavar="fixed|free",
+            help="fixed (default) or free, for dp; discretizers always choose the number of bins.",
+        ),
     ] = None,
     scoring_method: Annotated[
         str | None, typer.Option(help="density-bic or density-bd. Default: that of the network.")

@@ -159,8 +159,9 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
+            metavar="FORMAT",
             help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
-            "of the ending of --out. xdsl is for GeNIe, net for HUGIN."
+            "of the ending of --out. xdsl is for GeNIe, net for HUGIN.",
         ),
     ] = None,
     out: Annotated[

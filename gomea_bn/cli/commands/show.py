@@ -67,7 +67,8 @@ def show(
         typer.Option(help="A B: whether the graph implies that A and B are independent, given --given."),
     ] = None,
     given: Annotated[
-        list[str] | None, typer.Option(help="NAME,NAME: conditions of --d-separated; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME,NAME", help="NAME,NAME: conditions of --d-separated; may be repeated."),
     ] = None,
     why: Annotated[
         _Pair | None,
