@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.plots.axes import BLUE, INK, ORANGE, new_axes, plain_legend, plain_text
@@ -15,27 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-class FittedLearner(Protocol):
-    """A fitted learner with its history, evaluations and seconds of search."""
-
-    n_eval_: int
-    fit_seconds_: float
-
-    @property
-    def history_(self) -> list[HistoryEntry] | list[FrontHistoryEntry]:
-        """Improvements in order."""
-
-
-class FinishedSearch(Protocol):
-    """The result of a search with its history, and optionally its evaluations and seconds."""
-
-    @property
-    def history(self) -> list[HistoryEntry] | list[FrontHistoryEntry]:
-        """Improvements in order."""
-
-
-Entry: TypeAlias = HistoryEntry | FrontHistoryEntry
-Run: TypeAlias = FittedLearner | FinishedSearch | Sequence[HistoryEntry] | Sequence[FrontHistoryEntry]
+# a fitted learner with `history_`, the result of a search with `history`, or one of these lists
+Run: TypeAlias = Any
 History: TypeAlias = Run | Sequence[Run] | Mapping[str, Run]
 
 # colours of Okabe & Ito
