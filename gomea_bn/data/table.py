@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import (
-    MISSING_CODE,
     ROWS_WORTH_THREADS,
-    Column,
     column_positions,
     gap_lines,
     gaps_of,
@@ -23,6 +21,9 @@ from gomea_bn.data.columns import (
     refuse_infinite,
     storage,
     with_missing,
+)
+from gomea_bn.data.columns import (
+    Column as Column,
 )
 from gomea_bn.data.dates import with_dates
 from gomea_bn.data.files.reading import Note, ReadingOptions
@@ -37,18 +38,6 @@ from gomea_bn.texts import counted, listed, percent, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "FEW_VALUES",
-    "MISSING_CODE",
-    "Column",
-    "Table",
-    "column_digests",
-    "doubts_about",
-    "read_table",
-    "table_digest",
-    "table_of",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

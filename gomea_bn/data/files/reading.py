@@ -67,7 +67,15 @@ class ReadingOptions:
                 [Option("sep"), " and ", Option("decimal"), f" must differ, got {self.decimal!r} for both."]
             )
         if self.encoding is not None:
-            _check_encoding(self.encoding)
+            import codecs
+
+            try:
+                codecs.lookup(str(self.encoding))
+            except LookupError:
+                example = f"such as utf-8 or cp1252, got {self.encoding!r:.80}."
+                raise GomeaBnError(
+                    [Option("encoding"), f" must be the name of an encoding {example}"]
+                ) from None
         if self.sheet is not None and not isinstance(self.sheet, str):
             check_integer("sheet", self.sheet, 0)
         for name in ("columns", "drop"):
@@ -89,17 +97,13 @@ class ReadingOptions:
     def given(self) -> dict[str, Any]:
         """Options that differ from the defaults, as plain values that `of` takes and JSON can hold."""
         options = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            name: _plain_parts(value) if isinstance(value, tuple) else value
-            for name, value in options.items()
-            if value != getattr(_DEFAULTS, name)
-        }
-
-
-def _plain_parts(values: tuple[Any, ...]) -> list[Any]:
-    """Return values as a list, infinite numbers as text, and without NaN, which is missing anyway."""
-    parts = [value for value in values if value == value]
-    return [str(value) if isinstance(value, float) and isinf(value) else value for value in parts]
+        given = {name: value for name, value in options.items() if value != getattr(_DEFAULTS, name)}
+        for name, parts in given.items():
+            if isinstance(parts, tuple):
+                # infinite numbers as text, and without NaN, which is missing anyway
+                plain = [str(part) if isinstance(part, float) and isinf(part) else part for part in parts]
+                given[name] = [part for part in plain if part == part]
+        return given
 
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:
@@ -109,20 +113,6 @@ def _several(name: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, dict):
         raise GomeaBnError([Option(name), f" must be a list, got {type(value).__name__}."])
     return tuple(str(part) for part in value) if name != "na_values" else tuple(value)
-
-
-def _check_encoding(encoding: object) -> None:
-    import codecs
-
-    try:
-        codecs.lookup(str(encoding))
-    except LookupError:
-        raise GomeaBnError(
-            [
-                Option("encoding"),
-                f" must be the name of an encoding such as utf-8 or cp1252, got {encoding!r:.80}.",
-            ]
-        ) from None
 
 
 _DEFAULTS = ReadingOptions()
