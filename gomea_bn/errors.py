@@ -101,6 +101,11 @@ class GomeaBnWarning(_Message, UserWarning):
     """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`."""
 
 
+def wrong_option(name: str, problem: str) -> GomeaBnError:
+    """Return the error for the value of an option, a sentence that begins with its name."""
+    return GomeaBnError([Option(name), f" {problem}"])
+
+
 def is_integer(value: object) -> bool:
     """Return whether a value is an integer, NumPy's included; True and False are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
@@ -124,11 +129,8 @@ def check_integer(
         return
     if not is_integer(value) or value < least or (most is not None and value > most):
         limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        raise GomeaBnError(
-            [
-                Option(name),
-                f" must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}.",
-            ]
+        raise wrong_option(
+            name, f"must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}."
         )
 
 
@@ -155,7 +157,7 @@ def check_number(
     upper = "" if most == inf else f"{'below' if below else 'at most'} {most:g}"
     limits = " and ".join(filter(None, (lower, upper)))
     number = f"a finite number{' ' if limits else ''}{limits}{' or None' if optional else ''}"
-    raise GomeaBnError([Option(name), f" must be {number}, got {value!r:.80}."])
+    raise wrong_option(name, f"must be {number}, got {value!r:.80}.")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: bool = False) -> None:
@@ -164,13 +166,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: boo
         return
     hint = nearest(value, choices) if isinstance(value, str) else ""
     listed_choices = ", ".join(map(repr, choices)) + (" or None" if optional else "")
-    raise GomeaBnError([Option(name), f" must be one of {listed_choices}, got {value!r:.80}.{hint}"])
+    raise wrong_option(name, f"must be one of {listed_choices}, got {value!r:.80}.{hint}")
 
 
 def check_flag(name: str, value: Any) -> None:
     """Raise `GomeaBnError` unless an option is True or False."""
     if not isinstance(value, bool):
-        raise GomeaBnError([Option(name), f" must be True or False, got {value!r:.80}."])
+        raise wrong_option(name, f"must be True or False, got {value!r:.80}.")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

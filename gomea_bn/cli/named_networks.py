@@ -15,7 +15,7 @@ from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import FORMATS, format_of
-from gomea_bn.runtime.files.folder_exchange import finish_exchange
+from gomea_bn.runtime.files.atomic_files import finish_exchange
 from gomea_bn.runtime.files.text_files import read_json
 from gomea_bn.texts import listed
 

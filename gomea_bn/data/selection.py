@@ -6,9 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.data.columns import column_positions
+from gomea_bn.data.columns import FEW_VALUES, column_positions
 from gomea_bn.data.files.reading import Note
-from gomea_bn.data.kinds import FEW_VALUES
 from gomea_bn.data.symbols import is_text_like, numbers_in
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.runtime.environment import environment_limit

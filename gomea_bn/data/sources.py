@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, row_list
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, row_list, wrong_option
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
@@ -99,12 +99,8 @@ def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight"
     except (TypeError, ValueError, OverflowError) as error:
         raise GomeaBnError([Option(name), f" must be numbers: {error}."]) from error
     if checked.shape != (n_rows,):
-        raise GomeaBnError(
-            [
-                Option(name),
-                f" must have one weight for each of {counted(n_rows, 'row')}, got {checked.shape}.",
-            ]
-        )
+        rows = counted(n_rows, "row")
+        raise wrong_option(name, f"must have one weight for each of {rows}, got {checked.shape}.")
     wrong = ~(np.isfinite(checked) & (checked >= 0))
     if wrong.any() or not checked.any():
         where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are 0"
@@ -134,7 +130,6 @@ def repeated_rows(table: Table, weights: ArrayLike) -> Table:
             ],
         )
     if checked.sum() > _MOST_ROWS:
-        raise GomeaBnError(
-            [Option("sample_weight"), f" must sum to at most {_MOST_ROWS:,}, got {checked.sum():,.0f}."]
-        )
+        most = f"{_MOST_ROWS:,}, got {checked.sum():,.0f}."
+        raise wrong_option("sample_weight", f"must sum to at most {most}")
     return replace(table, weighted=True).take(np.repeat(np.arange(table.n_rows), checked.astype(np.int64)))

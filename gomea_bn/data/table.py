@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import (
+    FEW_VALUES,
     ROWS_WORTH_THREADS,
+    RULE,
     column_positions,
+    decided_column,
+    empty_column,
     gap_lines,
     gaps_of,
     refuse_gaps,
@@ -28,7 +32,6 @@ from gomea_bn.data.columns import (
 from gomea_bn.data.dates import with_dates
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.table_files import Loaded, load
-from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column, empty_column
 from gomea_bn.data.selection import without_identifiers
 from gomea_bn.data.symbols import is_number
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list

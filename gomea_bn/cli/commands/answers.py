@@ -50,7 +50,7 @@ Method = Annotated[
     str,
     typer.Option(help="exact, or sampling: estimates, for networks that are too dense for exact answers."),
 ]
-Draws = Annotated[int, typer.Option("--n-draws", min=1, help="Number of draws per row of sampling.")]
+Draws = Annotated[int, typer.Option(min=1, help="Number of draws per row of sampling.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of draws. Default: random.")]
 
 _N_DRAWS = 10_000

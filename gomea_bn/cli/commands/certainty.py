@@ -269,9 +269,7 @@ def certify(
 def test_graph(
     network: Network,
     data: Data,
-    n_permutations: Annotated[
-        int, typer.Option("--n-permutations", min=1, help="Number of permutations of every column.")
-    ] = 499,
+    n_permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of every column.")] = 499,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the permutations. Default: random.")
     ] = None,

@@ -7,7 +7,15 @@ from dataclasses import dataclass, fields
 from math import isinf
 from typing import Any
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer, is_real
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    check_choice,
+    check_integer,
+    is_real,
+    wrong_option,
+)
 
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
@@ -53,12 +61,8 @@ class ReadingOptions:
         separator = self.separator
         is_mark = isinstance(separator, str) and len(separator) == 1 and separator not in '"\n\r'
         if separator is not None and not is_mark:
-            raise GomeaBnError(
-                [
-                    Option("sep"),
-                    f" must be one character or one of {', '.join(map(repr, SEPARATOR_NAMES))}, got {self.sep!r:.80}.",
-                ]
-            )
+            names = ", ".join(map(repr, SEPARATOR_NAMES))
+            raise wrong_option("sep", f"must be one character or one of {names}, got {self.sep!r:.80}.")
         check_choice("decimal", self.decimal, (".", ","), optional=True)
         check_choice("header", self.header, HEADERS)
         check_choice("dates", self.dates, _DATES)
@@ -73,9 +77,7 @@ class ReadingOptions:
                 codecs.lookup(str(self.encoding))
             except LookupError:
                 example = f"such as utf-8 or cp1252, got {self.encoding!r:.80}."
-                raise GomeaBnError(
-                    [Option("encoding"), f" must be the name of an encoding {example}"]
-                ) from None
+                raise wrong_option("encoding", f"must be the name of an encoding {example}") from None
         if self.sheet is not None and not isinstance(self.sheet, str):
             check_integer("sheet", self.sheet, 0)
         for name in ("columns", "drop"):
