@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 class Setting:
     """Advice to set an option; a command line spells it by its own option names.
 
-    Parameters
-    ----------
-    name : str
-        Name of the option in Python.
-    value : str, optional
-        Value to give it; without one the advice is to raise the present value.
-    column : str, optional
-        For options that map columns to values: the column.
+    `column` is that of an option that maps columns to values. Without a value the advice is to raise the present one.
     """
 
     name: str
@@ -43,15 +36,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Option:
-    """An option within a message; a command line spells it as its users write it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the option in Python.
-    value : str, optional
-        Value that it has.
-    """
+    """An option by its name in Python, perhaps with its value, within a message; a command line spells its name."""
 
     name: str
     value: str | None = None
@@ -116,6 +101,11 @@ class GomeaBnWarning(_Message, UserWarning):
     """Given for input that can be used, but not as its owner may expect; the parameters are those of `GomeaBnError`."""
 
 
+def wrong_option(name: str, problem: str) -> GomeaBnError:
+    """Return the error for the value of an option, a sentence that begins with its name."""
+    return GomeaBnError([Option(name), f" {problem}"])
+
+
 def is_integer(value: object) -> bool:
     """Return whether a value is an integer, NumPy's included; True and False are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
@@ -133,26 +123,14 @@ def check_integer(
 ) -> None:
     """Raise `GomeaBnError` unless an option is an integer from `least` to `most`, or None if `optional`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the option, as the caller knows it.
-    value : object
-        Value of the option; True and False are not integers.
-    least, most : int
-        Range, both ends included; no upper end if `most` is None.
-    optional : bool
-        Whether None is allowed.
+    Both ends are included. True and False are not integers.
     """
     if optional and value is None:
         return
     if not is_integer(value) or value < least or (most is not None and value > most):
         limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        raise GomeaBnError(
-            [
-                Option(name),
-                f" must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}.",
-            ]
+        raise wrong_option(
+            name, f"must be an integer {limits}{' or None' if optional else ''}, got {value!r:.80}."
         )
 
 
@@ -168,18 +146,7 @@ def check_number(
 ) -> None:
     """Raise `GomeaBnError` unless an option is a finite number in a range, or None if `optional`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the option, as the caller knows it.
-    value : object
-        Value of the option.
-    least, most : float
-        Range, both ends included.
-    above, below : bool
-        Whether `least`, or `most`, itself is excluded.
-    optional : bool
-        Whether None is allowed.
+    Both ends are included, unless `above` or `below` exclude them.
     """
     if optional and value is None:
         return
@@ -190,7 +157,7 @@ def check_number(
     upper = "" if most == inf else f"{'below' if below else 'at most'} {most:g}"
     limits = " and ".join(filter(None, (lower, upper)))
     number = f"a finite number{' ' if limits else ''}{limits}{' or None' if optional else ''}"
-    raise GomeaBnError([Option(name), f" must be {number}, got {value!r:.80}."])
+    raise wrong_option(name, f"must be {number}, got {value!r:.80}.")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: bool = False) -> None:
@@ -199,13 +166,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: boo
         return
     hint = nearest(value, choices) if isinstance(value, str) else ""
     listed_choices = ", ".join(map(repr, choices)) + (" or None" if optional else "")
-    raise GomeaBnError([Option(name), f" must be one of {listed_choices}, got {value!r:.80}.{hint}"])
+    raise wrong_option(name, f"must be one of {listed_choices}, got {value!r:.80}.{hint}")
 
 
 def check_flag(name: str, value: Any) -> None:
     """Raise `GomeaBnError` unless an option is True or False."""
     if not isinstance(value, bool):
-        raise GomeaBnError([Option(name), f" must be True or False, got {value!r:.80}."])
+        raise wrong_option(name, f"must be True or False, got {value!r:.80}.")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

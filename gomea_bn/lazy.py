@@ -15,10 +15,7 @@ _OFFERED: dict[str, str] = {}
 def declared_names(source: str) -> dict[str, str]:
     """Return the module of every public name of a package, from the imports of its file that only type checkers see.
 
-    Parameters
-    ----------
-    source : str
-        Path of the file, whose block ``if TYPE_CHECKING:`` has the lines ``from MODULE import NAME as NAME``.
+    The file has a block ``if TYPE_CHECKING:`` of lines ``from MODULE import NAME as NAME``.
     """
     return {
         name.asname: line.module
@@ -34,15 +31,7 @@ def declared_names(source: str) -> dict[str, str]:
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions ``__getattr__`` and ``__dir__`` of a package whose public names live in its modules.
-
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    homes : mapping of str to str
-        The module of every public name.
-    """
+    """Return ``__getattr__`` and ``__dir__`` of a package whose public names live in the modules that `homes` names."""
 
     def get_attribute(name: str) -> Any:
         if name not in homes:
@@ -56,14 +45,9 @@ def lazy_names(
 
 
 def offer(homes: Mapping[str, str]) -> None:
-    """Make functions of higher packages known to methods of lower ones, which call them by `offered`.
+    """Make functions of higher packages, whose modules `homes` names, known to lower ones, which call `offered`.
 
     `gomea_bn` itself does so, which stands above all of its packages and is imported before them.
-
-    Parameters
-    ----------
-    homes : mapping of str to str
-        The module of every function.
     """
     _OFFERED.update(homes)
 

@@ -120,17 +120,9 @@ def without_effect(*names: str) -> Callable[[type[_Owner]], type[_Owner]]:
 class Number:
     """Finite numbers in a range, or one of some words.
 
-    Parameters
-    ----------
-    least, most : float
-        The range.
-    above, below : bool
-        Whether `least`, or `most`, itself is excluded; for options without words.
-    words : tuple of str
-        Texts that are allowed instead.
-    none : str, optional
-        What a command calls None, or "" if it has no word for it; without it None is not allowed. Where it is "0",
-        infinity is allowed too.
+    `above` and `below` exclude `least` and `most` themselves, for options without words. `words` are texts that are
+    allowed instead. `none` is what a command calls None, or "" if it has no word for it; without it None is not
+    allowed. Where it is "0", infinity is allowed too.
     """
 
     least: float = -inf
@@ -248,19 +240,9 @@ class Flag:
 class Declaration:
     """What is stated about an option.
 
-    Parameters
-    ----------
-    name : str
-        Name in Python.
-    default : object
-    check : Number, Integer, Choice or Flag, optional
-        The allowed values; None where only the table or another option decides.
-    help : str
-        Sentence for a command; without one, commands have no such option.
-    panel : str
-        Heading of the group of options in the help of a command.
-    command : str
-        Name of the option of a command, without hyphens in front, where it is not the name in Python.
+    `check` has the allowed values; None where only the table or another option decides. `help` is the sentence for a
+    command; without one, commands have no such option. `panel` is the heading of its group there, and `command` its
+    name there, without hyphens in front, where it is not that in Python.
     """
 
     name: str

@@ -69,10 +69,7 @@ class AfterSearch:
     ) -> AfterSearch:
         """Return what the options of the command ask for; None stands for limits that are not given.
 
-        Raises
-        ------
-        GomeaBnError
-            For options of the probabilities without `--confidence`.
+        Options of the probabilities without `--confidence` are an error.
         """
         given = {
             "--drawn-bins": draws_bins,

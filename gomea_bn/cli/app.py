@@ -15,29 +15,19 @@ import typer
 from typer.core import TyperGroup
 
 from gomea_bn import __version__
-from gomea_bn.cli.commands.answers import StatementCommand, impute, predict, query
-from gomea_bn.cli.commands.bench import LaboratoryCommand, bench
-from gomea_bn.cli.commands.certify import certify
+from gomea_bn.cli.commands.answers import StatementCommand, explain, impute, most_probable, predict, query
+from gomea_bn.cli.commands.bins import discretize, fit, refine
+from gomea_bn.cli.commands.certainty import certify, confidence, test_graph
 from gomea_bn.cli.commands.choose import accept, compare, export, review
-from gomea_bn.cli.commands.confidence import confidence
-from gomea_bn.cli.commands.cross_validate import cross_validate
-from gomea_bn.cli.commands.discretize import discretize
-from gomea_bn.cli.commands.explain import explain
-from gomea_bn.cli.commands.fit import fit
 from gomea_bn.cli.commands.front import front
-from gomea_bn.cli.commands.further_rows import drift, update
-from gomea_bn.cli.commands.graph_testing import test_graph
-from gomea_bn.cli.commands.info import info
+from gomea_bn.cli.commands.installation import LaboratoryCommand, bench, info, warm_up
 from gomea_bn.cli.commands.learn import learn
-from gomea_bn.cli.commands.most_probable import most_probable
-from gomea_bn.cli.commands.refine import refine
-from gomea_bn.cli.commands.report import plot, report
-from gomea_bn.cli.commands.show import show
-from gomea_bn.cli.commands.warm_up import warm_up
+from gomea_bn.cli.commands.rows import cross_validate, drift, update
+from gomea_bn.cli.commands.show import plot, report, show
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
 from gomea_bn.cli.plain_help import PlainCommand, with_value_names
+from gomea_bn.cli.running import rare_collections
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.garbage import rare_collections
 from gomea_bn.runtime.interrupts import ignore_until_exit, signal_exit_code, treat_as_interrupts
 from gomea_bn.runtime.kernel_progress import announced_kernels
 

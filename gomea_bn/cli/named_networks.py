@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.output import UNUSABLE_DATA, fail
+from gomea_bn.cli.output import UNUSABLE_DATA, failing
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import FORMATS, format_of
-from gomea_bn.runtime.files.folder_exchange import finish_exchange
-from gomea_bn.runtime.files.json_files import read_json
+from gomea_bn.runtime.files.atomic_files import finish_exchange
+from gomea_bn.runtime.files.text_files import read_json
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -54,18 +54,8 @@ _OF_EXPERTS = (".csv", ".tsv", ".dot", ".gv")
 def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
     """Return the network of a file of any format, of the folder of a run, or of FOLDER#ID.
 
-    Parameters
-    ----------
-    text : str
-        What the user wrote.
-    rows : DataFrame, optional
-        Table that completes an expert's network without probabilities, such as a list of edges.
-
-    Raises
-    ------
-    GomeaBnError
-        If there is no such network, it cannot be read, the folder of a front is given without an id, or a network
-        without probabilities is given without rows.
+    The rows complete an expert's network without probabilities, such as a list of edges; without them it is an error,
+    as is the folder of a front without an id.
     """
     from gomea_bn.front.folder import is_front_folder, read_front
 
@@ -97,16 +87,14 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
 
 def loaded_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
     """Return the network of `named_network`; exits with code 3 if it cannot be used."""
-    try:
+    with failing(UNUSABLE_DATA):
         return named_network(text, rows)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
 
 
 def _is_of_expert(path: str) -> bool:
     """Return whether a file holds an expert's network, whose bins and probabilities may be missing."""
     from gomea_bn.expert.files import FORMAT
-    from gomea_bn.runtime.files.json_files import has_format
+    from gomea_bn.runtime.files.text_files import has_format
 
     return path.lower().endswith(_OF_EXPERTS) or (
         path.lower().endswith(".json") and has_format(Path(path), FORMAT)
@@ -186,19 +174,8 @@ def run_record_of(folder: Path) -> dict[str, Any]:
 def recorded_reading(text: str, data: Path) -> dict[str, Any]:
     """Return the options by which the table of a network's run was read, as far as they apply to another table.
 
-    The options that choose columns stay out: the network has its own columns.
-
-    Parameters
-    ----------
-    text : str
-        What the user wrote for the network. Only folders of runs and networks of fronts have a record.
-    data : Path
-        The other table, to whose kind of file the options must apply.
-
-    Raises
-    ------
-    GomeaBnError
-        If the record cannot be read, or holds options that cannot be used.
+    The options that choose columns stay out: the network has its own columns. Only folders of runs and networks of
+    fronts have a record. The options must apply to the kind of file of the other table, `data`.
     """
     from gomea_bn.data.files.table_files import applicable_options
     from gomea_bn.front.folder import is_front_folder, read_front_record
@@ -230,14 +207,7 @@ def candidate(front: Front, which: str) -> Candidate:
     """Return the network of an id or a role, or the best in an objective.
 
     Roles are "recommended", "knee", "closest" (to the expert) and "single" (of the search for one network).
-
-    Raises
-    ------
-    GomeaBnError
-        If the front has no such network.
     """
-    from gomea_bn.errors import nearest
-
     if which.isascii() and which.isdecimal():
         return front[int(which)]
     if which == "recommended":
@@ -277,17 +247,8 @@ def ending_of(path: Path) -> str:
 def recorded_file(source: Any, data: Path | None) -> Path | None:
     """Return the file of the table of a run or of a front, or None if it is missing or has changed.
 
-    Parameters
-    ----------
-    source : dict
-        Entry of the record that names the file, with its SHA-256.
-    data : Path, optional
-        Another place of the same file.
-
-    Raises
-    ------
-    GomeaBnError
-        If `data` is not that file.
+    `source` is the entry of a record that names the file, with its SHA-256, and `data` another place of the same file;
+    it is an error if another file is there.
     """
     from gomea_bn.runtime.environment import file_digest
 

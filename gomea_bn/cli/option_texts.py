@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.cli.output import say
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option, nearest
-from gomea_bn.runtime.files.json_files import load_json
-from gomea_bn.runtime.files.text_files import file_text, prefixed_errors
+from gomea_bn.runtime.files.text_files import file_text, load_json, prefixed_errors
 
 if TYPE_CHECKING:
     from gomea_bn.problems.knowledge import ExpertKnowledge
@@ -22,12 +21,8 @@ if TYPE_CHECKING:
 def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = None) -> ReadingOptions:
     """Return the options for reading tables.
 
-    Parameters
-    ----------
-    given : mapping
-        What the user wrote, by option; None for an option that was not given.
-    recorded : mapping, optional
-        Values of options that were not given, as of `ReadingOptions.given`.
+    `given` has None for options that the user did not give; `recorded` has values for those, as of
+    `ReadingOptions.given`.
     """
     options = {name: value for name, value in given.items() if value is not None}
     if "na_values" in options:
@@ -42,17 +37,7 @@ def read_reading(given: Mapping[str, Any], recorded: Mapping[str, Any] | None = 
 def read_reading_file(file: Path, others: Iterable[str]) -> dict[str, Any]:
     """Return the options for reading tables in a JSON file, by their names in Python.
 
-    Parameters
-    ----------
-    file : Path
-        The file, which holds one object.
-    others : iterable of str
-        Names out of "kinds", "missing" and "max_levels" that the file may have too.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, and for names that are none of these options.
+    The file holds one object, which may also have those of "kinds", "missing" and "max_levels" that `others` names.
     """
     where = f"--reading: file '{file}'"
     with prefixed_errors("--reading"):

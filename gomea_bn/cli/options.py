@@ -21,10 +21,10 @@ from gomea_bn.cli.option_texts import (
     read_reading,
     read_reading_file,
 )
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say, spelling
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, failing, say, spelling
 from gomea_bn.cli.plain_help import HelpAll
 from gomea_bn.cli.running import limit
-from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.errors import Option
 from gomea_bn.learning.parameters import (
     BINS,
     COMMON,
@@ -92,13 +92,7 @@ def option_of(declaration: Declaration, **others: Any) -> tuple[Any, Any]:
 
 
 def value_of(declaration: Declaration, text: Any) -> Any:
-    """Return the value of a declared option that the value on the command line stands for; checks both.
-
-    Raises
-    ------
-    GomeaBnError
-        If the option cannot have it.
-    """
+    """Return the value of a declared option that the value on the command line stands for, after its check."""
     check, value = declaration.check, text
     if isinstance(check, Number) and check.words and isinstance(text, str):
         value = check.read(declaration.name, text)
@@ -122,9 +116,17 @@ MaxSeconds, MAX_SECONDS = option_of(DECLARED["max_seconds"])
 FormerDevice = Annotated[str, typer.Option(hidden=True)]
 Jobs = _named(int, "Number of threads, 0 for all cores; the result does not depend on it.", COMMON, min=0)
 Kind = _named(
-    list[str] | None, "NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated.", READING
+    list[str] | None,
+    "NAME=continuous or NAME=discrete replaces the inferred kind; may be repeated.",
+    READING,
+    metavar="COLUMN=KIND",
 )
-CutPoints = _named(list[str] | None, "NAME=18,40,65: fixed inner cuts of a column; may be repeated.", BINS)
+CutPoints = _named(
+    list[str] | None,
+    "NAME=18,40,65: fixed inner cuts of a column; may be repeated.",
+    BINS,
+    metavar="COLUMN=NUMBERS",
+)
 Missing = _named(str, "Treatment of rows with missing values: error or drop.", READING)
 Quiet = _named(bool, "Do not print column kinds and progress.", COMMON, "--quiet", "-q")
 AsJson = _named(bool, "Print the result as JSON.", COMMON, "--json")
@@ -160,11 +162,13 @@ _OF_SEARCHES: dict[str, Any] = {
         list[str] | None,
         "PARENT,CHILD or 'PARENT->CHILD': an edge that the network must have; may be repeated.",
         KNOWLEDGE,
+        metavar="EDGE",
     ),
     "forbid": _named(
         list[str] | None,
         "PARENT,CHILD or 'PARENT->CHILD': an edge that it must not have; may be repeated.",
         KNOWLEDGE,
+        metavar="EDGE",
     ),
     "rules": _named(
         Path | None,
@@ -176,6 +180,7 @@ _OF_SEARCHES: dict[str, Any] = {
         list[str] | None,
         "NAME,NAME: no edge leads from a later tier to an earlier one; may be repeated.",
         KNOWLEDGE,
+        metavar="NAME,NAME",
     ),
     "tiers": _named(Path | None, "File with one tier per line, earliest first.", KNOWLEDGE),
     "max_table_cells": _named(int, "Largest number of cells of a variable's table.", KNOWLEDGE),
@@ -194,34 +199,10 @@ _FIRST_VALUES = {
 
 @dataclass(frozen=True)
 class Given:
-    """What the options of a command that searches say.
-
-    Parameters
-    ----------
-    learner : type
-        Class with the declarations of the learner's options.
-    values : mapping
-        Values on the command line by parameter.
-    """
+    """What the options of a command that searches say: `values` by parameter, those of a learner and others."""
 
     learner: type[LearnerParameters]
     values: Mapping[str, Any]
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether only the result is printed."""
-        return bool(self.values["quiet"])
-
-    @property
-    def as_json(self) -> bool:
-        """Whether the result is printed as JSON."""
-        return bool(self.values["as_json"])
-
-    @property
-    def folder(self) -> Path | None:
-        """Folder for checkpoints."""
-        folder: Path | None = self.values["checkpoint"]
-        return folder
 
     @property
     def files(self) -> dict[str, list[Path]]:
@@ -257,12 +238,12 @@ class Given:
             "kinds": read_kinds(values["kind"] or ()),
             "n_jobs": read_jobs(values["jobs"]),
             "random_state": values["seed"],
-            "verbose": not self.is_quiet,
+            "verbose": not values["quiet"],
         }
 
     def saved_search(self) -> Checkpoint | None:
         """Return what `--checkpoint`, `--every` and `--resume` ask for; raises `GomeaBnError` if it cannot be used."""
-        return read_checkpoint(self.folder, self.values["every"], self.values["resume"])
+        return read_checkpoint(*(self.values[name] for name in ("checkpoint", "every", "resume")))
 
 
 def searches(learner: type[LearnerParameters]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -315,20 +296,31 @@ _READING: dict[str, Any] = {
         "--reading",
     ),
     "sep": _named(
-        str | None, "Separator of a text file: one character, tab or space. Default: detected.", READING
+        str | None,
+        "Separator of a text file: one character, tab or space. Default: detected.",
+        READING,
+        metavar="MARK",
     ),
-    "decimal": _named(str | None, "Decimal mark of a text file: . or ,. Default: detected.", READING),
+    "decimal": _named(
+        str | None, "Decimal mark of a text file: . or ,. Default: detected.", READING, metavar="MARK"
+    ),
     "encoding": _named(str | None, "Encoding of a text file, such as cp1252. Default: UTF-8.", READING),
     "na_values": _named(
         list[str] | None,
         "'?,NA,-999': all symbols of missing values; '' for empty cells only; may be repeated. Default: "
         "empty cells, NA, NaN, null, ?, - and the like.",
         READING,
+        metavar="SYMBOLS",
     ),
     "columns": _named(
-        list[str] | None, "NAME,NAME: columns to read; may be repeated. Default: all.", READING
+        list[str] | None,
+        "NAME,NAME: columns to read; may be repeated. Default: all.",
+        READING,
+        metavar="NAME,NAME",
     ),
-    "drop": _named(list[str] | None, "NAME,NAME: columns to leave out; may be repeated.", READING),
+    "drop": _named(
+        list[str] | None, "NAME,NAME: columns to leave out; may be repeated.", READING, metavar="NAME,NAME"
+    ),
     "sheet": _named(
         str | None,
         "Sheet of a spreadsheet, by name or number from 0. Default: the first with cells.",
@@ -353,39 +345,29 @@ KIND_OVERRIDE = "--kind NAME=continuous or NAME=discrete"
 def reads_table(network: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command the options for reading tables, as one argument, `reading`.
 
-    The command has a keyword-only parameter `reading`, a `ReadingOptions`.
-
-    Parameters
-    ----------
-    network : str, optional
-        Parameter of the command that names a network. The table in `data` is read as that of the network's run, but
-        for the options that the user gives.
+    The command has a keyword-only parameter `reading`, a `ReadingOptions`. `network` is the parameter of the command
+    that names a network: the table in `data` is then read as that of the network's run, but for the options that the
+    user gives.
     """
-    return functools.partial(_reading_command, network=network)
 
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(*arguments: Any, **options: Any) -> None:
+            given = {name: options.pop(name) for name in _READING}
+            file, in_file, recorded = given.pop("reading_file"), {}, {}
+            with failing(WRONG_USE):
+                if file is not None:
+                    in_file = _from_file(file, options, inspect.signature(with_options).parameters)
+            if network is not None and options[network] is not None and options["data"] is not None:
+                recorded = _recorded(options[network], options["data"], given)
+            with failing(WRONG_USE):
+                reading = read_reading(given, {**recorded, **in_file})
+            command(*arguments, reading=reading, **options)
 
-def _reading_command(command: Callable[..., None], network: str | None) -> Callable[..., None]:
-    @functools.wraps(command)
-    def with_options(*arguments: Any, **options: Any) -> None:
-        given = {name: options.pop(name) for name in _READING}
-        file, in_file = given.pop("reading_file"), {}
-        try:
-            if file is not None:
-                in_file = _from_file(file, options, inspect.signature(with_options).parameters)
-        except GomeaBnError as error:
-            fail(error, WRONG_USE)
-        recorded = {}
-        if network is not None and options[network] is not None and options["data"] is not None:
-            recorded = _recorded(options[network], options["data"], given)
-        try:
-            reading = read_reading(given, {**recorded, **in_file})
-        except GomeaBnError as error:
-            fail(error, WRONG_USE)
-        command(*arguments, reading=reading, **options)
+        options = {name: (annotation, None) for name, annotation in _READING.items()}
+        return _with_parameters(with_options, command, "reading", options)
 
-    return _with_parameters(
-        with_options, command, "reading", {name: (annotation, None) for name, annotation in _READING.items()}
-    )
+    return decorate
 
 
 def _from_file(
@@ -410,10 +392,8 @@ def _recorded(network: str, data: Path, given: Mapping[str, Any]) -> dict[str, A
     """Return the options for reading of a network's run that were not given, and print them."""
     from gomea_bn.cli.named_networks import recorded_reading
 
-    try:
+    with failing(UNUSABLE_DATA):
         recorded = recorded_reading(network, data)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     recorded = {name: value for name, value in recorded.items() if given[name] is None}
     if recorded:
         values = {

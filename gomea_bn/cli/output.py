@@ -1,4 +1,4 @@
-"""What the commands print, the codes that they exit with, and the check of files that they write."""
+"""What the commands print, the codes that they exit with, and the files and pictures that they write."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,8 +17,10 @@ from gomea_bn.runtime.interrupts import delayed_interrupts, ignore_until_exit
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 FAILED, WRONG_USE, UNUSABLE_DATA, INTERRUPTED = 1, 2, 3, 130
+NOTHING_WRITTEN = "Interrupted; nothing was written."
 
 # options with another name than in Python
 _OPTION_NAMES = {
@@ -43,29 +46,38 @@ def silent(_text: str) -> None:
 
 
 def fail(problem: str | GomeaBnError, code: int, names: Mapping[str, str] | None = None) -> NoReturn:
-    """Print an error, whose options are spelled as on the command line, and exit with a code.
-
-    Parameters
-    ----------
-    problem : str or GomeaBnError
-        What is wrong.
-    code : int
-        Exit code.
-    names : mapping of str to str, optional
-        As of `spelling`.
-    """
+    """Print an error, its options spelled as on the command line by `spelling(names)`, and exit with a code."""
     say(f"Error: {problem if isinstance(problem, str) else problem.text(spelling(names))}")
     raise typer.Exit(code)
+
+
+@contextmanager
+def failing(
+    code: int,
+    names: Mapping[str, str] | None = None,
+    *,
+    of_options: int | None = None,
+    interrupted: str | None = None,
+) -> Iterator[None]:
+    """Turn a `GomeaBnError` in the block into an exit with a code, as `fail` does.
+
+    Errors about an option have the code `of_options` if it is given. With a text for it, Ctrl-C is an exit too.
+    """
+    try:
+        yield
+    except GomeaBnError as error:
+        fail(error, of_options if of_options is not None and error.is_about_option else code, names)
+    except KeyboardInterrupt:
+        if interrupted is None:
+            raise
+        fail(interrupted, INTERRUPTED)
 
 
 def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setting], str]:
     """Return the function that spells options in messages as on the command line.
 
-    Parameters
-    ----------
-    names : mapping of str to str, optional
-        What the user wrote for an option of this name in Python, where that differs between calls of a command: for
-        example "--cuts" for "cut_points".
+    `names` has what the user wrote for an option of this name in Python, where that differs between calls of a command:
+    for example "--cuts" for "cut_points".
     """
     option_names = {**_OPTION_NAMES, **(names or {})}
 
@@ -103,6 +115,15 @@ def finishing(task: str) -> Iterator[Callable[[], bool]]:
         ignore_until_exit()
 
 
+@contextmanager
+def writing(out: Path, task: str = "the file") -> Iterator[None]:
+    """Finish a task that writes a file, and say that it was written; exits with code 1 if it cannot be."""
+    with finishing(task):
+        with failing(FAILED):
+            yield
+        say(f"Wrote {out}.")
+
+
 def deliver(text: str, out: Path | None) -> None:
     """Print a text, or write it to a file; exits with code 1 if that cannot be written."""
     from gomea_bn.runtime.files.atomic_files import write_text
@@ -110,43 +131,23 @@ def deliver(text: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text, nl=False)
         return
-    with finishing("the file"):
-        try:
-            write_text(out, text)
-        except GomeaBnError as error:
-            fail(error, FAILED)
-        say(f"Wrote {out}.")
+    with writing(out):
+        write_text(out, text)
 
 
 def deliver_frame(
     frame: pd.DataFrame, out: Path | None, *, as_parquet: bool = False, index: bool = False
 ) -> None:
-    """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    out : Path, optional
-        File; standard output without one.
-    as_parquet : bool
-        Whether the file is Parquet.
-    index : bool
-        Whether the index is a column.
-    """
+    """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written."""
     from gomea_bn.data.frames import require_pyarrow
     from gomea_bn.runtime.files.atomic_files import write_bytes
 
     if out is None or not as_parquet:
         deliver(frame.to_csv(lineterminator="\n", index=index), out)
         return
-    with finishing("the file"):
-        try:
-            require_pyarrow("Writing Parquet")
-            write_bytes(out, frame.to_parquet(index=index))
-        except GomeaBnError as error:
-            fail(error, FAILED)
-        say(f"Wrote {out}.")
+    with writing(out):
+        require_pyarrow("Writing Parquet")
+        write_bytes(out, frame.to_parquet(index=index))
 
 
 def check_writable(target: Path) -> None:
@@ -160,23 +161,22 @@ def check_writable(target: Path) -> None:
         fail(f"Cannot write '{target}': its folder must exist, and it must not be a folder itself.", FAILED)
     if not os.access(target.absolute().parent, os.W_OK | os.X_OK):
         fail(f"Cannot write '{target}': no permission to write in its folder.", FAILED)
-    try:
+    with failing(FAILED):
         check_name(target)
-    except GomeaBnError as error:
-        fail(error, FAILED)
+
+
+def check_output(option: str, out: Path | None, inputs: Mapping[str, Iterable[Path]]) -> None:
+    """Exit if the file that an option names is one of the inputs of `check_targets`, or cannot be written."""
+    if out is not None:
+        check_targets({option: [out]}, inputs)
+        check_writable(out)
 
 
 def check_targets(targets: Mapping[str, Iterable[Path]], inputs: Mapping[str, Iterable[Path]]) -> None:
     """Exit with code 2 if a command would replace a file that it reads, or write two results to one file.
 
-    Every command that writes calls this with all files that it reads, before it writes anything.
-
-    Parameters
-    ----------
-    targets : mapping of str to iterable of Path
-        Files that the command would write, by option. A folder stands for all files in it.
-    inputs : mapping of str to iterable of Path
-        Files that the command reads, by option or argument. A folder stands for all files in it.
+    Every command that writes calls this with all files that it reads, before it writes anything. Both are given by
+    option or argument; a folder stands for all files in it.
     """
     files = [(option, path) for option, paths in targets.items() for path in paths]
     for option, target in files:
@@ -204,3 +204,21 @@ def _overlap(path: Path, other: Path) -> bool:
     ):
         return True
     return os.path.exists(first) and os.path.exists(second) and first.samefile(second)
+
+
+def check_figure(option: str, target: Path) -> None:
+    """Exit with code 2 if a file does not have the ending of a picture."""
+    if target.suffix.lower() not in (".png", ".svg", ".pdf"):
+        fail(f"{option}: '{target}' must end in .png, .svg or .pdf.", WRONG_USE)
+
+
+def write_figure(draw: Callable[[], Axes], target: Path) -> None:
+    """Write the figure of the axes that a function draws, or exit with code 1."""
+    from gomea_bn.runtime.files.atomic_files import write_bytes
+
+    content = BytesIO()
+    figure = draw().get_figure(root=True)
+    assert figure is not None
+    figure.savefig(content, format=target.suffix[1:].lower(), bbox_inches="tight")
+    with writing(target, "the plot"):
+        write_bytes(target, content.getvalue())

@@ -15,28 +15,6 @@ from typer.core import TyperArgument, TyperCommand
 from typer.models import OptionInfo
 
 _BY_TYPE = {Path: "PATH", int: "NUMBER", float: "NUMBER", str: "NAME"}
-# by parameter, where the type says too little
-_BY_PARAMETER = {
-    "bin_counts": "fixed|free",
-    "columns": "NAME,NAME",
-    "cut_points": "COLUMN=NUMBERS",
-    "decimal": "MARK",
-    "do": "COLUMN=VALUE",
-    "drop": "NAME,NAME",
-    "forbid": "EDGE",
-    "given": "NAME,NAME",
-    "keep": "NAME,NAME",
-    "kind": "COLUMN=KIND",
-    "na_values": "SYMBOLS",
-    "option": "NAME=VALUE",
-    "require": "EDGE",
-    "sep": "MARK",
-    "sizes": "NUMBERS",
-    "tier": "NAME,NAME",
-    "to": "FORMAT",
-}
-
-
 # by command, the options that --help shows
 _MOST_USED = {
     "learn": (
@@ -100,14 +78,14 @@ def with_value_names(command: Callable[..., None]) -> Callable[..., None]:
     """Name the values of a command's options in its help, where the option itself does not; return the command."""
     # typer would evaluate annotations that are text again, without the words
     command.__annotations__ = inspect.get_annotations(command, eval_str=True)
-    for name, annotated in command.__annotations__.items():
+    for annotated in command.__annotations__.values():
         origin: Any = get_origin(annotated)
         if origin is not Annotated:
             continue
         annotation, *extras = get_args(annotated)
         for extra in extras:
             if isinstance(extra, OptionInfo) and extra.metavar is None:
-                extra.metavar = _BY_PARAMETER.get(name) or _words(annotation)
+                extra.metavar = _words(annotation)
     return command
 
 

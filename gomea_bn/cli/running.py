@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.cli.output import INTERRUPTED, UNUSABLE_DATA, WRONG_USE, fail, say, spelling
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.cli.output import (
+    INTERRUPTED,
+    UNUSABLE_DATA,
+    WRONG_USE,
+    fail,
+    failing,
+    say,
+    spelling,
+)
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, nearest
 from gomea_bn.runtime.interrupts import signal_exit_code
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.certainty import GraphTest
-    from gomea_bn.data.files.loading import Loaded
     from gomea_bn.data.files.reading import ReadingOptions
+    from gomea_bn.data.files.table_files import Loaded
     from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
@@ -40,10 +49,8 @@ def read_data(
 
     The column `weight` says how often every row stands in the table.
     """
-    from gomea_bn.data.row_weights import repeated_rows
-    from gomea_bn.data.sources import treatment_in_reading
+    from gomea_bn.data.sources import repeated_rows, treatment_in_reading
     from gomea_bn.data.table import table_of
-    from gomea_bn.errors import nearest
 
     loaded = loaded_data(data, reading)
     names = list(map(str, loaded.frame.columns))
@@ -52,27 +59,20 @@ def read_data(
     for name in kinds:
         if name not in names:
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
-    try:
-        with printed_warnings():
-            if weight is not None:
-                weights = loaded.frame.iloc[:, names.index(weight)]
-                loaded = replace(loaded, frame=loaded.frame.drop(columns=weights.name))
-            table = table_of(
-                loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels
-            )
-            return table if weight is None else repeated_rows(table, weights.to_numpy())
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
+    with failing(UNUSABLE_DATA), printed_warnings():
+        if weight is not None:
+            weights = loaded.frame.iloc[:, names.index(weight)]
+            loaded = replace(loaded, frame=loaded.frame.drop(columns=weights.name))
+        table = table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
+        return table if weight is None else repeated_rows(table, weights.to_numpy())
 
 
 def loaded_data(data: Path, reading: ReadingOptions) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
-    from gomea_bn.data.files.loading import load
+    from gomea_bn.data.files.table_files import load
 
-    try:
+    with failing(UNUSABLE_DATA, of_options=WRONG_USE):
         return load(data, reading)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE if error.is_about_option else UNUSABLE_DATA)
 
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:
@@ -105,7 +105,14 @@ def printed_warnings(names: Mapping[str, str] | None = None) -> Iterator[None]:
             yield
         finally:
             # an error follows what was warned of before
-            _print_warnings(caught, names)
+            for warning in caught:
+                message = warning.message
+                if not issubclass(warning.category, UserWarning):
+                    warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
+                elif isinstance(message, GomeaBnWarning):
+                    say(f"Warning: {message.text(spelling(names))}")
+                else:
+                    say(f"Warning: {message}")
 
 
 @contextmanager
@@ -114,34 +121,34 @@ def answering(interrupted: str = "Interrupted.", *, data_may_be_wrong: bool = Fa
 
     With `data_may_be_wrong` errors that are not about an option have code 3.
     """
+    code = UNUSABLE_DATA if data_may_be_wrong else WRONG_USE
+    with failing(code, of_options=WRONG_USE, interrupted=interrupted), printed_warnings():
+        yield
+
+
+# new objects between two looks; modules are made of many objects, which all stay
+_OBJECTS_BETWEEN_LOOKS = 100_000
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Look for garbage rarely during the block: a command imports for a second, a sixth of which was such looks.
+
+    A process that never looks, with a threshold of 0, goes on not to look.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(usual[0] and max(_OBJECTS_BETWEEN_LOOKS, usual[0]), *usual[1:])
     try:
-        with printed_warnings():
-            yield
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA if data_may_be_wrong and not error.is_about_option else WRONG_USE)
-    except KeyboardInterrupt:
-        fail(interrupted, INTERRUPTED)
-
-
-def _print_warnings(caught: Iterable[warnings.WarningMessage], names: Mapping[str, str] | None) -> None:
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            message = warning.message
-            text = message.text(spelling(names)) if isinstance(message, GomeaBnWarning) else str(message)
-            say(f"Warning: {text}")
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def compile_first(compile_kernels: Callable[..., float], tell: Callable[[str], None]) -> float:
     """Compile or load kernels on another thread, so that Ctrl-C does not wait for the compiler; return the seconds.
 
-    Parameters
-    ----------
-    compile_kernels : callable
-        Function of `gomea_bn.learning.warm_up`.
-    tell : callable
-        Function that receives one line if the kernels have to be compiled.
+    `compile_kernels` is a function of `gomea_bn.learning.warm_up`; `tell` gets one line if there is something to
+    compile.
     """
     outcome: list[float | BaseException] = []
 

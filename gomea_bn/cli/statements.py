@@ -22,19 +22,8 @@ _FORMS = "NAME=VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
 def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayesNet) -> dict[str, Any]:
     """Return what statements say, by variable, as `DiscretizedBayesNet.query` takes it.
 
-    Parameters
-    ----------
-    option : str
-        Option that holds the statements, for messages.
-    texts : iterable of str
-        Statements: a value, an interval of a continuous variable, which may be open ("2..", "..5"), or a set of levels.
-    network : DiscretizedBayesNet
-        Network whose variables they are about. Names may hold any characters.
-
-    Raises
-    ------
-    GomeaBnError
-        For unknown variables and levels, values that are not numbers, and two statements about one variable.
+    A statement is a value, an interval of a continuous variable, which may be open ("2..", "..5"), or a set of levels.
+    Names may hold any characters. `option` holds the statements, for messages.
     """
     stated: dict[str, Any] = {}
     for text in texts:

@@ -21,20 +21,11 @@ _FEWEST_BINS, _MOST_BINS = 10, 100
 def column_summary(table: Table) -> list[dict[str, Any]]:
     """Return one dict per column, in order, of plain values that JSON can hold.
 
-    Parameters
-    ----------
-    table : Table
-        Rows to summarise.
-
-    Returns
-    -------
-    list of dict
-        Discrete columns: ``name``, ``kind`` ("discrete"), ``levels`` in code order, and ``counts``, the number of rows
-        of each level. Continuous columns: ``name``, ``kind`` ("continuous") and ``histogram``, with ``edges`` (k + 1,
-        increasing) and ``counts`` (k). The bins (a, b] are equally wide, and the first one includes its lower edge.
-        There are 2 sqrt(n) of them, at least 10 and at most 100. Columns of integers get bins whose widths are
-        integers, so the outer edges may lie up to a bin beyond the range. A column with missing values also has
-        ``n_missing``, their number, which the counts do not include.
+    Discrete columns have ``name``, ``kind``, ``levels`` in code order and ``counts``, the number of rows of each level.
+    Continuous columns have ``name``, ``kind`` and ``histogram``, with ``edges`` (k + 1, increasing) and ``counts`` (k).
+    The bins (a, b] are equally wide, and the first one includes its lower edge. There are 2 sqrt(n) of them, at least
+    10 and at most 100. Columns of integers get bins whose widths are integers, so the outer edges may lie up to a bin
+    beyond the range. A column with missing values also has ``n_missing``, which the counts do not include.
     """
     return in_threads(_summary, table.columns, n_threads=-1 if table.n_rows > MANY_ROWS else 1)
 

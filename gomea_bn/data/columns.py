@@ -1,10 +1,10 @@
-"""Columns: how their values are stored, numbers, levels. Training tables and new rows share these rules."""
+"""Columns: how their values are stored, numbers, levels, gaps, kinds. Tables and new rows share these rules."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name, unit_of
-from gomea_bn.data.plain import plain, plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, nearest, row_list
+from gomea_bn.data.frames import plain, plain_frame
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, nearest, row_list
+from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -118,17 +119,8 @@ class Column:
 def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) -> dict[str, int]:
     """Return the position of every column by its name as text (`str` of names that are not text).
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Table with one level of column names.
-    names : iterable of str, optional
-        Names that must occur exactly once; all other columns are ignored. By default every column is checked.
-
-    Raises
-    ------
-    GomeaBnError
-        If a name is duplicate (also "1" next to 1), blank or missing, or if the columns have several levels.
+    Each of `names` must occur exactly once, and other columns are ignored; by default every column is checked. Names
+    that are duplicate (also "1" next to 1), blank or missing are errors, and columns of several levels.
     """
     if frame.columns.nlevels > 1:
         raise GomeaBnError(
@@ -166,10 +158,7 @@ def column_positions(frame: pd.DataFrame, names: Iterable[str] | None = None) ->
 def storage(series: pd.Series[Any], name: str) -> str:
     """Return the storage of a column: "bool", "category", "text", "integer", "float", or "empty" (all missing).
 
-    Raises
-    ------
-    GomeaBnError
-        For dates, durations, complex numbers, intervals, bytes, nested objects and mixtures of types.
+    Dates, durations, complex numbers, intervals, bytes, nested objects and mixtures of types are errors.
     """
     import pandas as pd
     from pandas.api import types
@@ -294,13 +283,8 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
     """Return the values of a column as a new array, float64 (n_rows,), in its units; text is read as numbers.
 
     A negative zero becomes 0. Dates become numbers if the name of the column ends in their unit in brackets. With
-    `allow_missing` a missing value is NaN.
-
-    Raises
-    ------
-    GomeaBnError
-        For bools, values that are not numbers, infinite values, and missing values unless they are allowed. The message
-        names column and rows.
+    `allow_missing` a missing value is NaN. Bools, values that are not numbers, infinite ones, and missing ones unless
+    they are allowed are errors, which name rows.
     """
     import pandas as pd
 
@@ -406,13 +390,8 @@ def encode_levels(
     """Return the codes, int32 (n_rows,), of new values into known levels (compared by ==, so 1 equals 1.0).
 
     With `allow_missing` a missing value has the code -1. Numbers match levels that are texts of numbers, as files of
-    other programs hold them, with a warning.
-
-    Raises
-    ------
-    GomeaBnError
-        For undeclared levels, and for missing values unless they are allowed or `EMPTY_LEVEL` is the only level. The
-        message names column, values and rows.
+    other programs hold them, with a warning. Undeclared levels are errors, and so are missing values unless they are
+    allowed or `EMPTY_LEVEL` is the only level.
     """
     import pandas as pd
 
@@ -479,3 +458,193 @@ def same_as_text(level: Level, other: Level) -> bool:
         return float(text) == value
     except ValueError:
         return False
+
+
+def gaps_of(series: Sequence[pd.Series[Any]], storages: Sequence[str]) -> list[NDArray[np.bool_]]:
+    """Return which values of every column are missing or infinite, bool (n_rows,)."""
+    has_threads = len(series) > 0 and len(series[0]) > ROWS_WORTH_THREADS
+    return in_threads(
+        lambda column: is_missing(*column),
+        zip(series, storages, strict=True),
+        n_threads=-1 if has_threads else 1,
+    )
+
+
+def refuse_gaps(gaps: Mapping[str, NDArray[np.bool_]]) -> None:
+    """Raise if a column has missing or infinite values; `gaps` says which, bool (n_rows,), by name."""
+    if any(is_gap.any() for is_gap in gaps.values()):
+        raise GomeaBnError(
+            gap_lines(gaps, "missing or infinite value"), ["fill or drop them", Setting("missing", "drop")]
+        )
+
+
+def refuse_infinite(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.Series[Any]]) -> None:
+    """Raise if any of the gaps, bool (n_rows,) by name, is an infinite value; the series are in the same order."""
+    infinite = {
+        name: is_gap & ~values.isna().to_numpy(dtype=bool)
+        for (name, is_gap), values in zip(gaps.items(), series, strict=True)
+        if is_gap.any()
+    }
+    if any(is_infinite.any() for is_infinite in infinite.values()):
+        raise GomeaBnError(
+            gap_lines(infinite, "infinite value"), ["replace or drop them", Setting("missing", "drop")]
+        )
+
+
+def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str, most: int = 10) -> str:
+    """Return one line per column that has gaps, bool (n_rows,) by name, and the number of further columns.
+
+    `noun` says what a gap is, in the singular; there are at most `most` lines.
+    """
+    rows = {name: np.flatnonzero(is_gap) for name, is_gap in gaps.items() if is_gap.any()}
+    lines = [f"Column '{name}' has {counted(r.size, noun)} in {row_list(r)}." for name, r in rows.items()]
+    more = [f"… and {counted(len(lines) - most, 'further column')}."] if len(lines) > most else []
+    return "\n".join([*lines[:most], *more])
+
+
+def with_missing(column: Column, gaps: NDArray[np.bool_]) -> Column:
+    """Return a column of observed values over all rows, with missing values at the gaps, bool (n_rows,)."""
+    if not gaps.any():
+        return column
+    missing = np.nan if column.levels is None else MISSING_CODE
+    values = np.full(len(gaps), missing, dtype=column.values.dtype)
+    values[~gaps] = column.values
+    values.flags.writeable = False
+    reason = f"{column.reason}; {counted(int(gaps.sum()), 'missing value')}"
+    return replace(column, values=values, reason=reason)
+
+
+FEW_VALUES = 10
+"""A column of whole numbers with at most this many distinct values is discrete."""
+
+RULE = (
+    "bool, categorical and text columns, and columns of whole numbers with at most "
+    f"{FEW_VALUES} distinct values, are discrete; all others are continuous"
+)
+
+
+def decided_column(
+    series: pd.Series[Any], name: str, stored: str, kind: str | None, max_levels: int
+) -> Column:
+    """Return one column with its kind decided; whole numbers are integers, also where they are stored as floats."""
+    if stored == "float" and (whole := _as_integers(series, name)) is not None:
+        series, stored = whole, "integer"
+    # most columns vary among their first rows
+    parts = (series.iloc[:FEW_ROWS], series.iloc[FEW_ROWS:])
+    if all(bool((part == series.iloc[0]).all()) for part in parts):
+        return _constant_column(series, name, max_levels)
+    inferred, reason = _inferred_kind(series, stored)
+    if kind is not None:
+        reason = (
+            f"set by kinds (the rule says {inferred}: {reason})"
+            if kind != inferred
+            else f"set by kinds; {reason}"
+        )
+    if (kind or inferred) == "continuous":
+        values: NDArray[Any] = numeric_values(series, name)
+        _check_numbers(values, series, name, stored)
+        levels = None
+    else:
+        values, levels = level_values(series, name)
+        _check_levels(series, name, levels, max_levels, reason)
+        reason += f"; {len(levels)} levels"
+    values.flags.writeable = False
+    is_integer = levels is None and stored == "integer"
+    return Column(name, values, levels, reason, levels is not None and _has_order(series), is_integer)
+
+
+def _as_integers(series: pd.Series[Any], name: str) -> pd.Series[Any] | None:
+    """Return floats as integers, or None if one is no whole number or too large to be exact."""
+    import pandas as pd
+
+    # most columns of real numbers have a fraction among their first rows
+    for part in (series.iloc[:FEW_ROWS], series):
+        values = numeric_values(part, name)
+        if not ((values == np.rint(values)) & (np.abs(values) < LARGEST_EXACT)).all():
+            return None
+    return pd.Series(values.astype(np.int64), index=series.index)
+
+
+def empty_column(name: str, n_rows: int) -> Column:
+    """Return the column of a source that has no values: discrete, with `EMPTY_LEVEL` in all rows."""
+    values = np.zeros(n_rows, np.int32)
+    values.flags.writeable = False
+    return Column(name, values, (EMPTY_LEVEL,), f"empty: no value in all {n_rows} rows")
+
+
+def _has_order(series: pd.Series[Any]) -> bool:
+    """Return whether a column is an ordered pandas categorical."""
+    return bool(getattr(series.dtype, "ordered", False))
+
+
+def _constant_column(series: pd.Series[Any], name: str, max_levels: int) -> Column:
+    """Return a constant column: discrete, with its value or the declared categories as levels."""
+    values, levels = level_values(series, name)
+    _check_levels(series, name, levels, max_levels, "pandas categorical")
+    values.flags.writeable = False
+    more = f"; {len(levels)} declared levels" if len(levels) > 1 else ""
+    value = levels[int(values[0])]
+    reason = f"constant: {value!r} in all {len(values)} rows{more}"
+    return Column(name, values, levels, reason, _has_order(series))
+
+
+def _inferred_kind(series: pd.Series[Any], stored: str) -> tuple[str, str]:
+    """Return the kind by the rule, and the rule in words."""
+    if stored == "float":
+        return "continuous", "real numbers"
+    if stored == "integer":
+        distinct = series.nunique()
+        if distinct <= FEW_VALUES:
+            return "discrete", f"integers, {distinct} distinct (at most {FEW_VALUES})"
+        return "continuous", f"integers, {distinct} distinct (more than {FEW_VALUES})"
+    if stored == "text":
+        return "discrete", "text" + _numbers_in_text(series)
+    return "discrete", {"category": "pandas categorical", "bool": "bools"}[stored]
+
+
+def _numbers_in_text(series: pd.Series[Any]) -> str:
+    """Return a remark for text of which at least half reads as numbers, with the first that does not."""
+    import pandas as pd
+
+    numbers = np.array(pd.to_numeric(series.astype(object), errors="coerce"), dtype=np.float64)
+    other = np.flatnonzero(np.isnan(numbers))
+    if 2 * other.size > len(series):
+        return ""
+    if other.size == 0:
+        return ", though every value reads as a number"
+    return (
+        f", though {len(series) - other.size} of {len(series)} values read as numbers; the first that does "
+        f"not is {series.iloc[int(other[0])]!r:.40}"
+    )
+
+
+def _check_numbers(values: NDArray[np.float64], series: pd.Series[Any], name: str, stored: str) -> None:
+    """Raise for numbers that float64 cannot distinguish, and for a range or densities that float64 cannot hold."""
+    low, high = extremes(values)
+    # Python's floats overflow without a warning
+    if not np.isfinite(high - low) or 0 < high - low < LEAST_RANGE:
+        extent = "narrow" if high - low < LEAST_RANGE else "wide"
+        raise GomeaBnError(
+            f"Column '{name}' ranges from {low:g} to {high:g}, too {extent} for float64.",
+            ["rescale it"],
+        )
+    if stored == "integer" and max(-low, high) > LARGEST_EXACT and np.unique(values).size < series.nunique():
+        raise GomeaBnError(
+            f"Column '{name}' has integers beyond 2**53 that float64 cannot distinguish.",
+            ["subtract an offset", "drop the column if it is an identifier"],
+        )
+
+
+def _check_levels(
+    series: pd.Series[Any], name: str, levels: tuple[Level, ...], max_levels: int, reason: str
+) -> None:
+    if len(levels) <= max_levels:
+        return
+    advice: list[str | Setting] = ["merge or drop levels", Setting("max_levels")]
+    if isinstance(levels[0], (int, float)) or "every value reads as a number" in reason:
+        advice.append(Setting("kinds", "continuous", name))
+    raise GomeaBnError(
+        f"Column '{name}' must have at most {max_levels} levels, got {len(levels)} in its {len(series)} rows "
+        f"({listed(map(repr, levels[:3]))}, …). It counts as discrete because: {reason}.",
+        advice,
+    )

@@ -1,4 +1,4 @@
-"""Orders of rows and columns that their values alone decide, so that results do not depend on the order of a table."""
+"""Orders and copies of rows and columns, as their values alone decide, so that the order of a table does not matter."""
 
 from __future__ import annotations
 
@@ -30,11 +30,7 @@ def row_order(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     Rows are ordered by a hash of the ranks of their values, so that units of columns do not matter. Only as many
     columns count as tell all rows apart, those of real numbers first. Equal rows stay in their order, since they are
     interchangeable. So do different rows of the same hash, of which n rows have a pair with probability n**2 / 2**65.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n_rows,), float64 or integers
-        Values; all NaN are equal.
+    The columns, (n_rows,), are float64 or integers; all NaN are equal.
     """
     n_rows = len(columns[0])
     hashes = np.zeros(n_rows, np.uint64)
@@ -69,12 +65,8 @@ def column_order(columns: Sequence[NDArray[Any]]) -> list[int]:
     A column is described by its type, by how often it has each of its values in increasing order, and by a sum over the
     rows of a hash of its rank there and of a sum over the ranks of all columns. So units do not matter, and columns
     without ties, which have the same ranks, are told apart by the other columns. Equal columns stay in their order.
-    Constant columns are the last ones, and change nothing for the others.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n_rows,), float64 or integers
-        Values; all NaN are equal.
+    Constant columns are the last ones, and change nothing for the others. The columns, (n_rows,), are float64 or
+    integers; all NaN are equal.
     """
     ranks, marks, are_constant = [], [], []
     for values in columns:
@@ -134,3 +126,80 @@ def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
         return values.astype(np.int64).view(np.uint64), int(values.max(initial=-1)) + 2
     distinct, ranks = np.unique(values, return_inverse=True)
     return ranks.astype(np.uint64), len(distinct)
+
+
+_SEED = 20240219
+# share of equal pairs by chance above which all rows count: coarse values then make equal rows
+_MOST_CHANCE = 0.5
+
+
+def counted_rows(table: Table) -> NDArray[np.int64] | None:
+    """Return the positions of the rows that count as evidence, ascending int64; None if all do.
+
+    Of k equal rows count 1 + (k - 1) * c, rounded, where c is the share of equal pairs that chance explains
+    (`chance_of_copies`). All rows count if that is more than a half, in tables of discrete columns alone, and where
+    weights repeat rows.
+    """
+    if table.weighted or not any(column.is_continuous for column in table.columns):
+        return None
+    hashes, steps = _hashes(table)
+    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    if len(counts) == table.n_rows:
+        return None
+    chance = _chance(hashes, steps)
+    if chance > _MOST_CHANCE:
+        return None
+    order = np.argsort(inverse, kind="stable")
+    # number of equal rows before each
+    before = np.empty(table.n_rows, np.int64)
+    before[order] = np.arange(table.n_rows) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = np.flatnonzero(before <= np.round((counts[inverse] - 1) * chance))
+    return kept if len(kept) < table.n_rows else None
+
+
+def chance_of_copies(table: Table) -> float:
+    """Return the share of the pairs of equal rows that chance explains, at most 1; 1 without such pairs.
+
+    Where a density is smooth over one step between neighbouring values, two independent rows are as often equal as they
+    differ by one step up in one continuous column alone. The number of such pairs is the largest one of all continuous
+    columns; without any the share is 1.
+    """
+    return _chance(*_hashes(table))
+
+
+def _chance(hashes: NDArray[np.uint64], steps: NDArray[np.uint64]) -> float:
+    """Return `chance_of_copies` from what `_hashes` returns."""
+    distinct, first, counts = np.unique(hashes, return_index=True, return_counts=True)
+    n_equal = int((counts * (counts - 1) // 2).sum())
+    if not n_equal:
+        return 1.0
+    n_by_step = [0]
+    for of_column in steps[:, first]:
+        neighbours = distinct + of_column
+        positions = np.minimum(np.searchsorted(distinct, neighbours), len(distinct) - 1)
+        is_neighbour = (distinct[positions] == neighbours) & (of_column > 0)
+        n_by_step.append(int((counts * counts[positions])[is_neighbour].sum()))
+    # either row of a pair may be one step above the other
+    return min(max(n_by_step) / (2 * n_equal), 1.0)
+
+
+def _hashes(table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return a hash of every row, and by how much it changes with the next larger value of every continuous column.
+
+    A hash is the sum of random words of the values, so that a change of one value changes it by a difference. NaN are
+    equal, and neither they nor the largest value have a next one: the change is 0. The arrays are uint64 (n_rows,) and
+    (n_continuous, n_rows).
+    """
+    generator = np.random.default_rng(_SEED)
+    hashes = np.zeros(table.n_rows, np.uint64)
+    steps = []
+    for column in table.columns:
+        distinct, codes = np.unique(column.values, return_inverse=True)
+        words = generator.integers(0, 2**64, len(distinct), np.uint64)
+        hashes += words[codes]
+        if column.is_continuous:
+            differences = np.append(words[1:] - words[:-1], np.uint64(0))
+            if np.isnan(distinct[-1]):
+                differences[-2:] = 0
+            steps.append(differences[codes])
+    return hashes, np.array(steps, np.uint64).reshape(len(steps), table.n_rows)

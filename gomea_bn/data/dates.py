@@ -56,28 +56,11 @@ def value_in_words(name: str) -> str:
 def with_dates(
     frame: pd.DataFrame, kinds: Mapping[str, str], how: str, few: int
 ) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
-    """Return a frame with dates, times and durations as numbers.
+    """Return a frame with dates, times and durations as numbers, the names that change, and notes.
 
     Columns of text stay text if `kinds` calls them discrete, and if they have few distinct values and `kinds` does not
-    call them continuous.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows; names are unique.
-    kinds : mapping of str to str
-        Kinds that the user gives, by name as text.
-    how : {"numbers", "drop"}
-        Whether the columns become numbers or are left out.
-    few : int
-        Largest number of distinct values that are few.
-
-    Returns
-    -------
-    frame : DataFrame
-    new_names : dict of str to str
-        Names with units, by the former name as text.
-    notes : list of Note
+    call them continuous. The new names have units, by the former name as text. `how` is "numbers", or "drop", which
+    leaves the columns out; `few` is the largest number of distinct values that are few.
     """
     changed: dict[int, tuple[pd.Series[Any], str]] = {}
     for position, label in enumerate(frame.columns):
@@ -124,18 +107,9 @@ def _stays_text(series: pd.Series[Any], kind: str | None, few: int) -> bool:
 def as_numbers(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:
     """Return a column of dates, times or durations as numbers, and their unit; None for other columns.
 
-    Parameters
-    ----------
-    series : Series
-        Column of any type. Text counts as dates if every value is one, as YYYY-MM-DD, YYYY/MM/DD, DD.MM.YYYY,
-        DD/MM/YYYY or MM/DD/YYYY (the first also with a time), or a time of day, as HH:MM or HH:MM:SS.
-    name : str
-        Name of the column, for messages.
-
-    Raises
-    ------
-    GomeaBnError
-        For text dates whose day and month cannot be distinguished.
+    Text counts as dates if every value is one, as YYYY-MM-DD, YYYY/MM/DD, DD.MM.YYYY, DD/MM/YYYY or MM/DD/YYYY (the
+    first also with a time), or a time of day, as HH:MM or HH:MM:SS. Text dates whose day and month cannot be
+    distinguished are an error.
     """
     import pandas as pd
     from pandas.api import types
@@ -155,22 +129,8 @@ def as_numbers(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] 
 def number_of(value: object, name: str) -> float | None:
     """Return a date, duration or time of day in the unit that a name ends in.
 
-    Parameters
-    ----------
-    value : object
-        Value of Python, NumPy or pandas, or text as of `as_numbers`.
-    name : str
-        Name of a variable.
-
-    Returns
-    -------
-    float or None
-        None for any other value, and for a name without a unit.
-
-    Raises
-    ------
-    GomeaBnError
-        For text dates whose day and month cannot be distinguished.
+    The value is one of Python, NumPy or pandas, or text as of `as_numbers`. Of any other value, and for a name without
+    a unit, None is returned.
     """
     import pandas as pd
 
@@ -190,16 +150,7 @@ def number_of(value: object, name: str) -> float | None:
 def from_numbers(numbers: NDArray[np.float64], name: str) -> Any:
     """Return numbers in the unit that a name ends in as dates, durations or times of day, to the microsecond.
 
-    Parameters
-    ----------
-    numbers : ndarray of shape (n,), float64
-        Days, seconds or hours, without NaN.
-    name : str
-        Name that ends in one of `UNITS` in brackets.
-
-    Returns
-    -------
-    DatetimeIndex, TimedeltaIndex, or ndarray of datetime.time
+    They are a DatetimeIndex, a TimedeltaIndex or an array of datetime.time. The numbers, float64 (n,), are without NaN.
     """
     import pandas as pd
 
@@ -228,14 +179,13 @@ def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], st
         return _numbers(np.asarray(seconds, np.float64), series), SECONDS
     if inferred == "time":
         hours = [
-            np.nan if value is None or value != value else _hours(value) for value in series.astype(object)
+            np.nan
+            if value is None or value != value
+            else value.hour + value.minute / 60 + (value.second + value.microsecond / 1e6) / 3600
+            for value in series.astype(object)
         ]
         return _numbers(np.array(hours, np.float64), series), HOURS
     return None
-
-
-def _hours(time: Any) -> float:
-    return float(time.hour + time.minute / 60 + (time.second + time.microsecond / 1e6) / 3600)
 
 
 def _from_text(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import unquote
 
 from gomea_bn.data.files.separated import first_line
-from gomea_bn.data.frames import require_pyarrow
-from gomea_bn.data.plain import arrow_frame, plain_frame
+from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.runtime.files.text_files import check_is_file
@@ -54,13 +53,8 @@ class Piece(Protocol):
 class FilePiece:
     """Consecutive row groups of a Parquet file, or record batches of an Arrow file.
 
-    Attributes
-    ----------
-    path : str
-    first, last : int
-        First group and the group after the last one.
-    of_folders : tuple of (name, value)
-        Columns whose value is in the name of a folder, as in "year=2024"; they are the last ones.
+    `first` and `last` are the first group and the group after the last one. `of_folders` are the last columns, whose
+    value is in the name of a folder, as in "year=2024".
     """
 
     path: str
@@ -121,10 +115,7 @@ class FramePiece:
 
     frame: pd.DataFrame
 
-    @property
-    def origin(self) -> str:
-        """The frame in words."""
-        return "a frame"
+    origin: ClassVar[str] = "a frame"
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -144,10 +135,7 @@ class TablePiece:
     first: int
     last: int
 
-    @property
-    def origin(self) -> str:
-        """The table in words."""
-        return "the table"
+    origin: ClassVar[str] = "the table"
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -160,20 +148,11 @@ class TablePiece:
 
 @dataclass(frozen=True)
 class PartitionPiece:
-    """A partition of a Dask dataframe, which is computed whenever its rows are needed.
-
-    Attributes
-    ----------
-    partition : dask.delayed.Delayed
-        Gives a pandas frame.
-    """
+    """A partition of a Dask dataframe, a delayed pandas frame, which is computed whenever its rows are needed."""
 
     partition: Any
 
-    @property
-    def origin(self) -> str:
-        """The partition in words."""
-        return "a partition"
+    origin: ClassVar[str] = "a partition"
 
     def _frame(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.partition.compute(scheduler="synchronous")
@@ -216,17 +195,10 @@ def files_digest(source: str | os.PathLike[str]) -> str:
 def pieces_of(source: Any) -> list[Piece]:
     """Return the pieces of a source of rows, in the order of its files and partitions.
 
-    Parameters
-    ----------
-    source : Table, path, pattern, Dask dataframe, or sequence of DataFrame
-        A folder stands for all Parquet and Arrow files in it and in its folders, except hidden ones and those whose
-        name begins with an underscore; links are followed. A pattern is one of `glob`, such as
-        "rows/part-*.parquet". A folder called "year=2024" inside stands for a column "year", which is 2024 in its rows.
-
-    Raises
-    ------
-    GomeaBnError
-        If there are no files, a file cannot be read, or the files have different columns.
+    The source is a table, a path, a pattern, a Dask dataframe or a sequence of frames. A folder stands for all Parquet
+    and Arrow files in it and in its folders, except hidden ones and those whose name begins with an underscore; links
+    are followed. A pattern is one of `glob`, such as "rows/part-*.parquet". A folder called "year=2024" inside stands
+    for a column "year", which is 2024 in its rows. All files must have the same columns.
     """
     if isinstance(source, (str, os.PathLike)):
         return _pieces_of_files(os.fspath(source))

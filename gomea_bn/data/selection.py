@@ -6,11 +6,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gomea_bn.data.columns import column_positions
-from gomea_bn.data.files.numerals import numbers_in
+from gomea_bn.data.columns import FEW_VALUES, column_positions
 from gomea_bn.data.files.reading import Note
-from gomea_bn.data.kinds import FEW_VALUES
-from gomea_bn.data.symbols import is_text_like
+from gomea_bn.data.symbols import is_text_like, numbers_in
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.runtime.environment import environment_limit
 from gomea_bn.texts import counted, listed
@@ -35,10 +33,7 @@ _FREE_SHARE, _FREE_WORDS = 0.5, 4
 def check_column_count(n_columns: int) -> None:
     """Raise `GomeaBnError` for a table with more columns than can be learned from: pairs of columns take memory.
 
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns that are used. The environment variable `COLUMNS_VARIABLE` sets the limit.
+    The environment variable `COLUMNS_VARIABLE` sets the limit.
     """
     most = environment_limit(COLUMNS_VARIABLE, _MOST_COLUMNS, "columns")
     if n_columns > most:
@@ -53,13 +48,7 @@ def check_column_count(n_columns: int) -> None:
 
 
 def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Sequence[str]) -> pd.DataFrame:
-    """Return the columns named in `columns`, or all, without those in `drop`, in the order of the frame.
-
-    Raises
-    ------
-    GomeaBnError
-        For unknown columns, and if none remains.
-    """
+    """Return the columns named in `columns`, or all, without those in `drop`, in their order; some must remain."""
     if columns is None and not drop:
         check_column_count(frame.shape[1])
         return frame
@@ -85,20 +74,7 @@ def without_identifiers(
     """Return the frame without identifiers and free text, and warnings.
 
     One warning names these columns and how to take them in, and one for every column names a text among numbers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows; its names are unique.
-    wanted : collection of str
-        Names of columns that stay whatever they hold.
-    max_levels : int
-        Largest number of levels of a discrete column.
-
-    Raises
-    ------
-    GomeaBnError
-        If no column remains.
+    Columns in `wanted` stay whatever they hold. It is an error if no column remains.
     """
     left_out: dict[str, tuple[int, str, str]] = {}
     among_numbers: list[Note] = []
@@ -139,12 +115,7 @@ def without_identifiers(
 def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
     """Return why the values of a column identify the rows, or None if they do not.
 
-    Parameters
-    ----------
-    series : Series
-        Column of any type; a pandas categorical is no identifier.
-    name : str
-        Its name; "" for row names, which are identifiers if all differ.
+    A pandas categorical is no identifier. The name "" is that of row names, which are identifiers if all differ.
     """
     from pandas.api import types
 
@@ -161,7 +132,7 @@ def identifier_reason(series: pd.Series[Any], name: str) -> str | None:
             return "a running number"
     elif not is_text_like(series) or types.infer_dtype(values, skipna=True) != "string":
         return None
-    elif _UUID.fullmatch(values.iloc[0].strip()) and values.map(_is_uuid).all():
+    elif _UUID.fullmatch(values.iloc[0].strip()) and all(_UUID.fullmatch(text.strip()) for text in values):
         return "UUIDs"
     if not values.is_unique:
         return None
@@ -184,10 +155,6 @@ def text_among_numbers(series: pd.Series[Any]) -> tuple[str, int] | None:
     others = [text for text in counts.index if numbers_in([text]) is None and numbers_in([text], ",") is None]
     number = int(counts[others].sum())
     return (others[0].strip(), number) if 0 < 2 * number < len(values) else None
-
-
-def _is_uuid(text: str) -> bool:
-    return bool(_UUID.fullmatch(text.strip()))
 
 
 def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:

@@ -1,15 +1,20 @@
-"""Tables in the forms that callers have them in: frames, arrays, files, or tables that are read already."""
+"""Tables in the forms that callers have them in: frames, arrays, files, tables read already; weights of rows."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError, Setting, check_choice
+from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, row_list, wrong_option
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,18 +31,7 @@ def treatment_in_reading(missing: str) -> str:
 
 
 def source_frame(source: Any) -> pd.DataFrame:
-    """Return the rows of any source of a table as a frame.
-
-    Parameters
-    ----------
-    source : Table, path of a file, or any source of `gomea_bn.data.frames.frame_of`
-        A pandas frame is returned as it is.
-
-    Raises
-    ------
-    GomeaBnError
-        For a file that cannot be read, and for sources that `frame_of` refuses.
-    """
+    """Return the rows of a table, a file, or any source of `frame_of`; a pandas frame is returned as it is."""
     if isinstance(source, Table):
         return source.to_frame()
     if isinstance(source, (str, os.PathLike)):
@@ -48,18 +42,8 @@ def source_frame(source: Any) -> pd.DataFrame:
 def source_table(source: Any, *, kinds: Mapping[str, str] | None, missing: str, max_levels: int) -> Table:
     """Return the table of any source; all sources but a `Table` are read by `read_table`.
 
-    Parameters
-    ----------
-    source : Table, or any source of `read_table`
-    kinds, max_levels
-        As of `read_table`. A `Table` must have the kinds that `kinds` names.
-    missing : {"available", "error", "drop"}
-        How to treat missing values: keep them, raise an error, or drop the rows that have some.
-
-    Raises
-    ------
-    GomeaBnError
-        For a source that cannot be read, and for a `Table` whose columns have other kinds or with missing values.
+    A `Table` must have the kinds that `kinds` names. `missing` is one of `MISSING_CHOICES`; other options are those of
+    `read_table`.
     """
     check_choice("missing", missing, MISSING_CHOICES)
     if not isinstance(source, Table):
@@ -93,19 +77,59 @@ def check_kinds(table: Table, kinds: Mapping[str, str] | None) -> None:
 def complete_table(table: Table, missing: str, what: str) -> Table:
     """Return a table without missing values, as `missing` says: "drop" drops incomplete rows, "error" raises.
 
-    Parameters
-    ----------
-    table : Table
-    missing : {"error", "drop"}
-    what : str
-        What needs the table, for the message.
-
-    Raises
-    ------
-    GomeaBnError
-        For missing values, unless they may be dropped.
+    `what` needs the table, for the message.
     """
     if missing == "drop":
         return table.complete_rows()
     table.require_complete(what, Setting("missing", "drop"))
     return table
+
+
+# rows of a table with weights: a few gigabytes of ten columns
+_MOST_ROWS = 50_000_000
+
+
+def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
+    """Return one weight per row, float64 (n_rows,).
+
+    They must be finite numbers from 0 on, with some above 0.
+    """
+    try:
+        checked = np.array(weights, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GomeaBnError([Option(name), f" must be numbers: {error}."]) from error
+    if checked.shape != (n_rows,):
+        rows = counted(n_rows, "row")
+        raise wrong_option(name, f"must have one weight for each of {rows}, got {checked.shape}.")
+    wrong = ~(np.isfinite(checked) & (checked >= 0))
+    if wrong.any() or not checked.any():
+        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are 0"
+        raise GomeaBnError([Option(name), f" must be finite numbers from 0 on, some above 0; {where}."])
+    return checked
+
+
+def repeated_rows(table: Table, weights: ArrayLike) -> Table:
+    """Return the table, then `weighted`, in which every row stands as many times as its weight says.
+
+    The weights are whole numbers, one per row of the source: rows that were dropped have one, too. Rows with 0 are left
+    out. More than 50 million rows are an error.
+    """
+    n_source = table.n_rows + len(table.dropped_rows)
+    checked = np.delete(checked_weights(weights, n_source), list(table.dropped_rows))
+    fractions = checked != np.floor(checked)
+    if fractions.any():
+        raise GomeaBnError(
+            [
+                Option("sample_weight"),
+                " must be whole numbers: scores and cuts count whole rows, so a search has no meaning for importance "
+                f"weights such as {checked[fractions][0]:g} yet.",
+            ],
+            [
+                "round the weights",
+                "give network.update(rows, weights) any weights, which keeps graph and cuts",
+            ],
+        )
+    if checked.sum() > _MOST_ROWS:
+        most = f"{_MOST_ROWS:,}, got {checked.sum():,.0f}."
+        raise wrong_option("sample_weight", f"must sum to at most {most}")
+    return replace(table, weighted=True).take(np.repeat(np.arange(table.n_rows), checked.astype(np.int64)))

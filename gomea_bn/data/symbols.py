@@ -1,7 +1,8 @@
-"""Symbols that stand for missing values, such as "NA" and "?": found in the cells of a frame and removed."""
+"""Texts in the cells of a frame that stand for numbers, or, such as "NA" and "?", for missing values."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import check_texts
-from gomea_bn.data.files.numerals import numbers_in
 from gomea_bn.data.files.reading import Note
 from gomea_bn.errors import Option
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_SIGN, _EXPONENT = r"[+-]?", r"([eE][+-]?\d+)?"
+_INFINITE = re.compile(rf"{_SIGN}inf(inity)?", re.IGNORECASE)
+_WHOLE = re.compile(rf"{_SIGN}\d+")
+
+CODE = r"0\d+"
+"""Pattern of digits with a leading zero, as postal codes have: a number would lose the zero."""
+
+_CODE = re.compile(CODE)
+
+
+def _number_patterns(decimal: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a plain number, and of one with marked groups of three digits."""
+    mark, group = re.escape(decimal), re.escape("," if decimal == "." else ".")
+    plain = re.compile(rf"{_SIGN}(\d+({mark}\d*)?|{mark}\d+){_EXPONENT}")
+    grouped = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}({group}\d{{3}})+({mark}\d*)?")
+    return plain, grouped
+
+
+_PATTERNS = {decimal: _number_patterns(decimal) for decimal in (".", ",")}
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
+    """Return whether a text is a number with this decimal mark, perhaps with groups of three digits; `CODE` is none."""
+    plain, grouped = _PATTERNS[decimal]
+    return not _CODE.fullmatch(text) and bool(
+        plain.fullmatch(text) or grouped.fullmatch(text) or _INFINITE.fullmatch(text)
+    )
+
+
+def written_with(texts: Sequence[str], marks: str = ".,") -> str:
+    """Return those of some decimal marks with which all texts are numbers: "", ".", "," or ".,"."""
+    return "".join(decimal for decimal in marks if all(is_number(text.strip(), decimal) for text in texts))
+
+
+def numbers_in(texts: Sequence[str], decimal: str = ".") -> list[int] | list[float] | None:
+    """Return the numbers that the texts stand for, integers if all are whole, or None if one is not a number.
+
+    Outer blanks are ignored. The other mark than `decimal` may separate groups of three digits.
+    """
+    stripped = [text.strip() for text in texts]
+    if not stripped or not all(is_number(text, decimal) for text in stripped):
+        return None
+    group = "," if decimal == "." else "."
+    plain = [text.replace(group, "").replace(decimal, ".") for text in stripped]
+    if all(_WHOLE.fullmatch(text) for text in plain):
+        whole = [int(text) for text in plain]
+        if max(map(abs, whole)) < 2**63:
+            return whole
+    return [float(text) for text in plain]
+
 
 WORDS = frozenset(
     (
@@ -35,25 +86,11 @@ _TRUTH = {"true": True, "false": False}
 def without_symbols(
     frame: pd.DataFrame, na_values: Sequence[str | float] | None, decimal: str = "."
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
-    """Return a frame whose symbols of missing values are missing values.
+    """Return a frame whose symbols of missing values are missing values, notes and warnings.
 
-    A column of text that holds nothing but numbers, or bools, apart from symbols becomes a column of these.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows; never changed.
-    na_values : sequence of str or float, or None
-        Symbols, as texts or numbers. None stands for `WORDS` and `MARKS`.
-    decimal : {".", ","}
-        Decimal mark of numbers in text.
-
-    Returns
-    -------
-    frame : DataFrame
-        The frame itself if it holds no symbols.
-    notes, warnings : list of Note
-        A note about columns that are numbers without their symbols, and a warning about those that remain text.
+    A column of text that holds nothing but numbers, or bools, apart from symbols becomes a column of these. `na_values`
+    are the symbols, as texts or numbers; None stands for `WORDS` and `MARKS`. A note is about columns that are numbers
+    without their symbols, a warning about those that remain text.
     """
     changed: dict[int, Any] = {}
     numeric: list[str] = []
@@ -170,16 +207,8 @@ def from_distinct(
 ) -> pd.Series[Any]:
     """Return a column with other distinct values, of numbers or bools if all are so.
 
-    Parameters
-    ----------
-    series : Series of n_rows
-        The column, whose index and name are kept.
-    codes : ndarray of shape (n_rows,), int64
-        Position of the distinct value of every row, -1 where missing.
-    values : sequence
-        Distinct values; None is missing.
-    decimal : {".", ","}
-        Decimal mark of numbers in text.
+    `codes`, int64 (n_rows,), are the positions of the distinct values, -1 where missing, and None among the values is
+    missing. `decimal` is the mark of numbers in text.
     """
     import pandas as pd
 

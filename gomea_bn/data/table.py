@@ -6,21 +6,34 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.data.columns import MISSING_CODE, ROWS_WORTH_THREADS, Column, column_positions, storage
+from gomea_bn.data.columns import (
+    FEW_VALUES,
+    ROWS_WORTH_THREADS,
+    RULE,
+    column_positions,
+    decided_column,
+    empty_column,
+    gap_lines,
+    gaps_of,
+    refuse_gaps,
+    refuse_infinite,
+    storage,
+    with_missing,
+)
+from gomea_bn.data.columns import (
+    Column as Column,
+)
 from gomea_bn.data.dates import with_dates
-from gomea_bn.data.files.loading import Loaded, load
-from gomea_bn.data.files.numerals import is_number
 from gomea_bn.data.files.reading import Note, ReadingOptions
-from gomea_bn.data.gaps import gap_lines, gaps_of, refuse_gaps, refuse_infinite, with_missing
-from gomea_bn.data.kinds import FEW_VALUES, RULE, decided_column, empty_column
+from gomea_bn.data.files.table_files import Loaded, load
 from gomea_bn.data.selection import without_identifiers
+from gomea_bn.data.symbols import is_number
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_integer, nearest, row_list
 from gomea_bn.lazy import offered
 from gomea_bn.runtime.threads import in_threads
@@ -28,18 +41,6 @@ from gomea_bn.texts import counted, listed, percent, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "FEW_VALUES",
-    "MISSING_CODE",
-    "Column",
-    "Table",
-    "column_digests",
-    "doubts_about",
-    "read_table",
-    "table_digest",
-    "table_of",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -89,12 +90,8 @@ class Table:
     def require_complete(self, what: str, *advice: str | Setting) -> None:
         """Raise `GomeaBnError` if a value is missing; the message names columns and rows.
 
-        Parameters
-        ----------
-        what : str
-            What cannot use missing values: the subject of the message, in the singular.
-        *advice : str or Setting
-            What to do besides filling the values; by default to drop the rows.
+        `what` cannot use missing values: the subject of the message, in the singular. `advice` is what to do besides
+        filling the values; by default to drop the rows.
         """
         if self.n_missing:
             gaps = {column.name: column.is_missing for column in self.columns}
@@ -528,8 +525,10 @@ def _all_differ(numbers: NDArray[np.uint64] | NDArray[np.float64]) -> bool:
 def _data_as_names(table: Table) -> Note | None:
     """Return a warning if at least half of the names, and two, could be values of their columns."""
     names = table.names
-    if all(name.lstrip("+-").isdigit() for name in names) and _are_consecutive([int(name) for name in names]):
-        return None
+    if all(name.lstrip("+-").isdigit() for name in names):
+        numbers = [int(name) for name in names]
+        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            return None
     suspicious = [column.name for column in table.columns if _could_be_value(column)]
     if len(suspicious) < 2 or 2 * len(suspicious) < len(names):
         return None
@@ -541,10 +540,6 @@ def _data_as_names(table: Table) -> Note | None:
             ".",
         ]
     )
-
-
-def _are_consecutive(numbers: list[int]) -> bool:
-    return all(second == first + 1 for first, second in pairwise(numbers))
 
 
 def _could_be_value(column: Column) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from gomea_bn.cli.commands.bench import laboratory
+from gomea_bn.cli.commands.installation import laboratory
 from gomea_bn.errors import GomeaBnError
 
 _RUNNER = ("cluster", "experiment", "page", "registry", "report", "results", "run", "statistics")

@@ -15,8 +15,15 @@ from gomea_bn.network.formats.json_format import FORMAT as NETWORK_FORMAT
 from gomea_bn.network.formats.json_format import network_from_content
 from gomea_bn.network.formats.registry import FORMATS, format_of, readable_endings
 from gomea_bn.runtime.files.atomic_files import write_text
-from gomea_bn.runtime.files.json_files import check_fields, check_format, load_json, source_text
-from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
+from gomea_bn.runtime.files.text_files import (
+    check_fields,
+    check_format,
+    file_text,
+    load_json,
+    named_source,
+    prefixed_errors,
+    source_text,
+)
 from gomea_bn.texts import listed
 
 FORMAT = "gomea-bn expert"

@@ -17,10 +17,16 @@ from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
 from gomea_bn.front.store import StoredNetworks, packed_networks
-from gomea_bn.runtime.files.atomic_files import check_folder, check_name
-from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
-from gomea_bn.runtime.files.json_files import field_of, has_format, read_json
-from gomea_bn.runtime.files.text_files import check_is_file, named_source, prefixed_errors, unpacked
+from gomea_bn.runtime.files.atomic_files import check_folder, check_name, finish_exchange, replaced_entries
+from gomea_bn.runtime.files.text_files import (
+    check_is_file,
+    field_of,
+    has_format,
+    named_source,
+    prefixed_errors,
+    read_json,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.network.formats import json_format
-from gomea_bn.runtime.files.json_files import field_of, parse_json
-from gomea_bn.runtime.files.text_files import decoded, named_source, prefixed_errors, unpacked
+from gomea_bn.runtime.files.text_files import (
+    decoded,
+    field_of,
+    named_source,
+    parse_json,
+    prefixed_errors,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet

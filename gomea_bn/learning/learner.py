@@ -15,10 +15,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.copies import counted_rows
+from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
-from gomea_bn.data.row_weights import repeated_rows
-from gomea_bn.data.sources import source_table
+from gomea_bn.data.sources import repeated_rows, source_table
 from gomea_bn.data.table import Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered

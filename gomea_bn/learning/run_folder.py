@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.parameters import LearnerParameters, plain_options
 from gomea_bn.runtime.environment import environment
-from gomea_bn.runtime.files.atomic_files import check_folder, check_name, write_text
-from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
-from gomea_bn.runtime.files.json_files import has_format
+from gomea_bn.runtime.files.atomic_files import (
+    check_folder,
+    check_name,
+    finish_exchange,
+    replaced_entries,
+    write_text,
+)
+from gomea_bn.runtime.files.text_files import has_format
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.row_weights import checked_weights
+from gomea_bn.data.sources import checked_weights
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.network.conditionals.cells import table_over_rows

@@ -17,8 +17,17 @@ from gomea_bn.network.marginals import (
     drawn_numbers,
 )
 from gomea_bn.network.recorded import ordered_parents
-from gomea_bn.plots.axes import LITERAL, leave_room_for_legend, new_axes, plain_legend, plain_text
-from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
+from gomea_bn.plots.axes import (
+    LITERAL,
+    draw_curve,
+    in_unit,
+    leave_room_for_legend,
+    level_ticks,
+    new_axes,
+    plain_legend,
+    plain_text,
+    unit_of,
+)
 from gomea_bn.texts import listed, percent
 
 if TYPE_CHECKING:

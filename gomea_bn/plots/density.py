@@ -22,12 +22,15 @@ from gomea_bn.plots.axes import (
     BLUE,
     LITERAL,
     ORANGE,
+    draw_curve,
+    in_unit,
     leave_room_for_legend,
+    level_ticks,
     new_axes,
     plain_legend,
     plain_text,
+    unit_of,
 )
-from gomea_bn.plots.distributions import draw_curve, in_unit, level_ticks, unit_of
 from gomea_bn.problems.cuts.shape import MOST_POINTS, POINTS_SHARE
 from gomea_bn.texts import counted, listed, percent
 
@@ -144,7 +147,8 @@ def plot_density(
             if owner is not None and (owner.conditionals is not None or variable in owner.shapes)
         }
         points = curves["network"].points if "network" in curves else {}
-        shares = {} if table is None else _shares(_values(variable, table), points)
+        values = None if table is None else _values(variable, table)
+        shares = {} if values is None else {point: float((values == point).mean()) for point in points}
         unit = unit_of(network.support[variable])
         if unit != 1:
             ax.set_xlabel(f"{plain_text(variable, _LONGEST_NAME)} [{unit:g}]", **LITERAL)
@@ -172,14 +176,8 @@ def plot_density(
 class _Certainty:
     """What a network says about the cuts of a variable, in the unit of the drawing.
 
-    Attributes
-    ----------
-    label : str
-        Text of the legend for the density.
-    intervals : ndarray of shape (n_cuts, 3), float64
-        Cut, low end and high end; empty if they are unknown.
-    probabilities : ndarray of shape (n_cuts, 2), float64
-        Cut and probability; empty if they are unknown.
+    `label` is the text of the legend for the density. `intervals`, (n_cuts, 3), have cut, low end and high end, and
+    `probabilities`, (n_cuts, 2), cut and probability; both are empty where they are unknown.
     """
 
     label: str
@@ -267,11 +265,6 @@ def _data_part(network: NetworkLike, variable: str, table: Table | pd.DataFrame)
 def _values(variable: str, table: Table | pd.DataFrame) -> NDArray[np.float64]:
     """Return the values of a continuous variable in the data, float64 (n_rows,)."""
     return numeric_values(_series_of(variable, table), variable)
-
-
-def _shares(values: NDArray[np.float64], points: Mapping[float, float]) -> dict[float, float]:
-    """Return the share of the rows at every point mass."""
-    return {point: float((values == point).mean()) for point in points}
 
 
 def _series_of(variable: str, table: Table | pd.DataFrame) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer, nearest
 from gomea_bn.expert.distance import expert_distance
@@ -32,58 +31,9 @@ if TYPE_CHECKING:
     from gomea_bn.expert.expert_network import ExpertNetwork
 
 
-class ObjectiveLike(Protocol):
-    """An objective with its texts."""
-
-    @property
-    def name(self) -> str:
-        """Name in tables."""
-
-    @property
-    def label(self) -> str:
-        """Name for people."""
-
-    @property
-    def unit(self) -> str:
-        """Unit."""
-
-    @property
-    def better(self) -> str:
-        """Meaning of small values."""
-
-
-class FrontLike(Protocol):
-    """The members of a front that are drawn; `gomea_bn.front.Front` documents them."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Names of the objectives."""
-
-    @property
-    def objectives(self) -> Sequence[ObjectiveLike]:
-        """The objectives, one per column of `values`."""
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """Values of all networks, shape (n_networks, n_objectives)."""
-
-    @property
-    def expert(self) -> DiscretizedBayesNet | None:
-        """The expert's network, completed over the table."""
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Origin of the front."""
-
-    @property
-    def table(self) -> Table | None:
-        """Rows that the networks were learned from."""
-
-    def network(self, index: int) -> DiscretizedBayesNet:
-        """Return the network at a position."""
-
+# a `Front` and its `Objective`, which a higher package has
+FrontLike: TypeAlias = Any
+ObjectiveLike: TypeAlias = Any
 
 # characters of a label
 _LONGEST = 60
@@ -143,8 +93,7 @@ def front_points(
         )
     marked = {"expert": _expert_network(front, expert), "truth": truth}
     rows = [
-        {"source": source, "id": pd.NA}
-        | dict(zip(names, _values(front, network, chosen, source), strict=True))
+        {"source": source, "id": pd.NA} | {name: _value(front, network, name, source) for name in names}
         for source, network in marked.items()
         if network is not None
     ]
@@ -253,14 +202,8 @@ def _expert_network(
     return expert.fitted(table, shapes=shapes)
 
 
-def _values(
-    front: FrontLike, network: DiscretizedBayesNet, objectives: Sequence[ObjectiveLike], source: str
-) -> list[float]:
-    """Return the values of a network in the objectives."""
-    return [_value(front, network, objective.name, source) for objective in objectives]
-
-
 def _value(front: FrontLike, network: DiscretizedBayesNet, objective: str, source: str) -> float:
+    """Return the value of a network in an objective."""
     if objective == "complexity":
         return float(network.n_parameters)
     if objective == "misfit":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.plots.axes import BLUE, INK, ORANGE, new_axes, plain_legend, plain_text
@@ -15,27 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-class FittedLearner(Protocol):
-    """A fitted learner with its history, evaluations and seconds of search."""
-
-    n_eval_: int
-    fit_seconds_: float
-
-    @property
-    def history_(self) -> list[HistoryEntry] | list[FrontHistoryEntry]:
-        """Improvements in order."""
-
-
-class FinishedSearch(Protocol):
-    """The result of a search with its history, and optionally its evaluations and seconds."""
-
-    @property
-    def history(self) -> list[HistoryEntry] | list[FrontHistoryEntry]:
-        """Improvements in order."""
-
-
-Entry: TypeAlias = HistoryEntry | FrontHistoryEntry
-Run: TypeAlias = FittedLearner | FinishedSearch | Sequence[HistoryEntry] | Sequence[FrontHistoryEntry]
+# a fitted learner with `history_`, the result of a search with `history`, or one of these lists
+Run: TypeAlias = Any
 History: TypeAlias = Run | Sequence[Run] | Mapping[str, Run]
 
 # colours of Okabe & Ito
@@ -87,13 +68,13 @@ def history_steps(history: History) -> pd.DataFrame:
     quantity = _quantity(runs, entries_of)
     rows: list[tuple[str, int, float, float]] = []
     for name, entries in entries_of.items():
-        values = [_value(entry, quantity) for entry in entries]
-        rows += [
-            (name, entry.n_eval, entry.seconds, value) for entry, value in zip(entries, values, strict=True)
-        ]
-        n_eval, seconds = _end(runs[name], entries[-1])
-        if n_eval > entries[-1].n_eval or seconds > entries[-1].seconds:
-            rows.append((name, n_eval, seconds, values[-1]))
+        rows += [(name, entry.n_eval, entry.seconds, _value(entry, quantity)) for entry in entries]
+        run, last = runs[name], entries[-1]
+        # a run without these ended at its last improvement, as far as is known
+        n_eval = int(getattr(run, "n_eval_", getattr(run, "n_eval", last.n_eval)))
+        seconds = float(getattr(run, "fit_seconds_", getattr(run, "exec_time", last.seconds)))
+        if n_eval > last.n_eval or seconds > last.seconds:
+            rows.append((name, n_eval, seconds, rows[-1][3]))
     frame = pd.DataFrame(rows, columns=["run", "n_eval", "seconds", "value"])
     frame["quantity"] = quantity
     return frame
@@ -216,10 +197,3 @@ def _value(entry: Any, quantity: str) -> float:
     if quantity == "archive size":
         return float(entry.archive_size)
     return -float(entry.objective) if quantity == "score" else float(entry.objective)
-
-
-def _end(run: Any, last: Entry) -> tuple[int, float]:
-    """Return evaluations and seconds at the end of a run, or at its last improvement if the end is not known."""
-    n_eval = getattr(run, "n_eval_", getattr(run, "n_eval", last.n_eval))
-    seconds = getattr(run, "fit_seconds_", getattr(run, "exec_time", last.seconds))
-    return int(n_eval), float(seconds)

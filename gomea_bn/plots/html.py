@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -82,15 +82,12 @@ def _labels(labels: Sequence[str]) -> str:
 
 def network_html(network: DiscretizedBayesNet) -> str:
     """Return a network as HTML: counts, its drawing, and bins or levels, parents and line of every variable."""
-    known, counts, more = network.conditionals, counts_text(network), {}
+    known, counts = network.conditionals, counts_text(network)
+    # further columns of texts by variable
+    more: dict[str, dict[str, str]] = {}
     if known is not None:
         counts += f"; averaged over {counted(len(known.copies), 'set')} of cuts"
         more = {"weight of its line": {name: f"{line.weight:.2f}" for name, line in known.lines.items()}}
-    return page_part(type(network).__name__, counts, _network_parts(network, more))
-
-
-def _network_parts(network: DiscretizedBayesNet, more: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the drawing and the table of the variables, with further columns of texts by variable."""
     rows = [
         (
             name,
@@ -102,9 +99,9 @@ def _network_parts(network: DiscretizedBayesNet, more: Mapping[str, Mapping[str,
         for name in network.names
     ]
     table = rows_html(["variable", "size", "bins or levels", "parents", *more], rows)
-    return (
-        network_svg(network.names, network.edges) + f"<details><summary>Variables</summary>{table}</details>"
-    )
+    drawing = network_svg(network.names, network.edges)
+    variables = f"<details><summary>Variables</summary>{table}</details>"
+    return page_part(type(network).__name__, counts, drawing, variables)
 
 
 def network_svg(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> str:

@@ -18,14 +18,8 @@ _MOST_SWEEPS = 160
 def chains(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Return every edge as a path with one vertex per layer, and append the layers of new vertices to `layers`.
 
-    A vertex is a node of the network, or a bend of an edge in a layer that the edge crosses.
-
-    Parameters
-    ----------
-    layers : list of int
-        The layer of every vertex. Mutated.
-    edges : iterable of (upper, lower)
-        Pairs of vertices, the second in a deeper layer.
+    An edge leads from an upper to a lower vertex. A vertex is a node of the network, or a bend of an edge in a layer
+    that it crosses.
     """
     paths = []
     for upper, lower in edges:
@@ -39,14 +33,9 @@ def chains(layers: list[int], edges: Iterable[tuple[int, int]]) -> list[list[int
 def ordered(rows: Sequence[Sequence[int]], pieces: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Return the rows reordered to reduce crossings; never worse than the input.
 
-    No move of a single vertex within its row saves a crossing. The same input gives the same order.
-
-    Parameters
-    ----------
-    rows : sequence of sequence of int
-        Vertices of every layer, from the top.
-    pieces : iterable of (upper, lower)
-        Edges between neighbouring rows; duplicates count repeatedly. `chains` splits longer edges.
+    No move of a single vertex within its row saves a crossing. The same input gives the same order. Rows are those of
+    the layers, from the top, and pieces are edges (upper, lower) between neighbouring rows; duplicates count
+    repeatedly.
 
     Notes
     -----

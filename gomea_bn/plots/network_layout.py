@@ -236,14 +236,10 @@ def _divided(
             below += max(n_parts, 1) - 1
         if divided == layers:
             break
-        layers = _without_gaps(divided)
+        # numbered without layers that hold no node
+        number_of = {depth: number for number, depth in enumerate(sorted(set(divided)))}
+        layers = [number_of[depth] for depth in divided]
     return layers
-
-
-def _without_gaps(layers: list[int]) -> list[int]:
-    """Return the layers, numbered without those that hold no node."""
-    number_of = {depth: number for number, depth in enumerate(sorted(set(layers)))}
-    return [number_of[depth] for depth in layers]
 
 
 def _by_layer(layers: list[int]) -> list[list[int]]:
@@ -274,8 +270,8 @@ def _x_positions(
     widths = [2 * half[row].sum() + gap * (len(row) - 1) for row in rows]
     end = np.inf if room is None else max(room, *widths)
     for row in rows:
-        program.keep_right_of(row[0], half[row[0]])
-        program.keep_left_of(row[-1], end - half[row[-1]])
+        program.least[row[0]] = half[row[0]]
+        program.most[row[-1]] = end - half[row[-1]]
         for left, right in pairwise(row):
             program.keep_apart(left, right, half[left] + half[right] + gap)
     sides: dict[tuple[int, bool], list[int]] = {}
@@ -321,19 +317,12 @@ class _Program:
 
     def __init__(self, n_vertices: int) -> None:
         self.n_variables = n_vertices
+        # ends of the range of every variable
         self.least = [0.0] * n_vertices
         self.most = [np.inf] * n_vertices
         # (row, column, value) of the matrix of the restrictions, as three lists
         self.entries: tuple[list[int], list[int], list[float]] = ([], [], [])
         self.bounds: list[float] = []
-
-    def keep_right_of(self, vertex: int, least: float) -> None:
-        """Require x[vertex] >= least."""
-        self.least[vertex] = least
-
-    def keep_left_of(self, vertex: int, most: float) -> None:
-        """Require x[vertex] <= most."""
-        self.most[vertex] = most
 
     def keep_apart(self, left: int, right: int, distance: float) -> None:
         """Require x[right] - x[left] >= distance."""

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.data.content_order import in_row_order
-from gomea_bn.data.files.headers import column_names
-from gomea_bn.data.frames import frame_of
+from gomea_bn.data.frames import column_names, frame_of
 from gomea_bn.data.sources import source_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer, check_number, row_list
 from gomea_bn.learning.ensemble import BayesNetEnsemble

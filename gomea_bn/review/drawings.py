@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.plots.network import NetworkSketch
 from gomea_bn.plots.network_layout import MOST_IN_LAYERS, network_layout
-from gomea_bn.plots.network_sketch import NetworkSketch
 from gomea_bn.review.layout import box_sizes
 
 # between boxes, and between bends of edges, in pixels

@@ -2,33 +2,38 @@
 
 A run is a tree of parts, for example a learner, its search, and the stage that this search is in. Each part has a
 `Section` of the file. It says how to get its state, and hands out sections to the parts that it starts. The innermost
-part asks for a file when it is between two generations; the whole tree is then written at once.
+part asks for a file when it is between two generations; the whole tree is then written at once. The file holds numbers,
+texts and arrays in nested lists and dictionaries, with a digest of all bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
-from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
 from gomea_bn.runtime.environment import installed_version
 from gomea_bn.runtime.files.atomic_files import check_folder, remove_leftovers, write_bytes
+from gomea_bn.runtime.files.text_files import file_bytes
 
 CHECKPOINT_FILE = "checkpoint.gomea"
 """Name of the file in the folder of a checkpoint."""
 
 State = dict[str, Any]
-"""Plain values and arrays of numbers, as `checkpoint_file` writes them."""
+"""Plain values and arrays of numbers, as the file holds them."""
 
 # writing takes at most this share of the time
 _MOST_SHARE = 0.01
@@ -149,17 +154,8 @@ class _File:
 class Section:
     """One part of a run in its checkpoint.
 
-    Parameters
-    ----------
-    file : _File or None
-        None for a run without checkpoints, for which all methods do nothing.
-    saved : dict, optional
-        What `content` had returned when the file was written.
-
-    Attributes
-    ----------
-    saved : dict or None
-        State from which the part goes on; None if it starts.
+    `saved` is the state from which the part goes on, None if it starts. A run without checkpoints has no file, and all
+    methods do nothing.
     """
 
     def __init__(self, file: _File | None, saved: State | None = None) -> None:
@@ -189,10 +185,7 @@ class Section:
     def resume(self, restore: Callable[[State], None]) -> bool:
         """Call a function with the saved state, if there is one; returns whether there was.
 
-        Raises
-        ------
-        GomeaBnError
-            If the state does not have what the function needs.
+        A state that does not have what the function needs is an error.
         """
         if self.saved is None:
             return False
@@ -258,21 +251,9 @@ def opened(
 ) -> Section:
     """Return the section of a run that starts, or goes on from the checkpoint in its folder.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint, path, Section or None
-        A path stands for a checkpoint with default options. A section is that of a part of another run.
-    kind : str
-        What runs, for example "GOMEA".
-    options, data : callable
-        Functions that return texts by name, which decide the result. A resumed run must have the same ones.
-    free : tuple of str
-        Options that may differ, since the file decides them.
-
-    Raises
-    ------
-    GomeaBnError
-        For a folder that cannot be used, and for a checkpoint of another run; the message names the difference.
+    A path stands for a checkpoint with default options, and a section is that of a part of another run. `kind` is what
+    runs, for example "GOMEA". `options` and `data` return texts by name, which decide the result, so a resumed run must
+    have the same ones, apart from the options in `free`, which the file decides.
     """
     if checkpoint is None:
         return NO_CHECKPOINT
@@ -390,3 +371,96 @@ def _text(value: Any) -> str:
 
 def _digest(content: bytes) -> str:
     return sha256(content).hexdigest()
+
+
+FORMAT_VERSION = 1
+_MAGIC = b"gomea-bn checkpoint "
+# key of an object of JSON that stands for an array: its number
+_ARRAY = "<array>"
+# kinds of NumPy's types that are written: logical, integer, unsigned, real
+_KINDS = "biuf"
+
+
+def checkpoint_bytes(content: dict[str, Any]) -> bytes:
+    """Return the bytes of a file: a version, a SHA-256 of what follows, one line of JSON, then all arrays.
+
+    The content is None, logical values, numbers, texts and arrays of numbers, in lists and dictionaries with texts as
+    keys.
+    """
+    arrays: list[NDArray[Any]] = []
+    tree = _plain(content, arrays)
+    head = {"content": tree, "arrays": [[array.dtype.str, array.shape] for array in arrays]}
+    parts = [json.dumps(head).encode("ascii"), b"\n", *(array.tobytes() for array in arrays)]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return b"".join([b"%b%d\n%b\n" % (_MAGIC, FORMAT_VERSION, digest.hexdigest().encode("ascii")), *parts])
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Return the content of a file that holds `checkpoint_bytes`; its arrays are read-only."""
+    content = file_bytes(path, "a checkpoint")
+    magic, _, rest = content.partition(b"\n")
+    if not magic.startswith(_MAGIC):
+        raise GomeaBnError(f"'{path}' is not a checkpoint of gomea-bn.")
+    version = magic.removeprefix(_MAGIC)
+    if version != b"%d" % FORMAT_VERSION:
+        raise GomeaBnError(
+            f"The checkpoint '{path}' has format version {version.decode('ascii', 'replace')!r:.40}; "
+            f"this release reads '{FORMAT_VERSION}'."
+        )
+    digest, _, rest = rest.partition(b"\n")
+    if hashlib.sha256(rest).hexdigest().encode("ascii") != digest:
+        raise GomeaBnError(f"The checkpoint '{path}' is damaged: its bytes do not have the digest in it.")
+    line, _, values = rest.partition(b"\n")
+    try:
+        head = json.loads(line)
+        tree = _with_arrays(head["content"], _arrays(head["arrays"], values))
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise GomeaBnError(f"The checkpoint '{path}' is damaged: {error}.") from error
+    if not isinstance(tree, dict):
+        raise GomeaBnError(
+            f"The checkpoint '{path}' is damaged: it holds {type(tree).__name__}, not an object."
+        )
+    return tree
+
+
+def _plain(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return a value as JSON holds it, with every array appended to `arrays` and replaced by its number."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
+        arrays.append(value)
+        return {_ARRAY: len(arrays) - 1}
+    if isinstance(value, dict):
+        return {str(key): _plain(item, arrays) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, arrays) for item in value]
+    raise TypeError(f"A checkpoint cannot hold {type(value).__name__}.")
+
+
+def _arrays(forms: list[Any], values: bytes) -> list[NDArray[Any]]:
+    """Return the arrays of given types and shapes that follow each other in `values`."""
+    arrays, start = [], 0
+    for name, shape in forms:
+        dtype = np.dtype(name)
+        size = prod(shape)
+        if dtype.kind not in _KINDS or size < 0 or start + size * dtype.itemsize > len(values):
+            raise ValueError(f"an array of type {name!r:.20} and shape {shape!r:.40} does not fit")
+        arrays.append(np.frombuffer(values, dtype, size, start).reshape(shape))
+        start += size * dtype.itemsize
+    if start != len(values):
+        raise ValueError(f"{len(values) - start} bytes belong to no array")
+    return arrays
+
+
+def _with_arrays(tree: Any, arrays: list[NDArray[Any]]) -> Any:
+    if isinstance(tree, list):
+        return [_with_arrays(item, arrays) for item in tree]
+    if isinstance(tree, dict):
+        if set(tree) == {_ARRAY}:
+            return arrays[tree[_ARRAY]]
+        return {key: _with_arrays(item, arrays) for key, item in tree.items()}
+    return tree

@@ -39,10 +39,7 @@ def distributed() -> Any:
 def connected(scheduler: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
     """Give a Dask client of a scheduler, or without an address of processes on this machine.
 
-    Raises
-    ------
-    GomeaBnError
-        If Dask is not installed, no scheduler answers at the address in time, or it has no worker.
+    It is an error if Dask is not installed, no scheduler answers at the address in time, or it has no worker.
     """
     dask = distributed()
     if scheduler is not None:

@@ -17,13 +17,7 @@ _MOST_DIGITS = 18
 
 
 def environment_limit(variable: str, default: int, unit: str) -> int:
-    """Return a limit that an environment variable sets.
-
-    Raises
-    ------
-    GomeaBnError
-        If the variable is set, but not to a positive integer.
-    """
+    """Return a limit that an environment variable sets, which must be a positive integer."""
     text = os.environ.get(variable, str(default))
     if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS or int(text) == 0:
         raise GomeaBnError(

@@ -33,12 +33,8 @@ class _Handler:
 def treat_as_interrupts(*, until_exit: bool = False) -> None:
     """Let SIGTERM and SIGHUP act as Ctrl-C in this process, apart from those that it ignores or handles already.
 
-    Only the main thread can set handlers; another one changes nothing.
-
-    Parameters
-    ----------
-    until_exit : bool
-        Whether the process ends with the command that begins; `ignore_until_exit` does nothing otherwise.
+    Only the main thread can set handlers; another one changes nothing. With `until_exit` the process ends with the
+    command that begins; `ignore_until_exit` does nothing otherwise.
     """
     global _ends_process
     if threading.current_thread() is not threading.main_thread():
@@ -72,12 +68,8 @@ def noting_interrupts(note: Callable[[], None]) -> Iterator[None]:
     """Call a function at Ctrl-C, in place of `KeyboardInterrupt`, during the block.
 
     The same holds for SIGTERM and SIGHUP if `treat_as_interrupts` was called. A process that ignores Ctrl-C goes on to
-    ignore it. In other threads than the main one, which gets no signals, the block just runs.
-
-    Parameters
-    ----------
-    note : callable
-        Function without arguments. An exception that it raises ends the block.
+    ignore it. In other threads than the main one, which gets no signals, the block just runs. An exception that the
+    function raises ends the block.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -102,10 +94,7 @@ def noting_interrupts(note: Callable[[], None]) -> Iterator[None]:
 def delayed_interrupts(announce: Callable[[], None] | None = None) -> Iterator[None]:
     """Delay the first Ctrl-C until the end of the block, where it is dropped; a second one interrupts at once.
 
-    Parameters
-    ----------
-    announce : callable, optional
-        Function without arguments that the first Ctrl-C calls, for example to say what goes on.
+    The first Ctrl-C calls `announce`, for example to say what goes on.
     """
     noted = False
 

@@ -14,12 +14,7 @@ _listeners: list[KernelProgress] = []
 class KernelProgress:
     """Lines about the kernels of one piece of work, if compiling takes more than a second.
 
-    Parameters
-    ----------
-    tell : callable
-        Function that receives one line.
-    n_kernels : int, optional
-        Number of kernels that the work needs; None if it is not known.
+    `tell` receives one line; `n_kernels` is the number that the work needs, None if it is not known.
     """
 
     def __init__(self, tell: Callable[[str], object], n_kernels: int | None = None) -> None:

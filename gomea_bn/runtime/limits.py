@@ -178,14 +178,7 @@ _LEAST_SECONDS = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of several searches together, and what has been spent of them.
-
-    Attributes
-    ----------
-    limits : Limits
-    seconds, evaluations, generations : float, int, int
-        What has been spent.
-    """
+    """Limits of several searches together, and the seconds, evaluations and generations that have been spent."""
 
     limits: Limits
     seconds: float = 0.0

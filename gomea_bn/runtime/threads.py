@@ -29,16 +29,8 @@ _MOST_WITHOUT_CORES = 16
 class StopFlag:
     """One byte that kernels read at every evaluation, to stop once it is set.
 
-    Attributes
-    ----------
-    flag : ndarray of shape (1,), uint8
-        1 once the flag is raised.
-    reason : str
-        Reason for which the flag was raised; empty before.
-    delays_interrupts : bool
-        Whether the first Ctrl-C only sets `has_delayed`, so that the work comes to a point from which it can go on.
-    has_delayed : bool
-        Whether Ctrl-C was pressed and delayed.
+    `reason` is empty until the flag is raised. With `delays_interrupts` the first Ctrl-C only sets `has_delayed`, so
+    that the work comes to a point from which it can go on.
     """
 
     def __init__(self, max_seconds: float | None) -> None:
@@ -120,18 +112,8 @@ class Workers:
     ) -> None:
         """Call ``task(thread, block)`` for every block, in order of blocks, until the flag is raised.
 
-        Parameters
-        ----------
-        task : callable
-            Function of the index of a thread and of a block.
-        n_blocks : int
-            Number of blocks.
-        n_threads : int
-            Number of threads that share the blocks.
-        inline : bool
-            Whether to run in the calling thread, for work that is shorter than starting it on another thread.
-        n_certain : int
-            Number of first blocks that are called even if the flag is raised.
+        `n_threads` share the blocks; `inline` work, shorter than starting it on another thread, runs in the calling
+        thread. The first `n_certain` blocks are called even if the flag is raised.
         """
         blocks = itertools.count()
 

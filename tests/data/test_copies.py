@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gomea_bn import BayesNetLearner, read_table
-from gomea_bn.data.copies import chance_of_copies, counted_rows
+from gomea_bn.data.content_order import chance_of_copies, counted_rows
 
 CONTINUOUS = {"x": "continuous", "y": "continuous", "k": "discrete"}
 VALUES = st.sampled_from([0.0, 0.5, 1.0, 4.0])

@@ -13,7 +13,7 @@ from review_examples import page_data
 from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.cli.named_networks import named_network
 from gomea_bn.data import read_table
-from gomea_bn.data.row_weights import repeated_rows
+from gomea_bn.data.sources import repeated_rows
 from gomea_bn.front.folder import read_front
 
 OPTIONS: dict[str, Any] = {

@@ -15,7 +15,7 @@ from processor_time import at_most
 
 from gomea_bn import BayesNetLearner, Checkpoint, GomeaBnError
 from gomea_bn.runtime import checkpoints
-from gomea_bn.runtime.checkpoint_file import read_checkpoint
+from gomea_bn.runtime.checkpoints import read_checkpoint
 
 FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
 N_LONG = int(os.environ.get("GOMEA_BN_FUZZ_CASES", "300"))

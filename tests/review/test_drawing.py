@@ -14,8 +14,8 @@ from review_examples import example_front, learned_table, random_candidate
 
 from gomea_bn.front.front import Front
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.plots.network import NetworkSketch
 from gomea_bn.plots.network_layout import network_layout
-from gomea_bn.plots.network_sketch import NetworkSketch
 from gomea_bn.review import drawings
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import box_sizes

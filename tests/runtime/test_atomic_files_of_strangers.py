@@ -9,8 +9,13 @@ import pytest
 
 from gomea_bn import GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.runtime.files.atomic_files import check_name, write_bytes, write_text
-from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
+from gomea_bn.runtime.files.atomic_files import (
+    check_name,
+    is_left_over,
+    process_mark,
+    write_bytes,
+    write_text,
+)
 
 
 def mark_of_dead_process():

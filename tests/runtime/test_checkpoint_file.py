@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
+from gomea_bn.runtime.checkpoints import checkpoint_bytes, read_checkpoint
 from gomea_bn.runtime.files.atomic_files import write_bytes
 
 CONTENT = {

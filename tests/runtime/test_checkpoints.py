@@ -11,9 +11,15 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime import checkpoints
-from gomea_bn.runtime.checkpoint_file import read_checkpoint
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Checkpoint, Section, opened, option_text
-from gomea_bn.runtime.files.leftovers import process_mark
+from gomea_bn.runtime.checkpoints import (
+    NO_CHECKPOINT,
+    Checkpoint,
+    Section,
+    opened,
+    option_text,
+    read_checkpoint,
+)
+from gomea_bn.runtime.files.atomic_files import process_mark
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 OPTIONS = {"size": "3", "rate": "0.5"}

@@ -1,38 +1,41 @@
-"""The commands `predict`, `impute` and `query`: answers of a saved network."""
+"""The commands `predict`, `impute`, `query`, `most-probable` and `explain`: answers of a saved network."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import Statements, files_of, loaded_network
+from gomea_bn.cli.named_networks import Network, Statements, files_of, loaded_network
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import AsJson, Data, reads_table
 from gomea_bn.cli.output import (
     UNUSABLE_DATA,
     WRONG_USE,
-    check_targets,
-    check_writable,
+    check_figure,
+    check_output,
     deliver_frame,
     fail,
     say,
+    write_figure,
 )
 from gomea_bn.cli.plain_help import PlainCommand
 from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
+    from gomea_bn.network.explanations import Explanation
 
-Network = Annotated[
+SavedNetwork = Annotated[
     str,
     typer.Argument(
         metavar="NETWORK",
@@ -47,7 +50,7 @@ Method = Annotated[
     str,
     typer.Option(help="exact, or sampling: estimates, for networks that are too dense for exact answers."),
 ]
-Draws = Annotated[int, typer.Option("--n-draws", min=1, help="Number of draws per row of sampling.")]
+Draws = Annotated[int, typer.Option(min=1, help="Number of draws per row of sampling.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of draws. Default: random.")]
 
 _N_DRAWS = 10_000
@@ -55,7 +58,7 @@ _N_DRAWS = 10_000
 
 @reads_table("network")
 def predict(
-    network: Network,
+    network: SavedNetwork,
     data: Data,
     target: Annotated[str, typer.Option(help="Variable to predict.")],
     out: Out = None,
@@ -74,7 +77,10 @@ def predict(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="NAME,NAME: columns of DATA that are copied, for example an id; may be repeated."),
+        typer.Option(
+            metavar="NAME,NAME",
+            help="NAME,NAME: columns of DATA that are copied, for example an id; may be repeated.",
+        ),
     ] = None,
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
@@ -94,7 +100,6 @@ def predict(
         fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
     saved, frame, as_parquet = _inputs(network, data, out, reading)
     kept = _kept(keep, frame)
-    from gomea_bn.errors import nearest
     from gomea_bn.network.value_kinds import spellings
 
     variables = spellings(saved.names)
@@ -130,7 +135,7 @@ def predict(
 
 @reads_table("network")
 def impute(
-    network: Network,
+    network: SavedNetwork,
     data: Data,
     out: Out = None,
     how: Annotated[
@@ -181,7 +186,7 @@ def impute(
 
 
 def query(
-    network: Network,
+    network: SavedNetwork,
     target: Annotated[
         list[str],
         typer.Option(help="Variable whose distribution is wanted; several for their joint distribution."),
@@ -190,8 +195,9 @@ def query(
     do: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="COLUMN=VALUE",
             help="'x=3.2': an intervention, which cuts the edges into x; several may follow. Its answer is an effect "
-            "only if the edges are causes."
+            "only if the edges are causes.",
         ),
     ] = None,
     method: Method = "exact",
@@ -221,7 +227,7 @@ def query(
         say("Note: an intervention has this effect only if the edges are causes, which rows do not show.")
     words = [*(f"do({text.strip()})" for text in do or ()), *(text.strip() for text in given or ())]
     if as_json:
-        typer.echo(json.dumps(_record(saved, target, given or (), do or (), answer), indent=2))
+        typer.echo(json.dumps(_distribution_record(saved, target, given or (), do or (), answer), indent=2))
     else:
         say(_table(saved, target, words, answer), to_error=False)
 
@@ -250,11 +256,9 @@ def _inputs(
     network: str, data: Path, out: Path | None, reading: ReadingOptions
 ) -> tuple[DiscretizedBayesNet, pd.DataFrame, bool]:
     """Return the network, the rows, and whether the output is Parquet; exits if one cannot be used."""
-    if out is not None:
-        if out.suffix.lower() not in (".csv", ".parquet"):
-            fail(f"--out: '{out}' must end in .csv or .parquet.", WRONG_USE)
-        check_targets({"--out": [out]}, {"NETWORK": files_of(network), "DATA": [data]})
-        check_writable(out)
+    if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
+        fail(f"--out: '{out}' must end in .csv or .parquet.", WRONG_USE)
+    check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
     saved = loaded_network(network)
     return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
 
@@ -278,7 +282,6 @@ def _with_absent(network: DiscretizedBayesNet, frame: pd.DataFrame, names: Seque
     """
     import pandas as pd
 
-    from gomea_bn.errors import nearest
     from gomea_bn.network.rows import column_name
     from gomea_bn.network.value_kinds import spellings
 
@@ -320,17 +323,10 @@ def _say_missing(frame: pd.DataFrame, names: Sequence[str], what: str) -> None:
     )
 
 
-def _labels(network: DiscretizedBayesNet, targets: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the bins or levels of the targets as text, in the order of an answer."""
-    from itertools import product
-
-    return product(*(network.bin_labels(name) for name in targets))
-
-
 def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], answer: Any) -> str:
     """Return the printed distribution: one line per combination of bins or levels."""
     condition = f" | {', '.join(given)}" if given else ""
-    rows = [[*labels] for labels in _labels(network, targets)]
+    rows = [[*labels] for labels in product(*map(network.bin_labels, targets))]
     widths = [max(len(row[column]) for row in [[*targets], *rows]) for column in range(len(targets))]
     line: Callable[[Sequence[str]], str] = lambda cells: "  ".join(  # noqa: E731
         f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)
@@ -344,12 +340,10 @@ def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence
     return "\n".join(lines)
 
 
-def _record(
+def _distribution_record(
     network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], do: Sequence[str], answer: Any
 ) -> dict[str, Any]:
     """Return what `--json` prints; a bin is a list of its two ends."""
-    from itertools import pairwise, product
-
     states: list[list[Any]] = []
     for name in targets:
         if name in network.cut_points:
@@ -363,4 +357,136 @@ def _record(
     ]
     return {"target": list(targets), "given": list(given), "do": list(do), "distribution": cells} | {
         key: value for key, value in answer.attrs.items() if key == "standard_error"
+    }
+
+
+def most_probable(
+    network: Network,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="Variable of the combination; may be repeated. Default: all that are not given."),
+    ] = None,
+    given: Statements = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="Number of combinations.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Print the most probable combinations of bins and levels of NETWORK, given what is known about others.
+
+    Example: gomea-bn most-probable out/run --given 'age in 40..60' 'smoker=yes'. Exit codes: 0 done, 2 wrong use, 3
+    network unusable, 130 interrupted.
+    """
+    import pandas as pd
+
+    from gomea_bn.cli.statements import read_statements
+    from gomea_bn.network.inference.answers import states_of
+    from gomea_bn.network.value_kinds import spellings
+
+    saved = loaded_network(network)
+    variables = spellings(saved.names)
+    targets = [variables.get(name, name) for name in target] if target else None
+    with answering():
+        stated = read_statements("--given", given or (), saved)
+        answer = saved.most_probable(stated, targets, n)
+    names = answer.columns[:-1].tolist()
+    if as_json:
+        records = [
+            {name: _plain(value) for name, value in record.items()}
+            for record in answer.to_dict(orient="records")
+        ]
+        typer.echo(json.dumps({"given": list(given or ()), "combinations": records}, indent=2))
+        return
+    shown = answer.astype(dict.fromkeys(names, object))
+    for name in names:
+        labels = saved.bin_labels(name)
+        shown[name] = [
+            labels[code] for code in states_of(saved, [name]).get_indexer_for(pd.Index(answer[name])).tolist()
+        ]
+    condition = f" | {', '.join(text.strip() for text in given)}" if given else ""
+    say(f"P({', '.join(names)}{condition})\n", to_error=False)
+    say(shown.to_string(index=False, float_format="{:.4g}".format), to_error=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a bin as the list of its two ends, and other values as JSON can hold them."""
+    if hasattr(value, "left"):
+        return [float(value.left), float(value.right)]
+    return value.item() if hasattr(value, "item") else value
+
+
+_TABLES = ("drivers", "pushes", "measure_next", "parameters")
+
+
+@reads_table("network")
+def explain(
+    network: Network,
+    target: Annotated[str, typer.Option(help="Column whose answer is explained.")],
+    given: Statements = None,
+    data: Annotated[Path | None, typer.Option(help="File of a table, for --row.")] = None,
+    row: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Row of --data, counted from 0, whose cells are known; not that of the target."
+        ),
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option(help="Level of a discrete target. Default: the most probable one.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File of a plot to write: .png, .svg or .pdf; needs Matplotlib.")
+    ] = None,
+    as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Print what the answer about one column of NETWORK rests on: drivers, findings, what to measure next, sensitivity.
+
+    Example: gomea-bn explain out/run --target cough --given 'age=50' smoker=yes. Exit codes: 0 done, 1 not written, 2
+    wrong use, 3 network or data unusable, 130 interrupted.
+    """
+    from gomea_bn.cli.statements import read_statements, read_values
+
+    if (data is None) != (row is None):
+        fail("--row is a row of the table of --data; give both.", WRONG_USE)
+    if plot is not None:
+        check_figure("--plot", plot)
+        check_output("--plot", plot, {"NETWORK": files_of(network), "--data": [data] if data else []})
+    saved = loaded_network(network)
+    cells = None
+    if data is not None and row is not None:
+        frame = loaded_rows(data, reading)
+        if row >= len(frame):
+            fail(f"--row must be a row of '{data}', 0 to {len(frame) - 1:,}, got {row:,}.", WRONG_USE)
+        cells = frame.iloc[row]
+    with answering():
+        stated = read_statements("--given", given or (), saved)
+        level = None
+        if state is not None:
+            level = next(iter(read_values("--state", [f"{target}={state}"], saved).values()))
+        explanation = saved.explain(target, stated, cells, state=level)
+    if as_json:
+        typer.echo(json.dumps(_explanation_record(explanation), indent=2))
+    else:
+        say(str(explanation), to_error=False)
+    if plot is not None:
+        from gomea_bn.plots.explanation import plot_explanation
+
+        write_figure(lambda: plot_explanation(explanation), plot)
+
+
+def _explanation_record(explanation: Explanation) -> dict[str, Any]:
+    """Return what `--json` prints; numbers that are not known are null."""
+    tables = {}
+    for part in _TABLES:
+        frame = getattr(explanation, part)
+        frame = frame if part == "parameters" else frame.rename_axis("column").reset_index()
+        tables[part] = json.loads(frame.to_json(orient="records"))
+    low, high = explanation.interval
+    return {
+        "target": explanation.target,
+        "quantity": explanation.quantity,
+        "answer": explanation.answer,
+        "interval": None if low != low else [low, high],
+        "baseline": explanation.baseline,
+        "sentences": list(explanation.sentences),
+        **tables,
     }

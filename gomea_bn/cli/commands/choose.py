@@ -36,17 +36,16 @@ from gomea_bn.cli.output import (
     deliver,
     deliver_frame,
     fail,
+    failing,
     say,
 )
 from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.registry import format_of
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
-    from gomea_bn.front.front import Front
 
 _TABLE_FORMATS = ("csv", "parquet")
 
@@ -88,20 +87,11 @@ def review(
 
     target = _page_file(source) if out is None else out
     check_targets({"--out": [target]}, {"NETWORK": files_of(source)})
-    try:
+    with failing(UNUSABLE_DATA):
         finish_folder(source)
-        if is_front_folder(source):
-            written = _review_of_front(Path(source), target, data, networks)
-        elif os.path.isdir(source):
-            written = _review_of_run(Path(source), target, data)
-        else:
-            written = _review_of_network(source, target, data, reading)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
-    try:
+        written = _page(source, target, data, reading, networks)
+    with failing(FAILED):
         written(test_graph=test_graph)
-    except GomeaBnError as error:
-        fail(error, FAILED)
     say(f"Wrote {target}; open it in a browser.", to_error=False)
     if is_front_folder(source):
         say(
@@ -121,33 +111,22 @@ def _page_file(source: str) -> Path:
     return Path(source).with_suffix(".html")
 
 
-def _review_of_front(folder: Path, target: Path, data: Path | None, networks: int) -> Callable[..., object]:
-    """Return a function that writes the page of a front."""
-    from gomea_bn.front.folder import read_front
-    from gomea_bn.review.page import review_page
-
-    front = read_front(folder)
-    shown = front.with_origin(table=_recorded_rows(front.record, front.record.get("source"), data, target))
-    return partial(review_page, shown, target, max_networks=networks)
-
-
-def _review_of_run(folder: Path, target: Path, data: Path | None) -> Callable[..., object]:
-    """Return a function that writes the page of a run of `learn`."""
-    from gomea_bn.review.page import network_report
-
-    network, run = of_run_folder(folder), run_record_of(folder)
-    table = _recorded_rows(run, run.get("data"), data, target)
-    return partial(network_report, network, table, target, record=run)
-
-
-def _review_of_network(
-    source: str, target: Path, data: Path | None, reading: ReadingOptions
+def _page(
+    source: str, target: Path, data: Path | None, reading: ReadingOptions, networks: int
 ) -> Callable[..., object]:
-    """Return a function that writes the page of a network of a front, or of a file."""
-    from gomea_bn.front.folder import read_front
+    """Return a function that writes the page of a front, of a run of `learn`, of a network of a front, or of a file."""
+    from gomea_bn.front.folder import is_front_folder, read_front
     from gomea_bn.network.rows import table_for
-    from gomea_bn.review.page import network_report
+    from gomea_bn.review.page import network_report, review_page
 
+    if is_front_folder(source):
+        front = read_front(source)
+        rows_of_front = _recorded_rows(front.record, front.record.get("source"), data, target)
+        return partial(review_page, front.with_origin(table=rows_of_front), target, max_networks=networks)
+    if os.path.isdir(source):
+        network, run = of_run_folder(Path(source)), run_record_of(Path(source))
+        table = _recorded_rows(run, run.get("data"), data, target)
+        return partial(network_report, network, table, target, record=run)
     folder, mark, _ = source.rpartition("#")
     if mark and not os.path.lexists(source):
         network, record = named_network(source), read_front(folder).record
@@ -180,8 +159,9 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
+            metavar="FORMAT",
             help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
-            "of the ending of --out. xdsl is for GeNIe, net for HUGIN."
+            "of the ending of --out. xdsl is for GeNIe, net for HUGIN.",
         ),
     ] = None,
     out: Annotated[
@@ -208,20 +188,16 @@ def export(
         fail(f"--cpdag is for --to dot, got {ending}.", WRONG_USE)
     if out is not None:
         check_targets({"--out": [out]}, {"NETWORK": files_of(source), "--data": [data] if data else []})
-    try:
+    with failing(UNUSABLE_DATA):
         finish_folder(source)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     if is_front_folder(source):
         _export_front(Path(source), network, ending, out, cpdag=cpdag)
         return
     if network is not None or ending not in WRITERS:
         advice = "leave --network out" if network is not None else f"--to must be one of {listed(WRITERS)}"
         fail(f"'{source}' is not the folder of a front: it has no ids and no table; {advice}.", WRONG_USE)
-    try:
+    with failing(UNUSABLE_DATA):
         only_network = named_network(source, None if data is None else loaded_rows(data, reading))
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     deliver(network_text(only_network, ending, cpdag=cpdag), out)
 
 
@@ -245,18 +221,14 @@ def accept(
     from gomea_bn.front.decision import read_decision
     from gomea_bn.front.folder import read_front
 
-    try:
+    with failing(WRONG_USE):
         ending = ending_of(out)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
     check_targets({"--out": [out]}, {"FOLDER": folder_files(folder), "DECISION": [decision]})
-    try:
+    with failing(UNUSABLE_DATA):
         made = read_decision(decision)
         finish_folder(folder)
         front = read_front(folder)
         chosen = accept_decision(front, made)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     deliver(network_text(chosen, ending), out)
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
     say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
@@ -285,12 +257,10 @@ def compare(
     """
     from gomea_bn.metrics.comparison import compare as compare_networks
 
-    try:
+    with failing(UNUSABLE_DATA):
         rows = None if data is None else loaded_rows(data, reading)
         networks = {"A": named_network(a, rows), "B": named_network(b, rows)}
         comparison = compare_networks(*networks.values())
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     tests = {key: tested_graph(network, rows) for key, network in networks.items()} if test_graph else {}
     if as_json:
         record = asdict(comparison) | {f"test_{key.lower()}": test.to_dict() for key, test in tests.items()}
@@ -324,24 +294,15 @@ def _export_front(folder: Path, network: str | None, ending: str, out: Path | No
             "a network: name it with --network" if network is None else "the whole table: leave --network out"
         )
         fail(f"--to {ending} is a format of {content}.", WRONG_USE)
-    try:
+    with failing(UNUSABLE_DATA):
         front = read_front(folder)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     if network is None:
-        _deliver_table(front, ending, out)
+        from gomea_bn.front.folder import front_table
+
+        if ending == "parquet" and out is None:
+            fail("Parquet is not text: name a file with --out.", WRONG_USE)
+        deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)
         return
-    try:
+    with failing(WRONG_USE):
         chosen = candidate(front, network)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
     deliver(network_text(chosen.network, ending, cpdag=cpdag), out)
-
-
-def _deliver_table(front: Front, ending: str, out: Path | None) -> None:
-    """Print or write the table of a front."""
-    from gomea_bn.front.folder import front_table
-
-    if ending == "parquet" and out is None:
-        fail("Parquet is not text: name a file with --out.", WRONG_USE)
-    deliver_frame(front_table(front), out, as_parquet=ending == "parquet", index=True)

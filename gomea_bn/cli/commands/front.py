@@ -17,10 +17,10 @@ import typer
 from gomea_bn.cli.options import KIND_OVERRIDE, Data, Given, OutFolder, Weight, reads_table, searches
 from gomea_bn.cli.output import (
     FAILED,
-    INTERRUPTED,
+    NOTHING_WRITTEN,
     WRONG_USE,
     check_targets,
-    fail,
+    failing,
     finishing,
     say,
     silent,
@@ -28,7 +28,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.running import announcement, compile_first, printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.learning.parameters import KNOWLEDGE, FrontParameters, learner_of_options
 from gomea_bn.texts import counted
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from gomea_bn.front.front import Candidate, Front
     from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
-    from gomea_bn.runtime.checkpoints import Checkpoint
 
 # number of networks that get averaged misfits where none gets files
 _AVERAGED = 200
@@ -93,15 +92,15 @@ def front(
     further files of --networks. Exit codes: 0 done, 1 not written, 2 wrong use, 3 data unusable, 130 interrupted before
     there was a front or its files.
     """
-    try:
+    with failing(WRONG_USE, given.spelled, interrupted=NOTHING_WRITTEN):
         from gomea_bn.expert.expert_network import ExpertNetwork
         from gomea_bn.front.folder import FILES, NETWORKS
         from gomea_bn.learning.pareto_learner import ParetoBayesNetLearner
         from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
         targets = {} if out is None else {"--out": [out / name for name in (*FILES, NETWORKS)]}
-        if given.folder is not None:
-            targets["--checkpoint"] = [given.folder / CHECKPOINT_FILE]
+        if (folder := given.values["checkpoint"]) is not None:
+            targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
         if targets:
             check_targets(targets, {"DATA": [data], "--expert": [expert] if expert else [], **given.files})
         options = {
@@ -116,18 +115,12 @@ def front(
             out,
             expert,
             reading,
-            given.saved_search(),
+            given,
             weight=weight,
             networks=networks,
             parquet=parquet,
             averaged_misfit=averaged_misfit,
-            quiet=given.is_quiet,
-            as_json=given.as_json,
         )
-    except GomeaBnError as error:
-        fail(error, WRONG_USE, given.spelled)
-    except KeyboardInterrupt:
-        fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
 def _front(
@@ -136,14 +129,12 @@ def _front(
     out: Path | None,
     expert: Path | None,
     reading: ReadingOptions,
-    checkpoint: Checkpoint | None,
+    given: Given,
     *,
     weight: str | None,
     networks: int,
     parquet: bool,
     averaged_misfit: bool,
-    quiet: bool,
-    as_json: bool,
 ) -> None:
     """Read, check, compile, search, write and print, in the order in which mistakes show earliest."""
     from gomea_bn.front.folder import check_front_folder, write_front
@@ -152,6 +143,7 @@ def _front(
     from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
     from gomea_bn.runtime.environment import file_digest
 
+    checkpoint, quiet = given.saved_search(), given.values["quiet"]
     limits_of(learner)
     if out is not None:
         check_front_folder(out, parquet=parquet)
@@ -185,17 +177,22 @@ def _front(
         record = learner.front_.record
         record |= {**sources, "seconds": {"compile": seconds, **record.get("seconds", {})}}
         front = learner.front_.with_origin(record=record)
-        broken_pipe = _print(learner, front, as_json=as_json)
+        # a broken pipe must not lose the front
+        broken_pipe: OSError | None = None
+        try:
+            if given.values["as_json"]:
+                typer.echo(json.dumps(_summary(learner, front), indent=2))
+            else:
+                say(_report(learner, front), to_error=False)
+        except OSError as error:
+            broken_pipe = error
         if out is not None:
             columns = _averaged(front, networks, quiet=quiet) if averaged_misfit else None
             tell(f"Writing {len(front):,} networks to {out} ...")
-            try:
-                with _progress(is_interrupted, quiet=quiet) as go_on:
-                    written = write_front(
-                        out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
-                    )
-            except GomeaBnError as error:
-                fail(error, FAILED)
+            with failing(FAILED), _progress(is_interrupted, quiet=quiet) as go_on:
+                written = write_front(
+                    out, front, networks=networks, parquet=parquet, columns=columns, go_on=go_on
+                )
             tell(_what_next(out, len(front), written))
     if broken_pipe is not None:
         raise broken_pipe
@@ -233,21 +230,8 @@ def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | Non
     return misfits.rename(columns={"misfit": "in_sample_misfit"})
 
 
-def _print(learner: ParetoBayesNetLearner, front: Front, *, as_json: bool) -> OSError | None:
-    """Print the result, and return the error if that fails: a broken pipe must not lose the front."""
-    try:
-        if as_json:
-            typer.echo(json.dumps(_summary(learner, front), indent=2))
-        else:
-            say(_report(learner, front), to_error=False)
-    except OSError as error:
-        return error
-    return None
-
-
 def _objectives(names: list[str], expert: Path | None) -> list[str] | None:
     """Return the objectives that the options name, None for the default."""
-    from gomea_bn.errors import nearest
     from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 
     standard = [MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name]
@@ -309,7 +293,17 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
             f"{objective.label:<24}{column.min():>12.6g}{column.max():>12.6g}  {objective.unit}; "
             f"low values: {objective.better}"
         )
-    lines += ["", *_choice_lines(front), *_error_lines(front), "", *_limit_lines(front)]
+    choices = _choices(front)
+    head = "".join(f"{name:>18}" for name in front.names)
+    lines += ["", f"{'':<32}{'id':>6}{'edges':>7}{head}"]
+    for role, chosen in choices.items():
+        values = "".join(f"{value:>18.6g}" for value in chosen.objectives.values())
+        lines.append(f"{role.capitalize():<32}{chosen.index:>6}{len(chosen.network.edges):>7}{values}")
+    errors = {role: chosen.distance_error for role, chosen in choices.items()}
+    known = [f"{error:.2g} ({role})" for role, error in errors.items() if error is not None]
+    if known:
+        lines.append(f"Standard errors of the distances to the expert: {', '.join(known)}.")
+    lines += ["", *_limit_lines(front)]
     again = f"--seed {learner.seed_}"
     unrepeatable = why_unrepeatable(learner)
     if learner.stopped_by_ in ("max_seconds", "interrupt"):
@@ -323,23 +317,6 @@ def _report(learner: ParetoBayesNetLearner, front: Front) -> str:
         else f"The same data and options with {again} give this front again.",
     ]
     return "\n".join(lines)
-
-
-def _choice_lines(front: Front) -> list[str]:
-    """Return a table of the networks to look at first: id, edges, objectives."""
-    head = "".join(f"{name:>18}" for name in front.names)
-    lines = [f"{'':<32}{'id':>6}{'edges':>7}{head}"]
-    for role, chosen in _choices(front).items():
-        values = "".join(f"{value:>18.6g}" for value in chosen.objectives.values())
-        lines.append(f"{role.capitalize():<32}{chosen.index:>6}{len(chosen.network.edges):>7}{values}")
-    return lines
-
-
-def _error_lines(front: Front) -> list[str]:
-    """Return a line on the standard errors of the distances to the expert."""
-    errors = {role: chosen.distance_error for role, chosen in _choices(front).items()}
-    known = [f"{error:.2g} ({role})" for role, error in errors.items() if error is not None]
-    return [f"Standard errors of the distances to the expert: {', '.join(known)}."] if known else []
 
 
 def _limit_lines(front: Front) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.after_search import AfterSearch
-from gomea_bn.cli.learn_report import report
 from gomea_bn.cli.named_networks import files_of, named_network
 from gomea_bn.cli.options import (
     KIND_OVERRIDE,
@@ -25,10 +25,11 @@ from gomea_bn.cli.options import (
 )
 from gomea_bn.cli.output import (
     FAILED,
-    INTERRUPTED,
+    NOTHING_WRITTEN,
     WRONG_USE,
     check_targets,
     fail,
+    failing,
     finishing,
     say,
     silent,
@@ -43,6 +44,7 @@ from gomea_bn.cli.running import (
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option
 from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
@@ -87,14 +89,14 @@ def learn(
     1 not written, 2 wrong use, 3 data unusable, 130 interrupted before there was a network, 143 and 129 ended by
     SIGTERM and SIGHUP.
     """
-    try:
+    with failing(WRONG_USE, given.spelled, interrupted=NOTHING_WRITTEN):
         from gomea_bn.learning.learner import BayesNetLearner
         from gomea_bn.learning.run_folder import RUN_ENTRIES
         from gomea_bn.runtime.checkpoints import CHECKPOINT_FILE
 
         targets = {} if out is None else {"--out": [out / name for name in RUN_ENTRIES]}
-        if given.folder is not None:
-            targets["--checkpoint"] = [given.folder / CHECKPOINT_FILE]
+        if (folder := given.values["checkpoint"]) is not None:
+            targets["--checkpoint"] = [folder / CHECKPOINT_FILE]
         if targets:
             of_start = {} if start is None else {"--start": files_of(start)}
             check_targets(targets, {"DATA": [data], **of_start, **given.files})
@@ -117,10 +119,6 @@ def learn(
             )
         first = None if start is None else named_network(start)
         _learn(learner, data, out, reading, saved_search, after_search, given, first, weight)
-    except GomeaBnError as error:
-        fail(error, WRONG_USE, given.spelled)
-    except KeyboardInterrupt:
-        fail("Interrupted; nothing was written.", INTERRUPTED)
 
 
 def _learn(
@@ -151,7 +149,7 @@ def _learn(
     limits_of(learner)
     if out is not None:
         check_run_folder(out)
-    tell = silent if given.is_quiet else say
+    tell = silent if given.values["quiet"] else say
     rows, source_sha256 = _read_source(learner, data, reading, after_search, tell, weight)
     size = size_of_table(rows) if isinstance(rows, Table) else TableSize()
     seconds = compile_first(partial(compile_kernels, in_second_process=True, **size), tell)
@@ -166,7 +164,7 @@ def _learn(
         record = run_record(learner, data, source_sha256, compile_seconds=seconds) | after_search.record
         if weight is not None:
             record["data"]["weight"] = weight
-        _write_and_print(learner, out, record, after_search, tell, as_json=given.as_json)
+        _write_and_print(learner, out, record, after_search, tell, as_json=given.values["as_json"])
 
 
 def _read_source(
@@ -241,8 +239,79 @@ def _write_and_print(
         content |= {name.removesuffix(".json"): json.loads(text) for name, text in texts.items()}
         typer.echo(json.dumps(content))
     else:
-        say("\n\n".join([report(learner), *after_search.reports()]), to_error=False)
+        say("\n\n".join([_report(learner), *after_search.reports()]), to_error=False)
     if written:
         tell("Wrote " + ", ".join(map(str, written)) + ".")
     if problem is not None:
         fail(problem, FAILED, after_search.problem_options)
+
+
+def _report(learner: BayesNetLearner) -> str:
+    """Return the printed result: the network, its score, why the search ended, and how to repeat it."""
+    from gomea_bn.learning.cuts.cut_gains import cut_gains
+    from gomea_bn.learning.options import why_unrepeatable
+    from gomea_bn.network.bin_distributions import points_measure
+
+    timed = learner.stopped_by_ in ("max_seconds", "interrupt")
+    unrepeatable = why_unrepeatable(learner)
+    again = f"--seed {learner.seed_}"
+    if timed:
+        again += f" --max-evaluations {learner.n_eval_} --max-seconds 0"
+    method = learner.network_.metadata["scoring_method"]
+    density = learner.network_.score(learner.table_.to_frame())
+    n_pairs = learner.table_.n_varying * (learner.table_.n_varying - 1) // 2
+    screened = (
+        f"The search considered {learner.n_candidate_pairs_:,} of {n_pairs:,} pairs of columns; "
+        "--max-candidates all takes all of them.\n"
+        if learner.n_candidate_pairs_ < n_pairs
+        else ""
+    )
+    gains = cut_gains(learner.network_, learner.table_)
+    summary = learner.network_.summary(gains)
+    measure = points_measure(learner.network_)
+    of_rows = "these data" if "all_rows" not in learner.network_.metadata else "the sample"
+    return (
+        f"{summary}\n\n"
+        f"{_all_rows(learner.network_)}"
+        f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
+        f"Mean log density per row of {of_rows}, in the data's units{f' ({measure})' if measure else ''}: "
+        f"{density:.4f} nats.\n"
+        f"Stopped by {learner.stopped_by_} after {learner.fit_seconds_:.2f} s, {learner.n_eval_:,} evaluations and "
+        f"{counted(learner.n_generations_, 'generation')}; the best network was found after "
+        f"{learner.time_to_best_:.2f} s.\n"
+        f"{screened}"
+        + (
+            f"{unrepeatable}, so another run may give another network."
+            if unrepeatable
+            else f"The same data and options with {again} give this network again."
+        )
+    )
+
+
+def _all_rows(network: DiscretizedBayesNet) -> str:
+    """Return what all rows have added to the network of a sample, "" for a network of all rows."""
+    record = network.metadata.get("all_rows")
+    if record is None:
+        return ""
+    kinds = Counter(move["kind"] for move in record["moves"])
+    edges = sum(kinds[kind] for kind in ("add", "remove", "replace", "reverse"))
+    edges += sum(len(move["columns"]) for move in record["moves"] if move["kind"] == "graph")
+    if record["tables_of"] == "sample":
+        return (
+            f"Interrupted before all {record['n_rows']:,} rows were counted: this is the network of a sample of "
+            f"{record['sample_rows']:,} rows, with its tables.\n"
+        )
+    if record["stopped_by"] == "interrupt":
+        ended = "Ctrl-C ended the improvement over all rows early."
+    elif record["stopped_by"] != "local optimum":
+        ended = f"{record['stopped_by']} ended the improvement over all rows early."
+    else:
+        ended = "No single edge would raise the score over all rows"
+        # the cuts of some discretizers and scores stay those of the search; older records do not say so
+        ended += ", and no compared cuts of one column would gain a nat." if record.get("recut", 1) else "."
+    return (
+        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the files, "
+        f"{counted(record['passes'], 'pass', 'passes')} over their cells, {record['seconds']:.1f} s. They changed "
+        f"{counted(edges, 'edge')} of the network that the search found on {record['sample_rows']:,} rows, and moved "
+        f"the cuts of columns {counted(kinds['cuts'], 'time')}. {ended}\n"
+    )

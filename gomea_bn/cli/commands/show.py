@@ -1,24 +1,42 @@
-"""The command `show`: print a saved network, or answer a question about its graph."""
+"""The commands `show`, `report` and `plot`: a network as text, on paper, and as a picture."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import Network, named_network
+from gomea_bn.cli.named_networks import (
+    Network,
+    files_of,
+    named_network,
+    recorded_file,
+    run_record_of,
+    table_of_record,
+)
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import TestGraph, reads_table
-from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, say
-from gomea_bn.cli.running import loaded_rows, tested_graph
+from gomea_bn.cli.output import (
+    UNUSABLE_DATA,
+    WRONG_USE,
+    check_figure,
+    check_output,
+    fail,
+    failing,
+    say,
+    write_figure,
+    writing,
+)
+from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.texts import listed, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gomea_bn.data.table import Table
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 _Pair = tuple[str, str]
@@ -49,7 +67,8 @@ def show(
         typer.Option(help="A B: whether the graph implies that A and B are independent, given --given."),
     ] = None,
     given: Annotated[
-        list[str] | None, typer.Option(help="NAME,NAME: conditions of --d-separated; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME,NAME", help="NAME,NAME: conditions of --d-separated; may be repeated."),
     ] = None,
     why: Annotated[
         _Pair | None,
@@ -74,11 +93,9 @@ def show(
         fail("--given is for --d-separated; give both.", WRONG_USE)
     if test_graph and why is None:
         fail("--test-graph is for --why; the command `gomea-bn test-graph` tests all edges.", WRONG_USE)
-    try:
+    with failing(UNUSABLE_DATA):
         rows = None if data is None else loaded_rows(data, reading)
         saved = named_network(network, rows)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
     relatives = {
         "parents": parents,
         "children": children,
@@ -86,7 +103,7 @@ def show(
         "descendants": descendants,
         "markov_blanket": markov_blanket,
     }
-    try:
+    with failing(WRONG_USE):
         answers = [
             f"{relation.replace('_', ' ').capitalize()} of {shown_name(name)}: "
             f"{listed(map(shown_name, getattr(saved, relation)(name))) or 'none'}"
@@ -102,8 +119,6 @@ def show(
             answers.append(f"{' and '.join(map(shown_name, why))}: {tested.note(*why)}.\n{tested.sentence}")
         if reversible:
             answers.append(str(saved.cpdag()) or "The network has no edges.")
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
     if answers:
         say("\n".join(answers), to_error=False)
     else:
@@ -129,11 +144,90 @@ def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
     if rows is not None:
         from gomea_bn.learning.cuts.cut_gains import cut_gains
 
-        try:
+        with failing(UNUSABLE_DATA):
             gains = cut_gains(network, rows)
-        except GomeaBnError as error:
-            fail(error, UNUSABLE_DATA)
     say(network.summary(gains), to_error=False)
     metadata = network.metadata
     if isinstance(metadata.get("score"), float) and "scoring_method" in metadata:
         say(f"\nScore ({metadata['scoring_method']}): {metadata['score']:.3f} nats.", to_error=False)
+
+
+@reads_table("network")
+def report(
+    network: Network,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="File to write: .html, or .pdf, which Chromium or Chrome prints."),
+    ],
+    target: Annotated[str | None, typer.Option(help="Column whose drivers are named and drawn.")] = None,
+    title: Annotated[str, typer.Option(help="Headline.")] = "What the table says",
+    data: Annotated[
+        Path | None, typer.Option(help="Table of the run. Default: where it was; without it no histograms.")
+    ] = None,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Write one to three pages about NETWORK: what was learned, from which rows, how sure, drivers, limits.
+
+    Example: gomea-bn report out/run --target cough -o report.html. Exit codes: 0 done, 1 not written, 2 wrong use, 3
+    network or data unusable.
+    """
+    from gomea_bn.review.report import run_report
+
+    if out.suffix.lower() not in (".html", ".pdf"):
+        fail(f"--out: '{out}' must end in .html or .pdf.", WRONG_USE)
+    check_output("--out", out, {"NETWORK": files_of(network), "--data": [data] if data else []})
+    with failing(UNUSABLE_DATA):
+        saved = named_network(network)
+        record = run_record_of(Path(network)) if os.path.isdir(network) else {}
+        table = _rows(saved, record, data, reading)
+    if target is not None and target not in saved.names:
+        fail(f"--target: unknown column '{target}'.", WRONG_USE)
+    with writing(out, "the report"), printed_warnings():
+        run_report(saved, out, target=target, record=record, table=table, title=title)
+
+
+@reads_table("network")
+def plot(
+    network: Network,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Picture to write: .svg, .png or .pdf.")],
+    column: Annotated[
+        str | None, typer.Option(help="Column whose density is drawn. Default: the network.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Table for the histogram behind a density.")] = None,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Draw NETWORK, or the density of one of its columns.
+
+    Example: gomea-bn plot out/run -o network.svg. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data
+    unusable.
+    """
+    from gomea_bn.plots.density import plot_density
+    from gomea_bn.plots.network import plot_network
+
+    check_figure("--out", out)
+    check_output("--out", out, {"NETWORK": files_of(network), "--data": [data] if data else []})
+    if data is not None and column is None:
+        fail("--data draws rows behind the density of --column; give both.", WRONG_USE)
+    with failing(UNUSABLE_DATA):
+        saved = named_network(network)
+        table = _rows(saved, {}, data, reading)
+    if column is not None and column not in saved.names:
+        fail(f"--column: unknown column '{column}'.", WRONG_USE)
+    if column is None:
+        write_figure(lambda: plot_network(saved), out)
+    else:
+        write_figure(lambda: plot_density(saved, column, table=table), out)
+
+
+def _rows(
+    network: DiscretizedBayesNet, record: dict[str, Any], data: Path | None, reading: ReadingOptions
+) -> Table | None:
+    """Return the rows of `--data`, or those that the record of a run names; None if there are none."""
+    from gomea_bn.network.rows import rows_for
+
+    if data is not None:
+        return rows_for(network, loaded_rows(data, reading))
+    path = recorded_file(record.get("data"), None)
+    return None if path is None else table_of_record(path, record)

@@ -7,7 +7,15 @@ from dataclasses import dataclass, fields
 from math import isinf
 from typing import Any
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_choice, check_integer, is_real
+from gomea_bn.errors import (
+    GomeaBnError,
+    GomeaBnWarning,
+    Option,
+    check_choice,
+    check_integer,
+    is_real,
+    wrong_option,
+)
 
 Note = GomeaBnWarning
 """What reading did to a table, in words; its options can be spelled as on the command line."""
@@ -53,12 +61,8 @@ class ReadingOptions:
         separator = self.separator
         is_mark = isinstance(separator, str) and len(separator) == 1 and separator not in '"\n\r'
         if separator is not None and not is_mark:
-            raise GomeaBnError(
-                [
-                    Option("sep"),
-                    f" must be one character or one of {', '.join(map(repr, SEPARATOR_NAMES))}, got {self.sep!r:.80}.",
-                ]
-            )
+            names = ", ".join(map(repr, SEPARATOR_NAMES))
+            raise wrong_option("sep", f"must be one character or one of {names}, got {self.sep!r:.80}.")
         check_choice("decimal", self.decimal, (".", ","), optional=True)
         check_choice("header", self.header, HEADERS)
         check_choice("dates", self.dates, _DATES)
@@ -67,7 +71,13 @@ class ReadingOptions:
                 [Option("sep"), " and ", Option("decimal"), f" must differ, got {self.decimal!r} for both."]
             )
         if self.encoding is not None:
-            _check_encoding(self.encoding)
+            import codecs
+
+            try:
+                codecs.lookup(str(self.encoding))
+            except LookupError:
+                example = f"such as utf-8 or cp1252, got {self.encoding!r:.80}."
+                raise wrong_option("encoding", f"must be the name of an encoding {example}") from None
         if self.sheet is not None and not isinstance(self.sheet, str):
             check_integer("sheet", self.sheet, 0)
         for name in ("columns", "drop"):
@@ -89,17 +99,13 @@ class ReadingOptions:
     def given(self) -> dict[str, Any]:
         """Options that differ from the defaults, as plain values that `of` takes and JSON can hold."""
         options = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            name: _plain_parts(value) if isinstance(value, tuple) else value
-            for name, value in options.items()
-            if value != getattr(_DEFAULTS, name)
-        }
-
-
-def _plain_parts(values: tuple[Any, ...]) -> list[Any]:
-    """Return values as a list, infinite numbers as text, and without NaN, which is missing anyway."""
-    parts = [value for value in values if value == value]
-    return [str(value) if isinstance(value, float) and isinf(value) else value for value in parts]
+        given = {name: value for name, value in options.items() if value != getattr(_DEFAULTS, name)}
+        for name, parts in given.items():
+            if isinstance(parts, tuple):
+                # infinite numbers as text, and without NaN, which is missing anyway
+                plain = [str(part) if isinstance(part, float) and isinf(part) else part for part in parts]
+                given[name] = [part for part in plain if part == part]
+        return given
 
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:
@@ -109,20 +115,6 @@ def _several(name: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, dict):
         raise GomeaBnError([Option(name), f" must be a list, got {type(value).__name__}."])
     return tuple(str(part) for part in value) if name != "na_values" else tuple(value)
-
-
-def _check_encoding(encoding: object) -> None:
-    import codecs
-
-    try:
-        codecs.lookup(str(encoding))
-    except LookupError:
-        raise GomeaBnError(
-            [
-                Option("encoding"),
-                f" must be the name of an encoding such as utf-8 or cp1252, got {encoding!r:.80}.",
-            ]
-        ) from None
 
 
 _DEFAULTS = ReadingOptions()

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gomea_bn.data.files.cells import with_codes, without_last_empty_rows
-from gomea_bn.data.files.headers import check_names, column_names, without_nameless
-from gomea_bn.data.files.numerals import numbers_in, written_with
+from gomea_bn.data.files.cells import check_names, with_codes, without_last_empty_rows, without_nameless
 from gomea_bn.data.files.reading import SEPARATOR_NAMES, Note, ReadingOptions
+from gomea_bn.data.frames import column_names
 from gomea_bn.data.selection import check_column_count, identifier_reason
-from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like
+from gomea_bn.data.symbols import MARKS, WORDS, from_distinct, is_text_like, numbers_in, written_with
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import counted, listed
 
@@ -38,22 +37,8 @@ def read_separated(
 ) -> tuple[pd.DataFrame, str, list[Note], list[Note]]:
     """Return the table in a text file, its decimal mark, notes and warnings.
 
-    Parameters
-    ----------
-    path : str
-        File, which exists.
-    usual : str or None
-        Separator that the ending of the file name stands for; None if it stands for none.
-    options : ReadingOptions
-        Options of the user; separator, decimal mark and encoding are detected where they are not given.
-    plain : bool
-        Whether the file is not compressed.
-
-    Raises
-    ------
-    GomeaBnError
-        If the file is not text or ragged, if its separator or decimal mark is ambiguous, and for names that
-        `check_names` and `without_nameless` refuse.
+    `usual` is the separator that the ending of the file name stands for. `plain` says that the file is not compressed.
+    Separator, decimal mark and encoding are detected where they are not given; it is an error if they are ambiguous.
     """
     encoding = options.encoding or _encoding(path, plain=plain)
     lines, n_blank = _reading(path, encoding, lambda: _first_lines(path, encoding))
@@ -311,14 +296,7 @@ def _has_leading_zeros(path: str, encoding: str) -> bool:
 def _has_other_readings(series: pd.Series[Any], first: Sequence[str], *, may_have_codes: bool) -> bool:
     """Return whether numbers, as pandas reads them with a point, may be codes such as 007 or groups such as 275.089.
 
-    Parameters
-    ----------
-    series : Series
-        The column as read.
-    first : sequence of str
-        Its first fields, as they are in the file.
-    may_have_codes : bool
-        Whether any column may have codes.
+    `first` has the first fields as they are in the file. With `may_have_codes` any column may have codes.
     """
     from pandas.api import types
 
@@ -336,17 +314,9 @@ def _has_other_readings(series: pd.Series[Any], first: Sequence[str], *, may_hav
 def _decimal(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[str, Note | None]:
     """Return the decimal mark of the numbers in a file, and a note if it is a comma.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table with numbers where they have a decimal point.
-    written : DataFrame
-        What the file holds, as text, in columns of numbers that may have another reading.
-
-    Raises
-    ------
-    GomeaBnError
-        If some columns only fit a point and others only a comma, and if "1,234" may be 1.234 or 1234.
+    `frame` has numbers where they have a decimal point, and `written` the texts of columns of numbers that may have
+    another reading. It is an error if some columns only fit a point and others only a comma, and if "1,234" may be
+    1.234 or 1234.
     """
     points, commas, either = [], [], []
     for name in map(str, frame.columns):
@@ -379,17 +349,14 @@ def _decimal(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[str, Note | No
         )
     if commas or (either and not points):
         (name, example), *_ = commas or either
-        but = f"but column '{points[0]}' holds decimal points" if commas else _two_readings(example)
+        number = example.strip()
+        readings = f"{number.replace(',', '.')} or {number.replace('.', '').replace(',', '')}"
+        but = f"but column '{points[0]}' holds decimal points" if commas else f"which may be {readings}"
         raise GomeaBnError(
             f"Column '{name}' holds numbers such as {example!r}, {but}.",
             [Setting("decimal", ","), Setting("decimal", ".")],
         )
     return ".", None
-
-
-def _two_readings(example: str) -> str:
-    digits = example.strip().replace(".", "").replace(",", "")
-    return f"which may be {example.strip().replace(',', '.')} or {digits}"
 
 
 def _values_of(series: pd.Series[Any]) -> list[str]:

@@ -1,22 +1,23 @@
-"""Tables in files: text, Parquet, Arrow and spreadsheets; errors name the file and the cause."""
+"""Tables in files, text, Parquet, Arrow and spreadsheets, and other sources, as frames of the chosen columns."""
 
 from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
+from gomea_bn.data.files.cells import check_names, with_codes, without_last_empty_rows, without_nameless
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.separated import first_line, read_separated
-from gomea_bn.data.files.spreadsheets import SPREADSHEETS, read_sheet
-from gomea_bn.data.frames import require_pyarrow
-from gomea_bn.data.plain import arrow_frame
+from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_pyarrow
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
-from gomea_bn.errors import GomeaBnError, Option, Setting
+from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.runtime.files.text_files import check_is_file, check_unpacked, most_bytes
+from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,12 +89,7 @@ def read_file(
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
     """Return the table in a file, notes on how it was read, and warnings; see `read_frame`.
 
-    Parameters
-    ----------
-    path : path
-        File.
-    options : ReadingOptions
-        Dates are not converted here.
+    Dates are not converted here.
     """
     text = os.fspath(path)
     if not os.path.exists(text):
@@ -108,14 +104,16 @@ def read_file(
             f"File '{text}' must end in {_ENDINGS}, got '{ending or 'no ending'}'.",
             ["rename it", Setting("sep", ",")],
         )
-    is_text = applicable == _OF_TEXT
-    _check_applicable(text, options, applicable)
+    for name in options.given:
+        if name in {*FILE_OPTIONS} - {*applicable}:
+            kind = "spreadsheets" if name == "sheet" else "text files"
+            raise GomeaBnError([Option(name), f" applies to {kind}, but '{text}' is none."])
     if os.path.getsize(text) == 0:
         raise GomeaBnError(f"File '{text}' is empty.")
     decimal = "."
     notes: list[Note] = []
     doubts: list[Note] = []
-    if is_text:
+    if applicable == _OF_TEXT:
         is_plain = not endings or endings[-1] not in _COMPRESSED
         if not is_plain:
             _check_compressed_text(text)
@@ -147,14 +145,6 @@ def _endings(path: str | os.PathLike[str]) -> tuple[list[str], str]:
     """Return the endings of a file name, and the one that decides the format, or an empty text."""
     endings = [ending.lower() for ending in Path(path).suffixes]
     return endings, next((e for e in reversed(endings) if e not in _COMPRESSED), "")
-
-
-def _check_applicable(path: str, options: ReadingOptions, applicable: tuple[str, ...]) -> None:
-    """Raise for options that are given but do not apply to a file."""
-    for name in options.given:
-        if name in {*FILE_OPTIONS} - {*applicable}:
-            kind = "spreadsheets" if name == "sheet" else "text files"
-            raise GomeaBnError([Option(name), f" applies to {kind}, but '{path}' is none."])
 
 
 def _check_compressed_text(path: str) -> None:
@@ -219,3 +209,130 @@ def _read_arrow(path: str) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise GomeaBnError(f"File '{path}' is not a readable Arrow file: {first_line(error)}") from error
     return arrow_frame(table)
+
+
+SPREADSHEETS = {
+    ".xlsx": ("openpyxl", "openpyxl"),
+    ".xlsm": ("openpyxl", "openpyxl"),
+    ".ods": ("odf", "odfpy"),
+}
+"""pandas' engine and the package that it needs, by the ending of the file name."""
+
+
+def read_sheet(
+    path: str, ending: str, options: ReadingOptions
+) -> tuple[pd.DataFrame, list[Note], list[Note]]:
+    """Return the table in one sheet of a spreadsheet, notes and warnings.
+
+    The sheet of the options is a name or a position, counted from 0; None stands for the first sheet with cells.
+    """
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    engine, package = SPREADSHEETS[ending]
+    try:
+        book: Any = pd.ExcelFile(path, engine=engine)  # type: ignore[arg-type]
+    except ImportError as error:
+        raise GomeaBnError(f"Reading '{path}' needs {package}: pip install 'gomea-bn[excel]'.") from error
+    # the libraries raise exceptions of many types
+    except Exception as error:
+        raise GomeaBnError(f"File '{path}' is not a readable {ending} file: {error}") from error
+    with book:
+        sheets = list(map(str, book.sheet_names))
+        chosen = sheets if options.sheet is None else [_chosen(path, sheets, options.sheet)]
+        cells, sheet = _first_with_cells(book, chosen)
+        if cells is None:
+            raise GomeaBnError(f"File '{path}' has no cells in {listed([repr(name) for name in chosen], 5)}.")
+        notes = []
+        if options.sheet is None and len(sheets) > 1:
+            others = listed([repr(name) for name in sheets if name != sheet], 5)
+            notes.append(
+                Note([f"Sheet {sheet!r} is read, not {others}; ", Option("sheet"), " names another."])
+            )
+        if options.header == "none":
+            names = column_names(cells.shape[1])
+        else:
+            names = ["" if name is None or name != name else str(name).strip() for name in cells.iloc[0]]
+            check_names(path, names)
+
+        def parsed(**more: Any) -> pd.DataFrame:
+            frame: pd.DataFrame = book.parse(
+                sheet,
+                header=0 if options.header == "first-line" else None,
+                names=[name or f"\0{position}" for position, name in enumerate(names)],
+                index_col=None,
+                keep_default_na=False,
+                na_values=[""],
+                **more,
+            )
+            return frame
+
+        frame = parsed(dtype_backend="numpy_nullable")
+        numeric = [
+            position for position in range(len(names)) if is_numeric_dtype(frame.iloc[:, position].dtype)
+        ]
+        # pandas makes numbers of cells with text
+        frame, codes = with_codes(frame, parsed(dtype=str).iloc[:, numeric] if numeric else frame.iloc[:, :0])
+    # a blank row is a missing cell of one column, and no row of several
+    if len(names) > 1:
+        frame = frame.dropna(how="all")
+    frame, empty_rows = without_last_empty_rows(frame)
+    frame, left_out = without_nameless(path, frame, names)
+    return frame, notes + codes + empty_rows, left_out
+
+
+def _chosen(path: str, sheets: list[str], sheet: str | int) -> str:
+    """Return the name of the chosen sheet."""
+    if isinstance(sheet, str) and sheet in sheets:
+        return sheet
+    if (isinstance(sheet, int) or sheet.isdecimal()) and int(sheet) < len(sheets):
+        return sheets[int(sheet)]
+    raise GomeaBnError(
+        [
+            Option("sheet"),
+            f": '{path}' has no sheet {sheet!r}; its sheets are {listed([repr(name) for name in sheets], 10)}."
+            f"{nearest(str(sheet), sheets)}",
+        ]
+    )
+
+
+def _first_with_cells(book: Any, sheets: list[str]) -> tuple[pd.DataFrame | None, str]:
+    """Return the first row of the first of some sheets that has cells, and its name."""
+    import pandas as pd
+
+    for sheet in sheets:
+        cells: pd.DataFrame = pd.read_excel(
+            book, sheet_name=sheet, header=None, nrows=1, keep_default_na=False, na_values=[""]
+        )
+        if cells.shape[1]:
+            return cells, sheet
+    return None, ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Rows of the chosen columns of a source, without symbols of missing values, and the options that were used.
+
+    `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects.
+    """
+
+    frame: pd.DataFrame
+    options: ReadingOptions
+    notes: tuple[Note, ...]
+    warnings: tuple[Note, ...]
+
+
+def load(source: Any, options: ReadingOptions) -> Loaded:
+    """Return the rows of a path or another source of `frame_of`, for which options of files are an error."""
+    if isinstance(source, (str, os.PathLike)):
+        frame, notes, warnings = read_file(source, options)
+        return Loaded(frame, options, tuple(notes), tuple(warnings))
+    frame = frame_of(source)
+    for name in options.given:
+        if name in FILE_OPTIONS:
+            raise GomeaBnError(
+                [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
+            )
+    chosen = chosen_columns(frame, options.columns, options.drop)
+    frame, notes, warnings = without_symbols(chosen, options.na_values)
+    return Loaded(frame, options, tuple(notes), tuple(warnings))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
-from gomea_bn.data.plain import plain_frame
+from gomea_bn.data.frames import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.cells import shown_network

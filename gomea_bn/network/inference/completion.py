@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from gomea_bn.data.columns import EMPTY_LEVEL, Level, column_positions
 from gomea_bn.data.content_order import row_order
 from gomea_bn.data.dates import source_name
-from gomea_bn.data.files.numerals import CODE
-from gomea_bn.data.plain import plain
+from gomea_bn.data.frames import plain
+from gomea_bn.data.symbols import CODE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
 from gomea_bn.network.checks import random_generator

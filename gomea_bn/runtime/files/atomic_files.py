@@ -1,17 +1,27 @@
-"""Atomic writing: a file is written completely or not at all."""
+"""Atomic writing: a file, or several files of a folder together, are written completely or not at all.
+
+What killed processes left is removed. New entries of a folder are completed in a temporary folder next to the old
+ones. One rename then decides that they are valid. A process that is killed before it leaves the old entries; after it,
+whoever reads or writes the folder next completes the exchange.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
+import platform
+import secrets
+import shutil
 import warnings
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.files.leftovers import is_left_over, process_mark
+from gomea_bn.runtime.files.text_files import check_is_file
 
 _SUFFIX = ".part"
 # of the name of a file, in that of its temporary file
@@ -36,12 +46,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o6
     The content goes to a temporary file in the same folder, which is then renamed. Readers therefore see the old file
     or the complete new one. Temporary files for this file that killed processes left are removed, with a
     `GomeaBnWarning`. A device or a pipe is not replaced: the content is written to it. `mode` are the permissions of
-    the file, of which the process's umask is taken away.
-
-    Raises
-    ------
-    GomeaBnError
-        If the folder does not exist or the file cannot be written. An older file then stays as it is.
+    the file, of which the process's umask is taken away. An older file stays as it is if the new one cannot be written.
     """
     target = Path(os.path.realpath(path))
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
@@ -113,15 +118,7 @@ def remove_leftovers(target: Path) -> None:
 
 
 def check_folder(folder: Path, files: Iterable[str]) -> None:
-    """Raise `GomeaBnError` if files cannot be written to a folder; writes nothing.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder, which need not exist.
-    files : iterable of str
-        Names of files in the folder.
-    """
+    """Raise `GomeaBnError` if files cannot be written to a folder, which need not exist; writes nothing."""
     existing = Path(os.path.abspath(folder))
     while not os.path.lexists(existing):
         existing = existing.parent
@@ -134,3 +131,157 @@ def check_folder(folder: Path, files: Iterable[str]) -> None:
         check_name(target)
         if os.path.isdir(target):
             raise GomeaBnError(f"Cannot write '{target}': a folder has this name.")
+
+
+def process_mark() -> str:
+    """Return a text for the name of a temporary entry: this process, this machine, and a random part."""
+    return f"{os.getpid()}-{_host()}-{secrets.token_hex(4)}"
+
+
+def is_left_over(mark: str) -> bool:
+    """Return whether the process that made a text by `process_mark` has surely ended.
+
+    A process of another machine, or one that cannot be asked for, may still run.
+    """
+    number, _, rest = mark.partition("-")
+    # elsewhere a signal of number 0 would end the process
+    if os.name != "posix" or not number.isascii() or not number.isdigit() or not rest.startswith(_host()):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError, ValueError):
+        return False
+    return False
+
+
+def _host() -> str:
+    """Return a short name of this machine: numbers of processes mean nothing on another one."""
+    return hashlib.sha256(platform.node().encode(errors="surrogateescape")).hexdigest()[:8]
+
+
+_PREFIX = ".part-"
+# folders inside the temporary one: new entries before and after they are valid, and what they replace
+_NEW, _READY, _OLD = "new", "ready", "old"
+_PLAN = "plan.json"
+_MOST_BYTES = 100_000
+
+
+@contextmanager
+def replaced_entries(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield an empty folder to fill; at the end of the block its entries replace those of another folder.
+
+    The folder is made if absent. `names` are those of all entries that belong together: those that the block did not
+    make are removed, and other entries stay. After an error the entries are as they were.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        finish_exchange(folder, names)
+        temporary = folder / f"{_PREFIX}{process_mark()}"
+        (temporary / _NEW).mkdir(parents=True)
+        try:
+            yield temporary / _NEW
+            plan = {"names": list(names), "new": sorted(os.listdir(temporary / _NEW))}
+            (temporary / _PLAN).write_text(json.dumps(plan), encoding="utf-8")
+            os.rename(temporary / _NEW, temporary / _READY)
+            _exchange(folder, temporary, plan["names"], plan["new"])
+            shutil.rmtree(temporary, ignore_errors=True)
+        finally:
+            shutil.rmtree(temporary / _NEW, ignore_errors=True)
+            (temporary / _PLAN).unlink(missing_ok=True)
+            # entries that could not be moved back stay
+            for emptied in (temporary / _OLD, temporary):
+                with suppress(OSError):
+                    emptied.rmdir()
+    except OSError as error:
+        raise GomeaBnError(f"Cannot write to folder '{folder}': {error.strerror or error}.") from error
+
+
+def finish_exchange(folder: Path, names: Sequence[str]) -> None:
+    """Complete the exchange of entries that a killed process had begun, and remove what such processes left.
+
+    Both are said by a `GomeaBnWarning`. Leftovers of processes that may still run stay. Only entries of some names may
+    be moved: a folder can come from a stranger, so its own plan does not decide that, and an exchange of other entries
+    stays as it is.
+    """
+    for temporary in sorted(folder.glob(f"{_PREFIX}*")):
+        if not _is_own_folder(temporary) or not is_left_over(temporary.name.removeprefix(_PREFIX)):
+            continue
+        if not _is_own_folder(temporary / _READY):
+            shutil.rmtree(temporary, ignore_errors=True)
+            _warn_of_exchange(
+                f"Removed unfinished files of a process that was killed from folder '{folder}'."
+            )
+            continue
+        try:
+            plan = _plan(temporary)
+            if not {*plan["names"], *plan["new"]} <= set(names):
+                continue
+            _move(folder, temporary, plan["names"], plan["new"], [])
+        except (OSError, ValueError, RecursionError) as error:
+            raise GomeaBnError(
+                f"A process was killed while it replaced the files of folder '{folder}', and this cannot be completed: "
+                f"{error}. The new files are in '{temporary / _READY}', the old ones in '{temporary / _OLD}'."
+            ) from error
+        shutil.rmtree(temporary, ignore_errors=True)
+        _warn_of_exchange(
+            f"Completed the exchange of files in folder '{folder}' that a killed process had begun."
+        )
+
+
+def _exchange(folder: Path, temporary: Path, names: Sequence[str], new: Sequence[str]) -> None:
+    """Move valid entries into a folder as `_move` does; undo all moves after an error."""
+    moves: list[tuple[Path, Path]] = []
+    try:
+        _move(folder, temporary, names, new, moves)
+    except BaseException:
+        for source, target in reversed(moves):
+            if os.path.lexists(target) and not os.path.lexists(source):
+                os.rename(target, source)
+        # the entries are no longer valid, so that nobody completes the exchange
+        os.rename(temporary / _READY, temporary / _NEW)
+        raise
+
+
+def _move(
+    folder: Path, temporary: Path, names: Sequence[str], new: Sequence[str], moves: list[tuple[Path, Path]]
+) -> None:
+    """Move entries of a folder to `old` and the valid ones into the folder, and note every move before it is made.
+
+    Entries that another process moved before it was killed stay where they are.
+    """
+    ready, old = temporary / _READY, temporary / _OLD
+    old.mkdir(exist_ok=True)
+    for name in sorted({*names, *new}):
+        is_waiting = os.path.lexists(ready / name)
+        if os.path.lexists(folder / name) and (is_waiting or name not in new):
+            moves.append((folder / name, old / name))
+            os.rename(*moves[-1])
+        if is_waiting:
+            moves.append((ready / name, folder / name))
+            os.rename(*moves[-1])
+
+
+def _plan(temporary: Path) -> dict[str, list[str]]:
+    """Return the plan of an exchange; raises `ValueError` if it is damaged."""
+    check_is_file(temporary / _PLAN)
+    with open(temporary / _PLAN, "rb") as file:
+        plan = json.loads(file.read(_MOST_BYTES))
+    if not isinstance(plan, dict) or set(plan) != {"names", "new"}:
+        raise ValueError("its plan is damaged")
+    for entries in plan.values():
+        if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+            raise ValueError("its plan is damaged")
+    if (temporary / _OLD).is_symlink():
+        raise ValueError(f"'{_OLD}' is a link")
+    return plan
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Return whether a path is a folder and not a link to one."""
+    return path.is_dir() and not path.is_symlink()
+
+
+def _warn_of_exchange(text: str) -> None:
+    warnings.warn(GomeaBnWarning(text), stacklevel=4)

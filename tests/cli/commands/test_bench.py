@@ -6,7 +6,7 @@ import sys
 import pytest
 from command_line import invoke
 
-from gomea_bn.cli.commands import bench
+from gomea_bn.cli.commands import installation
 from lab.published import judge
 from lab.runner import run
 
@@ -14,7 +14,7 @@ from lab.runner import run
 @pytest.fixture
 def no_laboratory(tmp_path, monkeypatch):
     """An installation without the repository around it."""
-    monkeypatch.setattr(bench, "_SCRIPTS", tmp_path)
+    monkeypatch.setattr(installation, "_SCRIPTS", tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.endswith("scripts")])
     for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
         monkeypatch.delitem(sys.modules, name)

@@ -9,7 +9,7 @@ import pytest
 from command_line import invoke
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
-from gomea_bn.cli import learn_report
+from gomea_bn.cli.commands.learn import _report
 from gomea_bn.discretization import MDLP, BayesianDiscretizer, EqualFrequency, MDLDiscretizer
 from gomea_bn.discretization.cut_files import read_cut_file, write_cut_file
 from gomea_bn.learning.run_folder import run_record
@@ -140,12 +140,12 @@ def test_learn_takes_a_discretizer_by_name(table, rows):
 def test_what_repeats_a_run_is_said_where_it_does(table, rows):
     learner = BayesNetLearner("mdl", max_evaluations=500, random_state=1).fit(rows)
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"]["max_evaluations"] == 500
-    assert "with --seed 1 give this network again" in learn_report.report(learner)
+    assert "with --seed 1 give this network again" in _report(learner)
     learner.statistics_["preparation_cut_short"] = 1
-    assert "shortened by the limit on seconds, so another run may give" in learn_report.report(learner)
+    assert "shortened by the limit on seconds, so another run may give" in _report(learner)
     learner.statistics_["discretizer_cut_short"] = 1
     assert run_record(learner, table, "", compile_seconds=0.0)["repeat"] is None
-    text = learn_report.report(learner)
+    text = _report(learner)
     assert "The clock ended the discretizer in 1 of " in text
     assert "again" not in text
 

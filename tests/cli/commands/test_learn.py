@@ -15,7 +15,7 @@ from gomea_bn import (
     ExpertKnowledge,
     cut_gains,
 )
-from gomea_bn.cli import learn_report
+from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning import learner_of_options
 
 
@@ -238,11 +238,11 @@ def test_what_ended_the_improvement_over_all_rows_is_said(tmp_path):
     learner = BayesNetLearner(
         max_evaluations=200, max_seconds=None, sample_rows=1000, density="bins", curves="none", random_state=1
     )
-    fixed = learn_report.report(replace(learner, discretizer="equal-frequency").fit(frame))
+    fixed = _report(replace(learner, discretizer="equal-frequency").fit(frame))
     assert "No single edge would raise the score over all rows.\n" in fixed
     fitted = learner.fit(frame)
     ended = "over all rows, and no compared cuts of one column would gain a nat.\n"
-    assert ended in learn_report.report(fitted)
+    assert ended in _report(fitted)
     record = fitted.network_.metadata["all_rows"] | {"stopped_by": "max_seconds"}
     fitted.network_ = fitted.network_.with_metadata(all_rows=record)
-    assert "max_seconds ended the improvement over all rows early.\n" in learn_report.report(fitted)
+    assert "max_seconds ended the improvement over all rows early.\n" in _report(fitted)

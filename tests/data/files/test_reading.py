@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from gomea_bn import BayesNetLearner
-from gomea_bn.data.files.numerals import numbers_in, written_with
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.data.files.table_files import read_frame
+from gomea_bn.data.symbols import numbers_in, written_with
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError
 

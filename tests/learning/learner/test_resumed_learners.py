@@ -17,7 +17,7 @@ from checkpoint_examples import killed_and_resumed, without_seconds
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, Checkpoint, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.runtime import checkpoints
-from gomea_bn.runtime.checkpoint_file import read_checkpoint
+from gomea_bn.runtime.checkpoints import read_checkpoint
 from gomea_bn.runtime.limits import Progress
 
 

@@ -8,8 +8,7 @@ from contextlib import nullcontext
 import pytest
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.runtime.files.folder_exchange import finish_exchange, replaced_entries
-from gomea_bn.runtime.files.leftovers import _host
+from gomea_bn.runtime.files.atomic_files import _host, finish_exchange, replaced_entries
 
 NAMES = ("a", "b", "c", "sub")
 OLD = {"a": "old", "c": "old", "sub/x": "old", "sub/y": "old", "mine": "kept"}

@@ -7,8 +7,15 @@ import pytest
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.files.json_files import check_fields, field_of, load_json, read_json
-from gomea_bn.runtime.files.text_files import SIZE_VARIABLE, file_text, unpacked
+from gomea_bn.runtime.files.text_files import (
+    SIZE_VARIABLE,
+    check_fields,
+    field_of,
+    file_text,
+    load_json,
+    read_json,
+    unpacked,
+)
 
 TEXT = '{"format": "gomea-bn network", "format_version": 1, "é": 2}'
 

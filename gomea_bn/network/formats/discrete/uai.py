@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gomea_bn.data.files.headers import column_names
+from gomea_bn.data.frames import column_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import FileVariable, file_variables, table_of_numbers
 from gomea_bn.network.protocol import NetworkLike

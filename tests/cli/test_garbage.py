@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from gomea_bn.runtime.garbage import rare_collections
+from gomea_bn.cli.running import rare_collections
 
 
 def test_the_usual_pace_returns_after_an_error():

@@ -1,4 +1,4 @@
-"""The command `confidence`: how sure a learned network is of its edges, and what stays when it is learned again."""
+"""The commands `confidence`, `certify` and `test-graph`: how sure the edges of a network are."""
 
 from __future__ import annotations
 
@@ -12,27 +12,42 @@ import typer
 
 from gomea_bn.cli.after_search import AfterSearch
 from gomea_bn.cli.named_networks import (
+    Network,
     finish_folder,
+    named_network,
     of_run_folder,
     recorded_file,
     run_record_of,
     table_of_record,
 )
 from gomea_bn.cli.option_texts import read_checkpoint, read_jobs
-from gomea_bn.cli.options import AsJson, CheckpointEvery, CheckpointFolder, CheckpointResume, Jobs, Quiet
+from gomea_bn.cli.options import (
+    AsJson,
+    CheckpointEvery,
+    CheckpointFolder,
+    CheckpointResume,
+    Data,
+    Jobs,
+    Quiet,
+    reads_table,
+)
 from gomea_bn.cli.output import (
     FAILED,
     INTERRUPTED,
+    NOTHING_WRITTEN,
     UNUSABLE_DATA,
     WRONG_USE,
     check_targets,
     fail,
+    failing,
     finishing,
     say,
     silent,
 )
-from gomea_bn.cli.running import printed_warnings
+from gomea_bn.cli.running import answering, limit, loaded_rows, printed_warnings
+from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.texts import shown_name
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner
@@ -96,13 +111,11 @@ def confidence(
         saved = [checkpoint / CHECKPOINT_FILE]
         check_targets({"--checkpoint": saved}, {"RUN": [run / name for name in RUN_ENTRIES]})
     tell = silent if quiet else say
-    try:
+    with failing(UNUSABLE_DATA):
         finish_folder(run)
         record = run_record_of(run)
         learner = _learner(run, record, data)
-    except GomeaBnError as error:
-        fail(error, UNUSABLE_DATA)
-    try:
+    with failing(WRONG_USE):
         learner.n_jobs = read_jobs(jobs)
         after_search = AfterSearch.of(
             confidence=True,
@@ -113,11 +126,16 @@ def confidence(
             checkpoint=read_checkpoint(checkpoint, every, resume),
             option_names=_OPTION_NAMES,
         )
-        if repeat:
-            _check_repeatable(record)
+        discretizer, algorithm = record["parameters"].get("discretizer"), record.get("algorithm")
+        for given in (
+            discretizer if "(" in str(discretizer) else None,
+            None if isinstance(algorithm, dict) else algorithm,
+        ):
+            if repeat and given is not None:
+                raise GomeaBnError(
+                    f"--repeat: the run used {given}, which was made in Python; repeat it there."
+                )
         after_search.check_score(learner.table_, LearningOptions.of(learner, learner.table_.n_rows))
-    except GomeaBnError as error:
-        fail(error, WRONG_USE)
     try:
         after_search.check()
     except GomeaBnError as error:
@@ -127,7 +145,7 @@ def confidence(
     if after_search.probabilities is None and after_search.stability is None:
         if after_search.problem is not None:
             fail(after_search.problem, FAILED, after_search.problem_options)
-        fail("Interrupted; nothing was written.", INTERRUPTED)
+        fail(NOTHING_WRITTEN, INTERRUPTED)
     with finishing("the report and the files"):
         _write_and_print(run, learner, record, after_search, as_json=as_json)
 
@@ -172,17 +190,6 @@ def _learner(run: Path, record: Mapping[str, Any], data: Path | None) -> BayesNe
     return learner
 
 
-def _check_repeatable(record: Mapping[str, Any]) -> None:
-    """Raise `GomeaBnError` if the options of a run cannot be made again from its record."""
-    discretizer, algorithm = record["parameters"].get("discretizer"), record.get("algorithm")
-    for given in (
-        discretizer if "(" in str(discretizer) else None,
-        None if isinstance(algorithm, dict) else algorithm,
-    ):
-        if given is not None:
-            raise GomeaBnError(f"--repeat: the run used {given}, which was made in Python; repeat it there.")
-
-
 def _write_and_print(
     run: Path, learner: BayesNetLearner, record: dict[str, Any], after_search: AfterSearch, *, as_json: bool
 ) -> None:
@@ -209,3 +216,82 @@ def _write_and_print(
         )
     if problem is not None:
         fail(problem, FAILED, after_search.problem_options)
+
+
+@reads_table("network")
+def certify(
+    network: Network,
+    data: Data,
+    max_indegree: Annotated[
+        int, typer.Option(help="Largest number of parents of a variable in the compared graphs.")
+    ] = 3,
+    max_seconds: Annotated[float, typer.Option(min=0, help="Time limit in seconds; 0 for none.")] = 60.0,
+    scoring_method: Annotated[
+        str | None,
+        typer.Option(help="density-bic, density-bd, bic, aic, k2 or bdeu. Default: that of the network."),
+    ] = None,
+    ess: Annotated[
+        float | None,
+        typer.Option(help="Equivalent sample size of bdeu, in rows. Default: that of the network, or 1."),
+    ] = None,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Prove that no graph with the bins of NETWORK has a higher score on DATA, or print by how much one may be better.
+
+    Ctrl-C ends the proof and keeps the bound so far. A better graph is printed edge by edge. Exit codes: 0 done, 2
+    wrong use, 3 network or data unusable, 130 interrupted before there was a bound.
+    """
+    from gomea_bn.certainty.certificate import certify as certificate_of
+    from gomea_bn.network.rows import table_for
+
+    with failing(UNUSABLE_DATA):
+        rows = loaded_rows(data, reading)
+        saved = named_network(network, rows)
+        table = table_for(saved, rows)
+    with answering("Interrupted before there was a bound."):
+        certificate = certificate_of(
+            saved,
+            table,
+            max_indegree=max_indegree,
+            max_seconds=limit(max_seconds),
+            scoring_method=scoring_method,
+            equivalent_sample_size=ess,
+        )
+    say(str(certificate), to_error=False)
+    if certificate.best_score > certificate.score and not certificate.is_optimal:
+        say("Edges of the better graph:", to_error=False)
+        for parent, child in certificate.edges:
+            say(f"  {shown_name(parent)} → {shown_name(child)}", to_error=False)
+
+
+@reads_table("network")
+def test_graph(
+    network: Network,
+    data: Data,
+    n_permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of every column.")] = 499,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the permutations. Default: random.")
+    ] = None,
+    as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
+) -> None:
+    """Test whether DATA rejects the graph of NETWORK, and print edges that it lacks or does not need.
+
+    An expert's edges are completed from DATA. Exit codes: 0 done, whatever the answer, 2 wrong use, 3 network or data
+    unusable, 130 interrupted.
+    """
+    from gomea_bn.certainty import test_graph as result_of
+    from gomea_bn.network.rows import table_for
+
+    with failing(UNUSABLE_DATA):
+        rows = loaded_rows(data, reading)
+        saved = named_network(network, rows)
+        table = table_for(saved, rows)
+    with answering():
+        result = result_of(saved, table, n_permutations=n_permutations, random_state=seed)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2))
+    else:
+        say(str(result), to_error=False)
