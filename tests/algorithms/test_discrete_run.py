@@ -1,7 +1,5 @@
 """Rules that runs with one and with several objectives share: refinement, values in use, defaults, option names."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whole runs: schedule, limits, reproducibility, interruption, and the optimum on small tables."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

@@ -1,7 +1,5 @@
 """Discrete next to real variables: linkage and means against plain Python, searches against brute force."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict

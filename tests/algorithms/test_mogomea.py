@@ -1,7 +1,5 @@
 """Whole runs for several objectives: known fronts, schedule, constraints, a small archive, refused settings."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

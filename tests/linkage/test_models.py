@@ -1,7 +1,5 @@
 """Linkage models beyond the learned tree: bias correction, size limits, partitions, interaction graphs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Linkage: similarities by definition, average linkage by definition, families of subsets."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Variation for several objectives: whole generations against a twin that evaluates in full and undoes nothing."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from typing import Any

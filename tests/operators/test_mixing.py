@@ -1,7 +1,5 @@
 """Variation of single solutions: mixing, forced improvement and climbing against a twin that undoes nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Real-valued variation: estimates against NumPy, draws and rules by hand, linkage, single generations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -52,11 +50,7 @@ from gomea_bn.operators.kernels.real_mixing import (
     initialise,
     vary,
 )
-from gomea_bn.problems.continuous import (
-    new_real_journal,
-    soreb_chain,
-    sphere,
-)
+from gomea_bn.problems.continuous import new_real_journal, soreb_chain, sphere
 
 Matrix = NDArray[np.float64]
 

@@ -1,7 +1,5 @@
 """Benchmark functions: their definitions, partial evaluation, known optima, and that GOMEA finds them."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable
@@ -17,13 +15,7 @@ from wrong_input import untyped
 
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import (
-    KernelProblem,
-    evaluate,
-    evaluate_partial,
-    set_gene,
-    undo,
-)
+from gomea_bn.problems.base import KernelProblem, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.benchmarks import (
     HIFF,
     BimodalTrap,

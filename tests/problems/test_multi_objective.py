@@ -1,7 +1,5 @@
 """Multi-objective benchmark functions: their definitions, partial evaluation with undo, and known fronts."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,14 +12,7 @@ from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import (
-    KernelProblem,
-    Solution,
-    evaluate,
-    evaluate_partial,
-    set_gene,
-    undo,
-)
+from gomea_bn.problems.base import KernelProblem, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.benchmarks import MaxCut, Trap
 from gomea_bn.problems.multi_objective import (
     LOTZ,
@@ -344,10 +335,7 @@ def test_random_instances_follow_their_laws() -> None:
         ),
         (lambda: MultiObjectiveMaxCut(3, [[0, 3]], [[1]]), r"row 0 must be .* got \[0, 3\]"),
         (lambda: MultiObjectiveMaxCut(3, [[0, 1]], [[np.inf]]), r"weights must be finite"),
-        (
-            lambda: MultiObjectiveMaxCut.random_graph(4, 7),
-            r"n_edges must be an integer from 0 to 6, got 7",
-        ),
+        (lambda: MultiObjectiveMaxCut.random_graph(4, 7), r"n_edges must be an integer from 0 to 6, got 7"),
         (
             lambda: MultiObjectiveMaxCut.random_graph(4, 2, 0),
             r"n_objectives must be an integer of at least 1",

@@ -1,7 +1,5 @@
 """Genotypes of structure and bins: repair, limits, and partial evaluation against full evaluation."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections import Counter

@@ -78,11 +78,7 @@ TABLES: dict[str, Callable[[int, int], pd.DataFrame]] = {
 }
 
 
-REAL_TABLES: dict[str, Callable[..., Any]] = {
-    "iris": load_iris,
-    "wine": load_wine,
-    "diabetes": load_diabetes,
-}
+REAL_TABLES: dict[str, Callable[..., Any]] = {"iris": load_iris, "wine": load_wine, "diabetes": load_diabetes}
 
 
 def tables_to_learn(n_networks: int) -> Iterator[tuple[str, pd.DataFrame]]:

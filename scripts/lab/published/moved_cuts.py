@@ -8,16 +8,7 @@ from typing import Any
 from lab.published.algorithms import learn, learning_seed
 from lab.published.random_networks import N_VARIABLES, PAPER_NETS, SOURCE, TABLE_ROWS
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
-from lab.runner.report import (
-    Figure,
-    Panel,
-    Report,
-    figures_of,
-    group_by,
-    nested,
-    rank_tests,
-    summary_sheet,
-)
+from lab.runner.report import Figure, Panel, Report, figures_of, group_by, nested, rank_tests, summary_sheet
 from lab.runner.statistics import Finding, is_lower, number, summarise
 
 NONE = "none"

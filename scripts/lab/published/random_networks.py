@@ -226,13 +226,7 @@ def report_structure(
     return Report(tuple(sheets), (figure,), tuple(claims(rows)), (LAW_NOTE,))
 
 
-def _panel(
-    title: str,
-    grows: str,
-    y_label: str,
-    groups: Cells,
-    log_y: bool = False,
-) -> Panel:
+def _panel(title: str, grows: str, y_label: str, groups: Cells, log_y: bool = False) -> Panel:
     return Panel(title, grows, y_label, figures_of(groups), log_x=grows == "rows", log_y=log_y)
 
 

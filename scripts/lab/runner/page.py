@@ -239,11 +239,7 @@ def draw(figure: Figure) -> bytes:
         n_per_row = min(len(lines), 3 * n_columns)
         canvas.set_figheight(3.3 * n_rows + 0.3 + 0.17 * -(-len(lines) // n_per_row))
         legend = canvas.legend(
-            lines.values(),
-            lines.keys(),
-            loc="outside lower center",
-            ncols=n_per_row,
-            fontsize=8,
+            lines.values(), lines.keys(), loc="outside lower center", ncols=n_per_row, fontsize=8
         )
         for text in legend.get_texts():
             text.set(**LITERAL)

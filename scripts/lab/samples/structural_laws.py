@@ -31,12 +31,7 @@ THRESHOLD_NOISE = 0.3
 Values = NDArray[np.float64]
 Curve = Callable[[Values], Values]
 
-CURVES: tuple[Curve, ...] = (
-    lambda x: np.tanh(2.0 * x),
-    lambda x: np.sin(2.0 * x),
-    np.square,
-    np.abs,
-)
+CURVES: tuple[Curve, ...] = (lambda x: np.tanh(2.0 * x), lambda x: np.sin(2.0 * x), np.square, np.abs)
 """Functions of a standardised parent."""
 
 

@@ -1,7 +1,5 @@
 """The benchmark of answers prints what it says, from small runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

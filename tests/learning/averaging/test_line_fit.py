@@ -1,7 +1,5 @@
 """Lines fitted to rows: against regressions without each row, and weights of mixtures against a search on a grid."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

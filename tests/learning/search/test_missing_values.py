@@ -1,7 +1,5 @@
 """Learning from tables with missing values, end to end."""
 
-from __future__ import annotations
-
 import warnings
 from math import lgamma, log
 

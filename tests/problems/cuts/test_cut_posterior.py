@@ -1,7 +1,5 @@
 """The distribution of the cuts of one column: against sums over all sets of cuts, and samples against probabilities."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -217,10 +215,7 @@ def step_example(transform: str = "none") -> Example:
     if transform == "exp":
         values = np.exp(values)
     shape = fit_shape(values)
-    variables = [
-        ScoredVariable("p", parent, 2),
-        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
-    ]
+    variables = [ScoredVariable("p", parent, 2), with_cuts(ScoredVariable("x", values, 0, shape=shape))]
     return Example(variables, [0], [])
 
 

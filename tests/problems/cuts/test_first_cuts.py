@@ -1,7 +1,5 @@
 """First cuts of the libraries: gaps of shapes, limits, columns without free cuts, and what they depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

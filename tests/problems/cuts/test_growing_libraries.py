@@ -1,7 +1,5 @@
 """Libraries that grow during a search: policies enter, leave and merge; genes, samples and climbs follow."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Optimal cut points of one variable: against brute force, slow scores, hand-made vectors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

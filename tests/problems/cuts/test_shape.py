@@ -1,7 +1,5 @@
 """Shapes: against slow twins, quadrature and samples, at extreme scales, as JSON."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Cuts of columns whose bins may have a shape inside: best cuts against brute force, scores against slow twins."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -117,10 +115,7 @@ def test_shaped_bins_may_be_narrow(n_copies: int, measures: str) -> None:
         log_likelihood=1e4,
         min_uniform_width=0.1,
     )
-    variables = [
-        ScoredVariable("p", codes, 2),
-        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
-    ]
+    variables = [ScoredVariable("p", codes, 2), with_cuts(ScoredVariable("x", values, 0, shape=shape))]
     problem = Example(variables, [0], []).problem("density-bd")
     optimum = problem.optimal(CutLimits(min_width=1e-3))
     assert optimum is not None
@@ -169,10 +164,7 @@ def test_zoom_ends_near_the_value_of_the_exact_programme(method: str) -> None:
         np.int32
     )
     shape = replace(fit_shape(values), may_be_uniform=False)
-    variables = [
-        ScoredVariable("p", parent, 2),
-        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
-    ]
+    variables = [ScoredVariable("p", parent, 2), with_cuts(ScoredVariable("x", values, 0, shape=shape))]
     problem = Example(variables, [0], []).problem(method)
     exact, zoomed = problem.optimal(CutLimits(), n_cells=1000), problem.optimal(CutLimits(), n_cells=100)
     assert exact is not None

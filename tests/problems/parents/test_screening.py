@@ -1,7 +1,5 @@
 """Candidate pairs: strengths by definition, rules kept, problems over some of the pairs, more than 64 variables."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Scores of columns whose bins have a shape inside, and their cuts as real genes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
