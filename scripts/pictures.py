@@ -6,8 +6,6 @@
 The pictures of pages need Chromium. The same version of the package gives the same pictures.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import tempfile

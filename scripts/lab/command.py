@@ -1,7 +1,5 @@
 """The command of the laboratory, `gomea-bn bench`: run an experiment, continue it, or report its rows again."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

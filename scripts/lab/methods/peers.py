@@ -3,8 +3,6 @@
 The libraries are in the extra "peers". One that is not installed gives no edges, and its note says so.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

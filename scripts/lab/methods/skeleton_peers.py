@@ -5,8 +5,6 @@ dependences. pybnesian has conditional linear Gaussian and semiparametric networ
 equal frequency. The libraries are in the extra "peers". One that is not installed gives no edges, and its note says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ query          Answers of `query` against draws of `sample`: all pairs of column
 rows           Seconds of `predict_proba` and `log_density` for rows with missing cells, after a first call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from time import perf_counter

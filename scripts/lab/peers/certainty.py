@@ -7,8 +7,6 @@ learns from bootstrap resamples, the protocol of boot.strength of R's bnlearn, w
 them (the search of earlier versions), and of pybnesian's hill climbing.
 """
 
-from __future__ import annotations
-
 from time import process_time
 from typing import Any
 

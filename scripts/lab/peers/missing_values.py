@@ -12,8 +12,6 @@ rows, beginning with the network of available cases, until the edges repeat (Fri
 pybnesian climbs by BIC on the rows that a family has complete; its edges get our probability tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from time import perf_counter

@@ -1,7 +1,5 @@
 """Cut points moved after the structure search: Figure 5 of Ha et al. (2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers printed in the papers that the experiments are compared with."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 PaperTable: TypeAlias = dict[str, dict[float, tuple[float, float]]]

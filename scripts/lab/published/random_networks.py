@@ -1,7 +1,5 @@
 """Single networks learned from samples of random ones: Tables 1 and 2, Figures 3 and 4 of Ha et al. (2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias

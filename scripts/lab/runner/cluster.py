@@ -1,7 +1,5 @@
 """Independent tasks of experiments, on Dask or one after another."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import sys

@@ -1,13 +1,11 @@
 """An experiment: a frozen plan, its independent tasks, the measurement of a task, and the report of the rows."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, check_number
 from lab.runner.report import Report
@@ -69,7 +67,7 @@ class Plan:
                 raise GomeaBnError(f"{name} must be distinct, got {list(values)!r}.")
 
     @classmethod
-    def of(cls, description: Mapping[str, Any]) -> Plan:
+    def of(cls, description: Mapping[str, Any]) -> Self:
         """Return the plan of a description; the lists of JSON become tuples again.
 
         Raises

@@ -1,7 +1,5 @@
 """A report as files: an HTML page that is complete by itself, a Markdown section, and the figures."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

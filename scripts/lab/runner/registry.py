@@ -1,7 +1,5 @@
 """All experiments by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The report of an experiment as data: tables, figures and claims. `page` writes it as HTML and Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

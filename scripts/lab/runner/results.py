@@ -1,7 +1,5 @@
 """The folder of one experiment's rows: one file per finished task, merged when the run ends."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """One experiment from its plan to its report: missing tasks are run, finished ones are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbers of a report: summaries of repetitions, rank tests of algorithms, and verdicts on published values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

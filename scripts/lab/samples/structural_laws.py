@@ -4,8 +4,6 @@ Every law draws its graph and its equations from one generator and its rows from
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

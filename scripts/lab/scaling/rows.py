@@ -12,8 +12,6 @@ count   Nanoseconds a row and family, of the same families: scored in memory by 
         one thread, and by a Dask cluster of --workers processes. The two take turns.
 """
 
-from __future__ import annotations
-
 import resource
 import tempfile
 from collections.abc import Iterator
