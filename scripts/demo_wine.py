@@ -5,8 +5,6 @@
 Every fifth row is held out. The table comes with scikit-learn.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -6,8 +6,6 @@
 `python scripts/export_front.py --help` lists the options.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@
 Levels without rows are only in the JSON file, since a CSV file declares no levels.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@
 The pictures of pages need Chromium. The same version of the package gives the same pictures.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import tempfile
@@ -28,13 +26,7 @@ from gomea_bn import (
     ParetoBayesNetLearner,
     network_report,
 )
-from gomea_bn.plots import (
-    plot_conditional_density,
-    plot_density,
-    plot_front,
-    plot_history,
-    plot_network,
-)
+from gomea_bn.plots import plot_conditional_density, plot_density, plot_front, plot_history, plot_network
 from gomea_bn.review import review_page
 
 _ROOT = Path(__file__).resolve().parent.parent

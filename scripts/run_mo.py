@@ -5,8 +5,6 @@
 `python scripts/run_mo.py --help` lists the options.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

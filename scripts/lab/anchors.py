@@ -8,8 +8,6 @@ the command, the date and the versions. An anchor with a `claim` has its figures
 experiment, `results/NAME/claims.json`. Its `not repeatable` says what the command does not repeat.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The command of the laboratory, `gomea-bn bench`: run an experiment, continue it, or report its rows again."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,10 +49,7 @@ def read_arguments(
 ) -> tuple[list[Experiment], dict[str, Any], argparse.Namespace]:
     """Return the experiments of a name, the changes of their plans by option, and all options of the command.
 
-    Raises
-    ------
-    GomeaBnError
-        For an unknown experiment or option, or a value that an option cannot have.
+    An unknown experiment or option, or a value that an option cannot have, is a `GomeaBnError`.
     """
     chosen = list(_published().values()) if name == "all" else [registry.experiment(name)]
     declared = PLAN_OPTIONS if name == "all" else chosen[0].options

@@ -1,7 +1,5 @@
 """Balanced clusters in objective space, against a twin of lists and loops."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Discrete next to real variables: linkage and means against plain Python, searches against brute force."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict
@@ -20,8 +18,6 @@ from gomea_bn.linkage.models import from_subsets
 from gomea_bn.linkage.real import RealCustom, gaussian_similarities
 from gomea_bn.problems.continuous import RealKernelProblem
 from gomea_bn.problems.kernels.continuous import SQUARE, WindowsData
-
-# ---------------------------------------------------------------- what is computed from solutions
 
 
 def solutions_of(seed: int, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -87,9 +83,6 @@ def test_subsets_are_exchanged_with_and_without_their_real_variables() -> None:
     expected = [{0}, {2}, {0, 2}, {2, 4}, {0, 2, 4}]
     assert sorted(map(sorted, exchanged)) == sorted(map(sorted, expected))
     assert mixed.sampled(family).subsets() == [{3}, {4}, {3, 4}]
-
-
-# ---------------------------------------------------------------- searches
 
 
 def trap(bits: NDArray[np.float64]) -> float:

@@ -1,7 +1,5 @@
 """Runs for several objectives: the same at any number of threads, exact limits, interruption, repetition."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 from dataclasses import replace

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from compiled_example import PartialPythonTrap, PythonTrap, compiled_trap
 
-from gomea_bn import (
-    GOMEA,
-    RVGOMEA,
-    GomeaBnError,
-    LinkageTree,
-    Univariate,
-    optimise,
-)
+from gomea_bn import GOMEA, RVGOMEA, GomeaBnError, LinkageTree, Univariate, optimise
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.runtime.limits import Result
 

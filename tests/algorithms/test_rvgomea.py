@@ -1,7 +1,5 @@
 """Real-valued GOMEA: whole runs, their limits and their results."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +9,7 @@ from processor_time import at_most, interrupt_the_next_run
 
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.real import (
-    Blocks,
-    RealLinkageTree,
-    RealUnivariate,
-)
+from gomea_bn.linkage.real import Blocks, RealLinkageTree, RealUnivariate
 from gomea_bn.problems.base import Journal, Solution, register_problem, set_term
 from gomea_bn.problems.continuous import (
     RealKernelProblem,

@@ -1,7 +1,5 @@
 """What must hold of every table and network, whatever the input was."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Damaged files: seeded changes of bytes, of texts and of JSON values, and the files that are changed."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Random tables, most of them hard to use: any types, gaps, extreme numbers and names, and options that may not fit."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of anchors of the page of benchmarks is the one that its script prints, and has the stored figures."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Every experiment at a size of seconds: rows depend on their task alone, and reports hold the published numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The numbers of a report against SciPy, NumPy and plain counting; pages that no text can break out of."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Experiments as tasks on processes: resumed, repeated, failing, interrupted, refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

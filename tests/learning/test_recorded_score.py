@@ -1,7 +1,5 @@
 """A network is refined under the score that its metadata record."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Linkage over many genes: neighbours by definition, average linkage over a sparse matrix by definition."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

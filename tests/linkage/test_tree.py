@@ -1,7 +1,5 @@
 """Linkage: similarities by definition, average linkage by definition, families of subsets."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -49,9 +47,6 @@ def built_tree(
         assert not nodes[a] & nodes[b]
         nodes.append(nodes[a] | nodes[b])
     return nodes[n:], strength, children
-
-
-# ---------------------------------------------------------------- similarities
 
 
 def test_entropies_and_similarities_of_three_short_vectors() -> None:
@@ -104,9 +99,6 @@ def test_normalised_similarity_is_1_for_relabelled_genes_and_0_for_constant_ones
     similarities = LinkageTree().similarities(genotypes, np.full(4, 5))
     assert similarities[0, 1] == pytest.approx(1.0)
     assert similarities[0, 2] == similarities[1, 3] == similarities[2, 3] == 0.0
-
-
-# ---------------------------------------------------------------- average linkage
 
 
 @settings(max_examples=80)
@@ -213,9 +205,6 @@ def test_equal_genes_merge_into_a_tree_of_small_depth() -> None:
         assert depth[-1] <= 10
 
 
-# ---------------------------------------------------------------- filter
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(3, 15))
 def test_the_filter_drops_the_children_of_identical_merges_only(seed: int, n: int, n_genes: int) -> None:
@@ -250,9 +239,6 @@ def test_copies_of_a_gene_travel_together() -> None:
     assert not any(frozenset([g]) in subsets for g in (0, 2, 4))
     by_mi = LinkageTree("mi").learn(genotypes, np.full(5, 3), rng).subsets()
     assert len(by_mi) == 8  # the filter means nothing for bits
-
-
-# ---------------------------------------------------------------- other models
 
 
 def test_univariate_and_custom_families() -> None:

@@ -1,7 +1,5 @@
 """The problem of refined cuts: evaluation against plain counting, genes, floors, interactions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from refinement_examples import METHODS, example, quantile_network

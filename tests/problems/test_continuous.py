@@ -1,7 +1,5 @@
 """Continuous benchmark functions: definitions, known optima, partial evaluation against full evaluation."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Hard rules: contradictions are refused by name, and nothing that is learned breaks one."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -87,10 +85,7 @@ def test_contradictions_name_the_culprit(options: dict[str, Any], message: str) 
         ({"max_indegree": -1}, "max_indegree must be an integer of at least 0 or None, got -1"),
         ({"max_indegree": 1.5}, "max_indegree must be an integer of at least 0 or None, got 1.5"),
         ({"max_indegree": True}, "max_indegree must be an integer of at least 0 or None, got True"),
-        (
-            {"max_table_cells": 1},
-            "max_table_cells must be an integer from 2 to 134217728, got 1",
-        ),
+        ({"max_table_cells": 1}, "max_table_cells must be an integer from 2 to 134217728, got 1"),
         ({"max_table_cells": 2**41}, "max_table_cells must be an integer"),
     ],
 )

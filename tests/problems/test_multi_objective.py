@@ -1,7 +1,5 @@
 """Multi-objective benchmark functions: their definitions, partial evaluation with undo, and known fronts."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,14 +12,7 @@ from search_examples import journal_of, unevaluated
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.base import (
-    KernelProblem,
-    Solution,
-    evaluate,
-    evaluate_partial,
-    set_gene,
-    undo,
-)
+from gomea_bn.problems.base import KernelProblem, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.problems.benchmarks import MaxCut, Trap
 from gomea_bn.problems.multi_objective import (
     LOTZ,
@@ -33,9 +24,6 @@ from gomea_bn.problems.multi_objective import (
 )
 
 Twin = Callable[[Sequence[int]], tuple[tuple[float, ...], list[int]]]
-
-
-# ---------------------------------------------------------------- plain-Python twins: (objectives, repaired genotype)
 
 
 def onemax_zeromax(x: Sequence[int]) -> tuple[tuple[float, ...], list[int]]:
@@ -133,9 +121,6 @@ def front_of(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
     ]
 
 
-# ---------------------------------------------------------------- definitions
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_objectives_and_repair_equal_their_definitions(seed: int) -> None:
@@ -178,9 +163,6 @@ def test_the_knapsack_drops_the_least_ratio_first() -> None:
     assert solution.objectives.tolist() == [-9, -10]
     assert solution.terms[:2].tolist() == [9, 7]
     assert touched == 6
-
-
-# ---------------------------------------------------------------- partial evaluation
 
 
 def dependent_terms(problem: KernelProblem, before: Any, after: Any, flipped: set[int]) -> int | None:
@@ -274,9 +256,6 @@ def test_the_journal_is_long_enough_for_a_step_that_repair_takes_back_whole() ->
     assert solution.terms[:3].tolist() == [0, 0, 0]
 
 
-# ---------------------------------------------------------------- fronts
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_fronts_are_those_of_all_genotypes(seed: int) -> None:
     small: list[tuple[Any, Twin]] = [case for case in cases(seed) if case[0].n_variables <= 12]
@@ -324,9 +303,6 @@ def test_random_instances_follow_their_laws() -> None:
     assert len(np.unique(cut.data.weights, axis=0)) > 2  # the objectives have weights of their own
 
 
-# ---------------------------------------------------------------- errors
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -344,10 +320,7 @@ def test_random_instances_follow_their_laws() -> None:
         ),
         (lambda: MultiObjectiveMaxCut(3, [[0, 3]], [[1]]), r"row 0 must be .* got \[0, 3\]"),
         (lambda: MultiObjectiveMaxCut(3, [[0, 1]], [[np.inf]]), r"weights must be finite"),
-        (
-            lambda: MultiObjectiveMaxCut.random_graph(4, 7),
-            r"n_edges must be an integer from 0 to 6, got 7",
-        ),
+        (lambda: MultiObjectiveMaxCut.random_graph(4, 7), r"n_edges must be an integer from 0 to 6, got 7"),
         (
             lambda: MultiObjectiveMaxCut.random_graph(4, 2, 0),
             r"n_objectives must be an integer of at least 1",

@@ -1,7 +1,5 @@
 """Genotypes of structure and bins: repair, limits, and partial evaluation against full evaluation."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections import Counter
@@ -38,9 +36,6 @@ from gomea_bn.problems.structure import StructureProblem
 def noise(n_variables: int, n_rows: int = 20) -> list[ScoredVariable]:
     rng = np.random.default_rng(n_variables)
     return discrete_variables(rng.integers(0, 2, (n_variables, n_rows)), [2] * n_variables)
-
-
-# ---------------------------------------------------------------- layout of a genotype
 
 
 def test_genes_are_pairs_in_order_then_bins_of_continuous_variables() -> None:
@@ -81,9 +76,6 @@ def test_sampling_is_sparse_even_and_keeps_the_rules() -> None:
         present = by_pair[pair][1] + by_pair[pair][2]
         assert present / 4000 == pytest.approx(2 * 1.5 / (n - 1), abs=0.05)
         assert by_pair[pair][1] / present == pytest.approx(0.5, abs=0.06)
-
-
-# ---------------------------------------------------------------- full evaluation
 
 
 @settings(max_examples=60)
@@ -202,9 +194,6 @@ def test_many_coarsening_steps_fit_into_the_journal() -> None:
     genotype = problem.genotype([(0, 1), (0, 2)], (problem.alphabet[-3:] - 1).tolist())
     solution = evaluated(problem, genotype)  # asserts that nothing was written behind the journal
     assert problem.policy_indices(solution.genotype).tolist() == [0, 0, 0]
-
-
-# ---------------------------------------------------------------- partial evaluation
 
 
 class Walk:

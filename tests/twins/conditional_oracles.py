@@ -1,7 +1,5 @@
 """Networks with random conditionals, and slow densities of a column given its parents."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

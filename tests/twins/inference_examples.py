@@ -1,7 +1,5 @@
 """Slow plain-Python answers of networks, by enumeration of all states, and random evidence to ask for."""
 
-from __future__ import annotations
-
 import numpy as np
 from network_examples import all_states, joint_probability
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Parts of the description length of equation 14, in plain Python."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

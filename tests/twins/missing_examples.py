@@ -1,7 +1,5 @@
 """Slow twins of scores on available cases, and tables with missing values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Slow plain-Python twins of the search's kernels, and small random problems to run them on."""
 
-from __future__ import annotations
-
 import bisect
 import graphlib
 import itertools

@@ -6,10 +6,7 @@ from oracles import make_problem
 
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.problems.kernels.insertion import (
-    OrderWork,
-    ParentSetTable,
-)
+from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer, Parents
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 

@@ -1,7 +1,5 @@
 """Cuts and scores in memory that networks of tables in pieces are compared with."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from time import perf_counter
 

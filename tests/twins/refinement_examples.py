@@ -1,7 +1,5 @@
 """Scores of refined networks by plain counting."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

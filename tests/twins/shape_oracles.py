@@ -1,7 +1,5 @@
 """Slow plain-Python twins of shapes, and random shapes to run them on."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

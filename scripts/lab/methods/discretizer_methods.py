@@ -1,7 +1,5 @@
 """Every discretizer of the benchmarks as one call, from a table, a graph and perhaps classes to cut points."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

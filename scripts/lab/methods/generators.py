@@ -1,7 +1,5 @@
 """Densities of other libraries that draw rows: mixtures of Gaussians, and adversarial random forests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The genotype is categorical. pymoo has a crossover for that, but no mutation tha
 uniform, and a mutation gives one gene in expectation another value; an ordinal gene steps to a neighbouring value.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any

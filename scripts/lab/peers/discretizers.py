@@ -12,8 +12,6 @@ of its own is interrupted at --seconds and left out on larger samples of that ne
 Libraries of the extra "peers" that are not installed are left out.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -11,8 +11,6 @@ network; objectives are scaled by the union's ideal and nadir point, reference 1
 single networks: `gomea-bn bench fig6`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial

@@ -8,8 +8,6 @@ that it learned from. TabPC takes XGBoost with default options, `--classifier xg
 of scikit-learn with the same number and depth of trees, step and penalty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec

@@ -5,8 +5,6 @@ without the edge whose removal costs most in the network, on the first tables al
 found edges are those at a false-discovery rate of .05.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from gomea_bn import DiscretizedBayesNet

@@ -6,8 +6,6 @@ repeated values gain density without bound. For the second figure ours learns ag
 of others are joined to a neighbour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any

@@ -4,8 +4,6 @@ The networks are random ones (law "ide-cozman", seeds 0, 1, ...), and so are the
 the rows, and its seconds are scaled to all rows. Kernels are compiled before. pyAgrum needs the extra "peers".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from time import process_time
 from typing import Any

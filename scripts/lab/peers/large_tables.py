@@ -5,8 +5,6 @@ are pyAgrum's hill climbing by BIC on k bins of equal frequency. Their tables ar
 only graphs and bins differ. The best k is chosen on the test rows, in favour of the opponent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec

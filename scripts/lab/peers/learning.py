@@ -4,8 +4,6 @@ The other libraries are in the extra "peers"; those that are not installed are l
 the published numbers: `gomea-bn bench table1`.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from functools import partial

@@ -12,8 +12,6 @@ rows, beginning with the network of available cases, until the edges repeat (Fri
 pybnesian climbs by BIC on the rows that a family has complete; its edges get our probability tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from time import perf_counter
@@ -134,11 +132,7 @@ def climbed(frame: pd.DataFrame) -> DiscretizedBayesNet:
     import pybnesian
 
     learned = pybnesian.hc(
-        frame,
-        bn_type=pybnesian.DiscreteBNType(),
-        score="bic",
-        operators=["arcs"],
-        max_indegree=_MOST_PARENTS,
+        frame, bn_type=pybnesian.DiscreteBNType(), score="bic", operators=["arcs"], max_indegree=_MOST_PARENTS
     )
     return DiscretizedBayesNet.from_table(
         read_table(frame, missing="keep"), learned.arcs(), {}, pseudo_count="auto"
@@ -158,10 +152,7 @@ def methods(
 ) -> Iterator[tuple[str, Callable[[], DiscretizedBayesNet]]]:
     """Give the methods by name, each a function that learns a network."""
     yield "available", lambda: learner_of(options, seed).fit(gaps).network_
-    yield (
-        "complete rows",
-        lambda: learner_of(options, seed).set_params(missing="drop").fit(gaps).network_,
-    )
+    yield ("complete rows", lambda: learner_of(options, seed).set_params(missing="drop").fit(gaps).network_)
     yield "mean", lambda: learner_of(options, seed).fit(imputed(gaps, "mean")).network_
     yield "neighbours", lambda: learner_of(options, seed).fit(imputed(gaps, "neighbours")).network_
     if find_spec("pybnesian") and all(isinstance(dtype, pd.CategoricalDtype) for dtype in gaps.dtypes):
@@ -176,9 +167,7 @@ def skeleton_f1(truth: DiscretizedBayesNet, learned: DiscretizedBayesNet) -> flo
     return 2 * len(true_pairs & learned_pairs) / max(len(true_pairs) + len(learned_pairs), 1)
 
 
-def samples(
-    options: Options,
-) -> Iterator[tuple[int, DiscretizedBayesNet | None, pd.DataFrame, pd.DataFrame]]:
+def samples(options: Options) -> Iterator[tuple[int, DiscretizedBayesNet | None, pd.DataFrame, pd.DataFrame]]:
     """Give seeds, true networks or None, rows to learn from, and held-out rows."""
     for seed in range(options.first, options.first + options.networks):
         if options.table:

@@ -9,8 +9,6 @@ training rows. For network classifiers of pyAgrum columns are cut into five quan
 number as one of ten quantile bins of the target, which stands for its training rows. pyAgrum needs the extra "peers".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter

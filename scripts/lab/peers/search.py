@@ -13,8 +13,6 @@ real      Both programs start with ten solutions, double, and stop at 1e-10. "tr
           limit of seconds counts as unsolved.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The experiment `shapes-skeletons`: F1 of learned skeletons on three laws, ours and those of other libraries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any

@@ -13,15 +13,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from lab.published.algorithms import learn, learning_seed
 from lab.published.tables import FAMILIES, ORDERS, TABLES, family_edges, published_table
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
-from lab.runner.report import (
-    Report,
-    Sheet,
-    group_by,
-    nested,
-    rank_tests,
-    summary_sheet,
-    values_of,
-)
+from lab.runner.report import Report, Sheet, group_by, nested, rank_tests, summary_sheet, values_of
 from lab.runner.statistics import Claim, number, summarise
 
 if TYPE_CHECKING:

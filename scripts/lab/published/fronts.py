@@ -11,16 +11,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from lab.published.algorithms import learn, learning_seed
 from lab.published.random_networks import LAWS, PAPER_NETS, SOURCE
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
-from lab.runner.report import (
-    Figure,
-    Panel,
-    Report,
-    figures_of,
-    group_by,
-    nested,
-    rank_tests,
-    summary_sheet,
-)
+from lab.runner.report import Figure, Panel, Report, figures_of, group_by, nested, rank_tests, summary_sheet
 from lab.runner.statistics import Finding, is_even, is_lower, number, summarise
 
 if TYPE_CHECKING:

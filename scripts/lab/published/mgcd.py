@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from lab.published.algorithms import (
-    GOMEA_ALGORITHMS,
-    compile_search,
-    learn,
-    learners,
-    learning_seed,
-)
+from lab.published.algorithms import GOMEA_ALGORITHMS, compile_search, learn, learners, learning_seed
 from lab.published.blanket import hit_rate
 from lab.published.tables import published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lab.published.algorithms import (
-    GOMEA_ALGORITHMS,
-    compile_search,
-    learn,
-    learners,
-    learning_seed,
-)
+from lab.published.algorithms import GOMEA_ALGORITHMS, compile_search, learn, learners, learning_seed
 from lab.published.tables import parents_first, published_network
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
 from lab.runner.report import (
@@ -115,12 +109,7 @@ def measure(task: Task) -> Measured:
 
 
 def _by_k2(
-    method: str,
-    frame: pd.DataFrame,
-    kinds: dict[str, str],
-    order: list[str],
-    net: int,
-    seconds: float | None,
+    method: str, frame: pd.DataFrame, kinds: dict[str, str], order: list[str], net: int, seconds: float | None
 ) -> list[tuple[str, str]]:
     """Return the arcs of K2 after a discretizer has cut every column by itself."""
     from gomea_bn.discretization.baselines import EqualFrequency

@@ -1,23 +1,12 @@
 """Cut points moved after the structure search: Figure 5 of Ha et al. (2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lab.published.algorithms import learn, learning_seed
 from lab.published.random_networks import N_VARIABLES, PAPER_NETS, SOURCE, TABLE_ROWS
 from lab.runner.experiment import Experiment, Measured, Plan, Row, Task
-from lab.runner.report import (
-    Figure,
-    Panel,
-    Report,
-    figures_of,
-    group_by,
-    nested,
-    rank_tests,
-    summary_sheet,
-)
+from lab.runner.report import Figure, Panel, Report, figures_of, group_by, nested, rank_tests, summary_sheet
 from lab.runner.statistics import Finding, is_lower, number, summarise
 
 NONE = "none"

@@ -1,7 +1,5 @@
 """Numbers printed in the papers that the experiments are compared with."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 PaperTable: TypeAlias = dict[str, dict[float, tuple[float, float]]]
@@ -30,13 +28,7 @@ TABLE_1: PaperTable = {
         25_600: (0.43, 0.18),
         51_200: (0.41, 0.18),
     },
-    "BD": {
-        200: (1.62, 0.89),
-        400: (1.16, 0.78),
-        800: (0.94, 0.65),
-        1_600: (1.02, 0.73),
-        3_200: (1.82, 1.43),
-    },
+    "BD": {200: (1.62, 0.89), 400: (1.16, 0.78), 800: (0.94, 0.65), 1_600: (1.02, 0.73), 3_200: (1.82, 1.43)},
     "LDBN": {200: (3.43, 1.27), 400: (3.39, 1.17), 800: (3.37, 1.24), 1_600: (2.66, 1.48)},
 }
 """Ha et al. (2024), Table 1: KL, random networks of 8 variables, by rows."""

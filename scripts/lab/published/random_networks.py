@@ -1,7 +1,5 @@
 """Single networks learned from samples of random ones: Tables 1 and 2, Figures 3 and 4 of Ha et al. (2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -226,13 +224,7 @@ def report_structure(
     return Report(tuple(sheets), (figure,), tuple(claims(rows)), (LAW_NOTE,))
 
 
-def _panel(
-    title: str,
-    grows: str,
-    y_label: str,
-    groups: Cells,
-    log_y: bool = False,
-) -> Panel:
+def _panel(title: str, grows: str, y_label: str, groups: Cells, log_y: bool = False) -> Panel:
     return Panel(title, grows, y_label, figures_of(groups), log_x=grows == "rows", log_y=log_y)
 
 

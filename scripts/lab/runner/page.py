@@ -1,7 +1,5 @@
 """A report as files: an HTML page that is complete by itself, a Markdown section, and the figures."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json
@@ -60,18 +58,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 def write_report(
     folder: Path, experiment: Experiment, plan: Plan | Options, rows: Sequence[Row], n_missing: int = 0
 ) -> Report:
-    """Return the report of an experiment's rows; writes `report.html`, `report.md`, `claims.json` and a PNG per figure.
+    """Return the report of rows; writes `report.html`, `report.md`, `claims.json` and a PNG per figure.
 
-    Parameters
-    ----------
-    folder : Path
-        Must exist.
-    experiment : Experiment
-    plan : Plan or Options
-    rows : sequence of dict
-        Failed rows are listed with their tracebacks.
-    n_missing : int
-        Number of tasks without a row, which the page gives.
+    The folder must exist. Failed rows are listed with their tracebacks; `n_missing` is the number of tasks without a
+    row.
     """
     report = experiment.report(plan, [row for row in rows if not failed(row)])
     versions = sorted({str(row["version"]) for row in rows if "version" in row})
@@ -239,11 +229,7 @@ def draw(figure: Figure) -> bytes:
         n_per_row = min(len(lines), 3 * n_columns)
         canvas.set_figheight(3.3 * n_rows + 0.3 + 0.17 * -(-len(lines) // n_per_row))
         legend = canvas.legend(
-            lines.values(),
-            lines.keys(),
-            loc="outside lower center",
-            ncols=n_per_row,
-            fontsize=8,
+            lines.values(), lines.keys(), loc="outside lower center", ncols=n_per_row, fontsize=8
         )
         for text in legend.get_texts():
             text.set(**LITERAL)

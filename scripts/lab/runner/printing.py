@@ -1,7 +1,5 @@
 """Printed tables, and the statistics in their cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A learner's option is `name=value`, where the value is a Python literal or else 
 option of its GOMEA.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import multiprocessing
@@ -14,7 +12,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 from multiprocessing.pool import Pool
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.errors import GomeaBnError
@@ -43,20 +41,14 @@ class ReplaceableProcess:
     def __init__(self) -> None:
         self._pool: Pool | None = None
 
-    def __enter__(self) -> ReplaceableProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
 
     def call(self, function: Callable[..., R], *arguments: Any, timeout: float) -> R:
-        """Return the result of a call.
-
-        Raises
-        ------
-        multiprocessing.TimeoutError
-            If the call takes longer than `timeout` seconds, or the process dies.
-        """
+        """Return the result of a call; `multiprocessing.TimeoutError` if it takes more seconds or the process dies."""
         if self._pool is None:
             self._pool = multiprocessing.get_context("spawn").Pool(1)
         try:

@@ -4,8 +4,6 @@ Every law draws its graph and its equations from one generator and its rows from
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,28 +29,13 @@ THRESHOLD_NOISE = 0.3
 Values = NDArray[np.float64]
 Curve = Callable[[Values], Values]
 
-CURVES: tuple[Curve, ...] = (
-    lambda x: np.tanh(2.0 * x),
-    lambda x: np.sin(2.0 * x),
-    np.square,
-    np.abs,
-)
+CURVES: tuple[Curve, ...] = (lambda x: np.tanh(2.0 * x), lambda x: np.sin(2.0 * x), np.square, np.abs)
 """Functions of a standardised parent."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of one random graph.
-
-    Attributes
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        Continuous columns are float64, discrete ones are categories of texts.
-    kinds : dict of str to str
-        "discrete" or "continuous" by column.
-    edges : list of (parent, child)
-        The graph that the rows follow.
-    """
+    """Rows of one random graph: floats and categories of texts, "discrete" or "continuous" by column, true edges."""
 
     frame: pd.DataFrame
     kinds: dict[str, str]

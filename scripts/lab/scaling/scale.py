@@ -5,8 +5,6 @@ network. Peers get the same seconds: hill climbing of pyAgrum and pybnesian and 
 others end without one. `scale-learn` and `scale-screening` need the extra "peers".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter

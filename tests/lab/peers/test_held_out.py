@@ -124,10 +124,7 @@ def test_tables_with_jitter_say_so(run_lab):
 
 def test_jitter_changes_densities_and_not_the_number_of_test_rows():
     task = {"table": "iris", "fold": 0, "folds": 3, "fold seed": 0, "method": held_out.OURS, "seconds": 5.0}
-    task |= {
-        "resolution": "steps",
-        "options": {"discretizer": "equal-frequency", "max_evaluations": 300},
-    }
+    task |= {"resolution": "steps", "options": {"discretizer": "equal-frequency", "max_evaluations": 300}}
     plain, again, noisy = (
         held_out.one_fold({**task, "jitter": jitter})["records"][0]["density 0.0"]
         for jitter in (False, False, True)

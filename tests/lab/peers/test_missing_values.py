@@ -1,7 +1,5 @@
 """What the benchmarks of missing values remove, score and print."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

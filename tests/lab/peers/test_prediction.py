@@ -1,7 +1,5 @@
 """Scores of predictions, and the methods that are compared, on small tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

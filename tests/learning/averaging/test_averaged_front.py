@@ -1,7 +1,5 @@
 """Misfits of the networks of a front with averaged families."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Conditionals learned from rows: their tables, their seed, few rows, what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,13 +9,7 @@ from averaged_examples import QUICK, conditionals_of, linear_frame, network_of, 
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn import (
-    BayesNetLearner,
-    DiscretizedBayesNet,
-    GomeaBnError,
-    average_families,
-    read_table,
-)
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, read_table
 from gomea_bn.network.conditionals.cells import table_over_rows
 from gomea_bn.network.smoothing import PseudoCount
 

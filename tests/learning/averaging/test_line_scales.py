@@ -1,7 +1,5 @@
 """Scales of lines: by ranks where a shape cannot follow them, and floors that repeated values cannot pass."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Edges that left-out rows do not need go; what goes, and what is said of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a cut gains is a difference of scores of two networks, computed here by counting."""
 
-from __future__ import annotations
-
 from math import lgamma, log
 
 import numpy as np

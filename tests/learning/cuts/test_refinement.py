@@ -1,7 +1,5 @@
 """Cuts refined after the search: never a lower score, limits and interrupts, both methods."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Refinement of networks with shapes: scores of the learner, shapes that stay, the least width of repeated values."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

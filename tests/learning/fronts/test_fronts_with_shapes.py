@@ -1,7 +1,5 @@
 """Fronts of networks whose continuous columns have shapes: their values, the expert, errors, repetition."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 
@@ -77,11 +75,7 @@ def test_an_experts_tables_keep_their_own_shapes(table):
     other = own_shapes(shaped_table(250, seed=1))
     cuts = {"cause": [3.0], "rain": [5.0], "tail": [1.0], "flat": [0.5]}
     expert = DiscretizedBayesNet.from_table(
-        table,
-        [("cause", "rain")],
-        cuts,
-        pseudo_count=1.0,
-        shapes={"cause": shapes["cause"]},
+        table, [("cause", "rain")], cuts, pseudo_count=1.0, shapes={"cause": shapes["cause"]}
     )
     narrow = DiscretizedBayesNet.from_table(
         shaped_table(250, seed=1), [], cuts, shapes={"rain": other["rain"]}

@@ -1,7 +1,5 @@
 """The learner of fronts as its users call it: objectives, the expert, limits, knowledge, errors, repetition."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

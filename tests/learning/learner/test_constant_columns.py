@@ -155,10 +155,7 @@ def test_a_required_edge_or_a_cut_at_one_is_refused(rows):
             {"knowledge": ExpertKnowledge(required_edges=[("x", "y"), ("x", "fixed")])},
             r"required_edges: 'x' -> 'fixed' cannot be learned, since column 'fixed' has no edges \(constant: 2.5",
         ),
-        (
-            {"knowledge": ExpertKnowledge(required_edges=[("site", "x")])},
-            "'site' -> 'x' cannot be learned",
-        ),
+        ({"knowledge": ExpertKnowledge(required_edges=[("site", "x")])}, "'site' -> 'x' cannot be learned"),
         (
             {"cut_points": {"fixed": [2.0]}},
             r"cut_points: column 'fixed' is discrete \(constant: .*\. Leave its cut",

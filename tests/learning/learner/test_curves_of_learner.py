@@ -1,7 +1,5 @@
 """Learning with curves: graphs that bins miss, what the network records, and settings without curves."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every option of the learners is declared once: signature, command, documentation and error agree with that."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import re

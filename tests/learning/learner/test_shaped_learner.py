@@ -1,7 +1,5 @@
 """Learning with shapes: what is learned does not depend on the scale of a column, and limits hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any

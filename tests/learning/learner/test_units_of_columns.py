@@ -32,10 +32,7 @@ def bins(learner, frame):
     return {n: np.searchsorted(learner.network_.cut_points[n], frame[n]).tolist() for n in frame}
 
 
-@given(
-    st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=9),
-    st.integers(-900, 900),
-)
+@given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=9), st.integers(-900, 900))
 def test_powers_of_two_leave_sums_of_log_widths_to_the_last_bit(widths, exponent):
     edges = np.cumsum([0.0, *widths])
     counts = np.arange(len(widths))

@@ -1,7 +1,5 @@
 """Tables, a learner and a network of all rows that the tests of tables in pieces share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cells, counts and cuts of tables in pieces, against the machines for tables in memory."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tables of more than `sample_rows` rows: a sample is searched, and the network improved over all rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

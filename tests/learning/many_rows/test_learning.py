@@ -1,7 +1,5 @@
 """Networks of tables in pieces, against the score of tables in memory."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

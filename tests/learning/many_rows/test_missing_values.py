@@ -1,7 +1,5 @@
 """Missing values of tables in pieces, against tables in memory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
@@ -25,8 +23,7 @@ def test_missing_values_are_named_or_dropped(frame, learner) -> None:
         replace(learner).fit([gaps])
     gaps.loc[10, "X1"] = np.nan
     with pytest.raises(
-        GomeaBnError,
-        match=r"has missing values \(in a sample of [\d,]+ rows\) in 'X1' \(1\), 'X3' \(1\)",
+        GomeaBnError, match=r"has missing values \(in a sample of [\d,]+ rows\) in 'X1' \(1\), 'X3' \(1\)"
     ):
         replace(learner, missing="error").fit([gaps.iloc[:3_000], gaps.iloc[3_000:]])
     dropped = replace(learner, missing="drop").fit([gaps.iloc[:3_000], gaps.iloc[3_000:]])

@@ -1,7 +1,5 @@
 """Networks of every kind of source, and errors of its files."""
 
-from __future__ import annotations
-
 import os
 import signal
 from dataclasses import replace

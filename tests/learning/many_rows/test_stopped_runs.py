@@ -1,7 +1,5 @@
 """Runs over all rows that end early or go on from a checkpoint."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

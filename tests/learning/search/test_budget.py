@@ -1,7 +1,5 @@
 """What several searches may take together."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -44,15 +44,7 @@ class Known(Discretizer):
     """Proposes given cuts, whatever the data; keeps what it was asked for."""
 
     def __init__(
-        self,
-        cuts,
-        *,
-        seen=None,
-        action=None,
-        kinds=None,
-        missing="error",
-        max_levels=50,
-        max_seconds=None,
+        self, cuts, *, seen=None, action=None, kinds=None, missing="error", max_levels=50, max_seconds=None
     ):
         self.cuts = cuts
         self.seen = seen

@@ -1,7 +1,5 @@
 """The cuts that are shown of a network in which columns follow curves: their limits, and that no step improves them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 from typing import Any

@@ -1,7 +1,5 @@
 """The search for a single network as a part of a front: its network, its mark, repetition, limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

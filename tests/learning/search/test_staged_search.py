@@ -1,7 +1,5 @@
 """The search in stages: over graphs with given cuts, and over graphs and cuts together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Markov blankets as codes, and which columns are due when columns are cut one at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pricing_examples import priced_problem, random_genotype, tied_variables

@@ -1,7 +1,5 @@
 """The distribution of the cuts of one column: against sums over all sets of cuts, and samples against probabilities."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -58,9 +56,6 @@ def priced(example: Example, method: str, limits: CutLimits, *, shaped: bool) ->
     return PricedIntervals(example.problem(method), limits, shaped=shaped)
 
 
-# ---------------------------------------------------------------- gains of intervals
-
-
 @given(st.integers(0, 10_000), st.sampled_from(METHODS), st.booleans(), st.sampled_from(LIMITS))
 @settings(max_examples=40)
 def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
@@ -85,9 +80,6 @@ def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
             assert score == pytest.approx(problem.value(np.array(cuts)), abs=1e-8)
         else:
             assert total == -math.inf
-
-
-# ---------------------------------------------------------------- probabilities
 
 
 @given(
@@ -201,9 +193,6 @@ def test_draws_depend_on_the_seed_alone() -> None:
     assert all(cuts.dtype == np.float64 for cuts in posterior.draw(5, np.random.default_rng(0)))
 
 
-# ---------------------------------------------------------------- candidates
-
-
 def step_column(n: int = 500) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return a column of many distinct values, and a parent that changes at 1."""
     rng = np.random.default_rng(2)
@@ -217,10 +206,7 @@ def step_example(transform: str = "none") -> Example:
     if transform == "exp":
         values = np.exp(values)
     shape = fit_shape(values)
-    variables = [
-        ScoredVariable("p", parent, 2),
-        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
-    ]
+    variables = [ScoredVariable("p", parent, 2), with_cuts(ScoredVariable("x", values, 0, shape=shape))]
     return Example(variables, [0], [])
 
 

@@ -1,7 +1,5 @@
 """First cuts of the libraries: gaps of shapes, limits, columns without free cuts, and what they depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -42,9 +40,6 @@ def columns(n_rows: int = 400, *, uniform: bool = True) -> list[ScoredVariable]:
         replace(variable("fixed", noise), policies=(fixed(noise, 0.0),)),
         replace(variable("plain", rng.normal(size=n_rows)), shape=None),
     ]
-
-
-# ---------------------------------------------------------------- gaps
 
 
 @pytest.mark.parametrize(
@@ -89,9 +84,6 @@ def test_a_gap_needs_a_twentieth_of_the_probability_on_either_side(in_hump: floa
     assert gaps_of_shape(Shape([0, 1, 2, 3, 4], heights, heights)).tolist() == gaps
     mirrored = gaps_of_shape(Shape([0, 1, 2, 3, 4], heights[::-1], heights[::-1]))
     assert mirrored.tolist() == ([2.0] if gaps else [])
-
-
-# ---------------------------------------------------------------- proposals
 
 
 def test_dependent_columns_get_cuts_that_show_the_dependence() -> None:

@@ -1,7 +1,5 @@
 """Pricing of columns with missing values: against slow scores of all cuts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,10 +64,7 @@ def test_optimal_cuts_equal_brute_force(seed, method, graph, share):
     def slow(cut_points: np.ndarray) -> float:
         library = list(variables[0].policies)
         library[policies[0]] = Policy(cut_points)
-        changed = [
-            ScoredVariable("v0", variables[0].values, 0, tuple(library)),
-            *variables[1:],
-        ]
+        changed = [ScoredVariable("v0", variables[0].values, 0, tuple(library)), *variables[1:]]
         return sum(slow_ordered_score(changed, f, o, method) for f, o in zip(families, orders))
 
     limits = CutLimits(1, 4, 0.0, 1)

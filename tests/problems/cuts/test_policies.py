@@ -1,7 +1,5 @@
 """Libraries of cuts: equal frequency and equal width against slow twins, ties, neighbouring floats, fixed cuts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -10,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from oracles import (
-    make_scorer,
-    slow_equal_frequency,
-    slow_equal_width,
-)
+from oracles import make_scorer, slow_equal_frequency, slow_equal_width
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import (

@@ -1,7 +1,5 @@
 """Pricing: the best cuts of one variable in a network, against brute force over every partition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

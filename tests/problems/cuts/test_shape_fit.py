@@ -1,7 +1,5 @@
 """Fitted shapes: left-out densities against slow twins, repeated values, point masses, long tails, odd scales."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

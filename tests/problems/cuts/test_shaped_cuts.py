@@ -1,7 +1,5 @@
 """Cuts of columns whose bins may have a shape inside: best cuts against brute force, scores against slow twins."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,8 +19,6 @@ from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-
-# ---------------------------------------------------------------- best cuts
 
 
 @given(
@@ -117,10 +113,7 @@ def test_shaped_bins_may_be_narrow(n_copies: int, measures: str) -> None:
         log_likelihood=1e4,
         min_uniform_width=0.1,
     )
-    variables = [
-        ScoredVariable("p", codes, 2),
-        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
-    ]
+    variables = [ScoredVariable("p", codes, 2), with_cuts(ScoredVariable("x", values, 0, shape=shape))]
     problem = Example(variables, [0], []).problem("density-bd")
     optimum = problem.optimal(CutLimits(min_width=1e-3))
     assert optimum is not None
@@ -169,10 +162,7 @@ def test_zoom_ends_near_the_value_of_the_exact_programme(method: str) -> None:
         np.int32
     )
     shape = replace(fit_shape(values), may_be_uniform=False)
-    variables = [
-        ScoredVariable("p", parent, 2),
-        with_cuts(ScoredVariable("x", values, 0, shape=shape)),
-    ]
+    variables = [ScoredVariable("p", parent, 2), with_cuts(ScoredVariable("x", values, 0, shape=shape))]
     problem = Example(variables, [0], []).problem(method)
     exact, zoomed = problem.optimal(CutLimits(), n_cells=1000), problem.optimal(CutLimits(), n_cells=100)
     assert exact is not None

@@ -1,7 +1,5 @@
 """Scores of families with missing values: against a slow twin, and what they must be without missing values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Scores of families on completed rows, against sums over cells in Python."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

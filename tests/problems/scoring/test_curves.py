@@ -1,7 +1,5 @@
 """Sums of smooth curves: the score against multivariate t distributions, the basis, ties, and limits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 
@@ -37,12 +35,7 @@ def some_variables(n_rows: int = 60, seed: int = 0) -> list[ScoredVariable]:
     b = np.round(np.sin(a) + 0.3 * rng.normal(size=n_rows), 1)
     level = (rng.random(n_rows) < 0.4).astype(np.int32) * 2
     c = np.exp(b + 0.5 * level + 0.2 * rng.normal(size=n_rows))
-    return [
-        continuous("a", a),
-        continuous("b", b),
-        continuous("c", c),
-        ScoredVariable("level", level, 3),
-    ]
+    return [continuous("a", a), continuous("b", b), continuous("c", c), ScoredVariable("level", level, 3)]
 
 
 def scorer_of(variables: list[ScoredVariable]) -> FamilyScorer:

@@ -1,7 +1,5 @@
 """Scores of families and their cache: against slow twins, two other libraries and hand-made vectors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -12,19 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from oracles import (
-    discrete_variables,
-    fixed,
-    make_scorer,
-    random_variables,
-    slow_family_score,
-)
+from oracles import discrete_variables, fixed, make_scorer, random_variables, slow_family_score
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.problems.cuts.policies import (
-    Policy,
-    policy_library,
-)
+from gomea_bn.problems.cuts.policies import Policy, policy_library
 from gomea_bn.problems.kernels import score as kernels
 from gomea_bn.problems.kernels.score import stirling_lgamma
 from gomea_bn.problems.scoring.family_scorer import Family, new_cache, new_scratch
