@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 from command_line import RUN_FILES, learn
 
-from gomea_bn import (
-    BayesNetEnsemble,
-    BayesNetLearner,
-    DiscretizedBayesNet,
-    GomeaBnError,
-)
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, GomeaBnError
 from gomea_bn.certainty.chains import bins_chain, sampled_posterior
 
 FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]

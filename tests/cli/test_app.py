@@ -9,10 +9,7 @@ import pytest
 from command_line import QUICK, RUN_FILES, invoke, learn
 
 import gomea_bn
-from gomea_bn import (
-    DiscretizedBayesNet,
-    read_table,
-)
+from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.metrics.distances import histogram_baseline
 
 

@@ -61,11 +61,7 @@ def test_rules_of_a_decision_join_those_of_the_options(tmp_path, capsys) -> None
     file = tmp_path / "decision.json"
     rules: dict[str, Any] = {"rules": file, "tier": (), "tiers": None, "max_table_cells": 100}
     decision = Decision(
-        None,
-        0,
-        "2026-11-05",
-        required_edges=(("a", "b"),),
-        forbidden_edges=(("b", "c"), ("c", "b")),
+        None, 0, "2026-11-05", required_edges=(("a", "b"),), forbidden_edges=(("b", "c"), ("c", "b"))
     )
     file.write_text(decision.to_json(), encoding="utf-8")
     knowledge = option_texts.read_knowledge(require=["a,b", "d,e"], forbid=["b,c"], **rules)

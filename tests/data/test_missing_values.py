@@ -166,10 +166,7 @@ def discrete_table() -> Table:
     ("what", "use"),
     [
         ("The learner", lambda table: BayesNetLearner(max_evaluations=10, missing="error").fit(table)),
-        (
-            "The learner",
-            lambda table: ParetoBayesNetLearner(max_evaluations=10, missing="error").fit(table),
-        ),
+        ("The learner", lambda table: ParetoBayesNetLearner(max_evaluations=10, missing="error").fit(table)),
         (
             "The learner",
             lambda table: BayesNetEnsemble(BayesNetLearner(missing="error"), n_networks=2).fit(table),

@@ -67,12 +67,7 @@ def soft_rows(n, n_classes, n_values, seed):
 
 
 @settings(max_examples=120)
-@given(
-    st.integers(2, 90),
-    st.integers(1, 5),
-    st.integers(1, 30),
-    st.integers(0, 2**32 - 1),
-)
+@given(st.integers(2, 90), st.integers(1, 5), st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_cuts_are_those_of_a_slow_twin(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)
     cutter = ClassCuts(values, memberships)
@@ -308,9 +303,7 @@ def test_discrete_columns_alone_can_make_the_classes():
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_few_rows_and_tied_values_are_cut(n):
-    frame = pd.DataFrame(
-        {"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n], "k": (["u", "v"] * n)[:n]},
-    )
+    frame = pd.DataFrame({"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n], "k": (["u", "v"] * n)[:n]})
     for options in ({}, {"n_classes": n}):
         fitted = LatentDiscretizer(**options).fit(frame)
         assert fitted.transform(frame).shape == (n, 3)

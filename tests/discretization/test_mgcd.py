@@ -54,14 +54,7 @@ def chain(n, seed):
     return pd.DataFrame({name: rng.normal(code, 0.18) for name, code in zip("abcd", codes)})
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"univariate": True},
-        {"penalty": "observed"},
-    ],
-)
+@pytest.mark.parametrize("options", [{}, {"univariate": True}, {"penalty": "observed"}])
 def test_graph_and_bins_are_learned_in_turn(options):
     frame = chain(1500, 0)
     fitted = MGCDiscretizer(random_state=0, **options).fit(frame)
@@ -123,10 +116,7 @@ def test_mgcd_is_made_by_its_name_and_keeps_cuts_that_a_user_has_fixed():
     pd.testing.assert_frame_equal(frame, before)
     assert codes["a"].nunique() == 3
     network = DiscretizedBayesNet.from_table(
-        made.table_,
-        [("a", "b")],
-        {**made.cut_points_, "a": [0.3]},
-        metadata={"fixed_cut_points": ["a"]},
+        made.table_, [("a", "b")], {**made.cut_points_, "a": [0.3]}, metadata={"fixed_cut_points": ["a"]}
     )
     fitted = MGCDiscretizer(random_state=0).fit(frame, network=network)
     assert fitted.cut_points_["a"].tolist() == [0.3]

@@ -173,12 +173,7 @@ def linear_frame(n: int = 200, noise: float = 0.1, seed: int = 0) -> pd.DataFram
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     return pd.DataFrame(
-        {
-            "x": x,
-            "y": x + noise * rng.normal(size=n),
-            "z": rng.normal(size=n),
-            "c": rng.choice(["k", "l"], n),
-        }
+        {"x": x, "y": x + noise * rng.normal(size=n), "z": rng.normal(size=n), "c": rng.choice(["k", "l"], n)}
     )
 
 

@@ -58,11 +58,7 @@ class Example:
         ]
 
     def slow_value(
-        self,
-        cuts: tuple[float, ...],
-        method: str,
-        penalty: str | float = "bic",
-        shaped: bool | None = None,
+        self, cuts: tuple[float, ...], method: str, penalty: str | float = "bic", shaped: bool | None = None
     ) -> float:
         variables = [*self.variables[:-1], with_cuts(self.x, *cuts)]
         own, *of_children = self.families()

@@ -13,10 +13,7 @@ from wrong_input import untyped
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import Curve
-from gomea_bn.network.marginals import (
-    conditional_density,
-    conditional_probabilities,
-)
+from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.plots import conditional_densities, plot_conditional_density
 
 

@@ -20,11 +20,7 @@ from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.marginals import level_probabilities
-from gomea_bn.plots import (
-    density_bins,
-    marginal_density,
-    plot_density,
-)
+from gomea_bn.plots import density_bins, marginal_density, plot_density
 from gomea_bn.problems.cuts.shape import Shape
 
 

@@ -12,13 +12,7 @@ from network_examples import HOSTILE_NAMES, small_network
 from plot_examples import FIRST
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.plots import (
-    plot_conditional_density,
-    plot_density,
-    plot_front,
-    plot_history,
-    plot_network,
-)
+from gomea_bn.plots import plot_conditional_density, plot_density, plot_front, plot_history, plot_network
 from gomea_bn.plots.axes import plain_text
 
 HOSTILE = ["$\\frac{", "a_b^c", "_x", "100% $5 and $6", "v" * 300, "two\nlines", "tab\there\\", "<&>", "$a$"]

@@ -16,10 +16,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.front.front import MISFIT, Front, Objective
 from gomea_bn.metrics.distances import kl_divergence
-from gomea_bn.plots import (
-    front_points,
-    plot_front,
-)
+from gomea_bn.plots import front_points, plot_front
 
 
 def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, frame):
@@ -48,11 +45,7 @@ def test_distances_to_an_expert_are_the_learner_s_objective(frame):
     first, second = list(frame.columns)[:2]
     statement = ExpertNetwork.from_edges([(first, second)])
     learner = ParetoBayesNetLearner(
-        expert=statement,
-        pseudo_count=1.0,
-        max_evaluations=400,
-        random_state=3,
-        expert_sample_size=512,
+        expert=statement, pseudo_count=1.0, max_evaluations=400, random_state=3, expert_sample_size=512
     ).fit(frame)
     assert len(learner.front_) > 1
     for candidate in learner.front_:

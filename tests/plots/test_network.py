@@ -34,12 +34,7 @@ def two_networks():
 
 def test_edges_are_marked_against_a_reference():
     network, reference = two_networks()
-    expected = {
-        ("a", "b"): "common",
-        ("b", "c"): "reversed",
-        ("a", "d"): "added",
-        ("c", "d"): "missing",
-    }
+    expected = {("a", "b"): "common", ("b", "c"): "reversed", ("a", "d"): "added", ("c", "d"): "missing"}
     assert edge_marks(network, reference) == expected
     assert edge_marks(network, reference.edges) == expected
     assert edge_marks(network, ExpertNetwork.from_edges(reference.edges)) == expected

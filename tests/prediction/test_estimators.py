@@ -18,13 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from gomea_bn import (
-    BayesNetClassifier,
-    BayesNetLearner,
-    BayesNetRegressor,
-    ExpertKnowledge,
-    GomeaBnError,
-)
+from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor, ExpertKnowledge, GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
 
 

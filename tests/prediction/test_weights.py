@@ -10,13 +10,7 @@ import pytest
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, crps_with_slopes
-from gomea_bn.prediction.weights import (
-    Answers,
-    Weights,
-    family_logs,
-    fitted_weights,
-    log_loss,
-)
+from gomea_bn.prediction.weights import Answers, Weights, family_logs, fitted_weights, log_loss
 
 
 def rows(n: int = 400) -> pd.DataFrame:

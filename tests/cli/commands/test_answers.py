@@ -363,9 +363,7 @@ def test_a_filled_column_of_dates_is_not_called_foreign(files):
     days = pd.Series(pd.date_range("2021-01-01", periods=60))
     frame = pd.DataFrame({"day": days, "x": np.random.default_rng(0).normal(size=60)})
     network = DiscretizedBayesNet.from_table(
-        read_table(frame),
-        [],
-        {"day [days since 1970-01-01]": [18640.0], "x": [0.0]},
+        read_table(frame), [], {"day [days since 1970-01-01]": [18640.0], "x": [0.0]}
     )
     network.to_json(files / "dates.json")
     frame.loc[3, "day"] = pd.NaT

@@ -425,16 +425,7 @@ def test_the_limit_on_parameters_is_printed(stand_in, data):
 
 
 def test_limits_hold_for_optimal_cuts(folder):
-    limits = [
-        "--discretizer",
-        "optimal",
-        "--min-bin-count",
-        "40",
-        "--min-width",
-        "0.2",
-        "--shape",
-        "uniform",
-    ]
+    limits = ["--discretizer", "optimal", "--min-bin-count", "40", "--min-width", "0.2", "--shape", "uniform"]
     result = invoke(
         "front", folder / "rows.csv", *limits, "--max-evaluations", "2000", "--out", folder / "wide"
     )

@@ -9,12 +9,7 @@ import pytest
 from command_line import QUICK, RUN_FILES, invoke, learn, ok
 from shaped_examples import shaped_table
 
-from gomea_bn import (
-    BayesNetLearner,
-    DiscretizedBayesNet,
-    ExpertKnowledge,
-    cut_gains,
-)
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, cut_gains
 from gomea_bn.cli import learn_report
 from gomea_bn.learning import learner_of_options
 

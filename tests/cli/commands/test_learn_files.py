@@ -10,13 +10,7 @@ import pytest
 from command_line import QUICK, RUN_FILES, invoke, learn
 from network_examples import HOSTILE_NAMES
 
-from gomea_bn import (
-    BayesNetLearner,
-    DiscretizedBayesNet,
-    GomeaBnError,
-    average_families,
-    cut_gains,
-)
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, cut_gains
 from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
 from gomea_bn.runtime.environment import cpu_name
 

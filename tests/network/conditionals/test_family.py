@@ -244,10 +244,7 @@ def test_files_and_pickles_keep_every_bit_of_the_densities(seed: int) -> None:
     network = random_conditionals_network(seed)
     frame = pd.DataFrame(with_levels(network, rows_of(network, 50, seed)))
     logs = network.log_density(frame)
-    for again in (
-        DiscretizedBayesNet.from_json(network.to_json()),
-        pickle.loads(pickle.dumps(network)),
-    ):
+    for again in (DiscretizedBayesNet.from_json(network.to_json()), pickle.loads(pickle.dumps(network))):
         assert again == network
         np.testing.assert_array_equal(again.log_density(frame), logs)
         pd.testing.assert_frame_equal(again.sample(20, 1), network.sample(20, 1))

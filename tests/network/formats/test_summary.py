@@ -79,12 +79,7 @@ def test_the_summary_names_the_gains_of_cuts():
 def test_the_summary_of_many_bins_is_cut():
     support, cuts = (0.0, 10.0), np.arange(1.0, 10.0)
     network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": support},
-        levels={},
-        tables={"x": np.full(10, 0.1)},
+        ["x"], [], cut_points={"x": cuts}, support={"x": support}, levels={}, tables={"x": np.full(10, 0.1)}
     )
     text = network.summary({"x": cuts})
     assert "(5, 6] …\n" in text

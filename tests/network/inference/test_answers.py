@@ -345,10 +345,7 @@ def test_dates_may_stand_next_to_intervals_and_name_targets(of_times):
 def test_values_that_are_no_dates_are_named(of_times):
     frame = of_times.sample(3, 1)
     for ask, words in (
-        (
-            lambda: of_times.query("sick", {"visit": "May"}),
-            "evidence['visit'] must be a number, or a date",
-        ),
+        (lambda: of_times.query("sick", {"visit": "May"}), "evidence['visit'] must be a number, or a date"),
         (lambda: of_times.query("sick", {"visit": "May"}), "or a date such as 2024-12-31, got 'May'"),
         (
             lambda: of_times.query("sick", {"visit": dt.timedelta(1)}),

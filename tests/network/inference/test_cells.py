@@ -172,10 +172,7 @@ def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_
         levels={},
         tables=tables,
         conditionals=Conditionals(
-            [TableSet(cuts, parents, tables)],
-            lines=lines,
-            units=dict.fromkeys(names, (0.0, 1.0)),
-            n_rows=100,
+            [TableSet(cuts, parents, tables)], lines=lines, units=dict.fromkeys(names, (0.0, 1.0)), n_rows=100
         ),
     )
     values = np.linspace(0.3, 0.7, 101)
