@@ -43,7 +43,7 @@ def test_tiers_come_from_one_place(tmp_path):
         option_texts.read_tiers(["a"], file)
 
 
-def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
+def test_one_tier_alone_says_that_it_rules_out_nothing(capsys):
     rules: dict[str, Any] = {
         "require": (),
         "forbid": (),
@@ -57,7 +57,7 @@ def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
     assert "--tier: one tier alone rules out no edge; name at least two" in capsys.readouterr().err
 
 
-def test_rules_of_a_decision_join_those_of_the_options(tmp_path, capsys) -> None:
+def test_rules_of_a_decision_join_those_of_the_options(tmp_path, capsys):
     file = tmp_path / "decision.json"
     rules: dict[str, Any] = {"rules": file, "tier": (), "tiers": None, "max_table_cells": 100}
     decision = Decision(

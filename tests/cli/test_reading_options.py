@@ -33,7 +33,7 @@ READING = ("--encoding", "cp1252", "--na-values", "weiß nicht", "--columns", "x
 QUICK = ("--max-evaluations", "20", "--seed", "1", "--missing", "drop")
 
 
-def test_help_names_every_option() -> None:
+def test_help_names_every_option():
     for command in ("learn", "front", "discretize", "refine", "show"):
         asked = "--help-all" if command in ("learn", "front") else "--help"
         printed = invoke(command, asked).stdout
@@ -51,7 +51,7 @@ def test_help_names_every_option() -> None:
             assert f"--{option} " in printed, (command, option)
 
 
-def test_messages_name_options_as_on_the_command_line(european: Path) -> None:
+def test_messages_name_options_as_on_the_command_line(european):
     result = invoke("learn", european, *QUICK)
     assert result.exit_code == 3
     assert "give --encoding cp1252" in result.stderr
@@ -75,15 +75,13 @@ def test_messages_name_options_as_on_the_command_line(european: Path) -> None:
         (("--header", "none"), "at least 10 rows", 0),
     ],
 )
-def test_wrong_options_end_with_their_code(
-    european: Path, options: tuple[str, ...], words: str, code: int
-) -> None:
+def test_wrong_options_end_with_their_code(european, options, words, code):
     result = invoke("learn", european, *QUICK, "--encoding", "cp1252", *options)
     assert result.exit_code == code, result.stderr
     assert code == 0 or words in result.stderr
 
 
-def test_a_run_is_read_again_as_it_was(european: Path, tmp_path: Path) -> None:
+def test_a_run_is_read_again_as_it_was(european, tmp_path):
     out = tmp_path / "out"
     result = invoke("learn", european, *READING, *QUICK, "--out", out)
     assert result.exit_code == 0, result.stderr
@@ -106,7 +104,7 @@ def test_a_run_is_read_again_as_it_was(european: Path, tmp_path: Path) -> None:
         assert invoke(*command, complete, "--drop", "no", *tail).exit_code == 2
 
 
-def test_fronts_and_discretizers_read_in_the_same_way(european: Path, tmp_path: Path) -> None:
+def test_fronts_and_discretizers_read_in_the_same_way(european, tmp_path):
     out = tmp_path / "front"
     result = invoke("front", european, *READING, *QUICK, "--out", out)
     assert result.exit_code == 0, result.stderr
@@ -121,7 +119,7 @@ def test_fronts_and_discretizers_read_in_the_same_way(european: Path, tmp_path: 
     assert len(made["dropped_rows"]) > 0
 
 
-def test_an_empty_list_of_symbols_keeps_them_as_levels(tmp_path: Path) -> None:
+def test_an_empty_list_of_symbols_keeps_them_as_levels(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n" + "".join(f"{i / 7},{'u?'[i % 2]}\n" for i in range(N)))
     kept = invoke("learn", path, *QUICK, "--na-values", "", "--json")
@@ -131,7 +129,7 @@ def test_an_empty_list_of_symbols_keeps_them_as_levels(tmp_path: Path) -> None:
     assert json.loads(dropped.stdout)["run"]["data"]["n_rows"] == N // 2
 
 
-def test_options_of_a_file_are_those_of_the_command_line(european: Path, tmp_path: Path) -> None:
+def test_options_of_a_file_are_those_of_the_command_line(european, tmp_path):
     options = {
         "encoding": "cp1252",
         "na_values": ["weiß nicht"],
@@ -163,9 +161,7 @@ def test_options_of_a_file_are_those_of_the_command_line(european: Path, tmp_pat
         ('{"missing": "fill"}', "--missing must be one of"),
     ],
 )
-def test_files_of_options_that_cannot_be_used_are_refused(
-    european: Path, tmp_path: Path, content: str, words: str
-) -> None:
+def test_files_of_options_that_cannot_be_used_are_refused(european, tmp_path, content, words):
     (tmp_path / "reading.json").write_text(content)
     result = invoke("learn", european, "--reading", tmp_path / "reading.json")
     assert result.exit_code == 2

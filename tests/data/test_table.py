@@ -492,7 +492,7 @@ def test_every_source_gives_the_same_table(tmp_path):
             source_table(source, **options)
 
 
-def test_a_negative_zero_is_zero() -> None:
+def test_a_negative_zero_is_zero():
     x = np.concatenate(([-0.0, 0.0], np.arange(8.0) - 8.5))
     table = read_table(pd.DataFrame({"x": x}), kinds={"x": "continuous"})
     assert np.signbit(table.columns[0].values).tolist() == [False, False] + [True] * 8

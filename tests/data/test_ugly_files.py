@@ -21,7 +21,7 @@ def read_with_warnings(path: Path, **options: object) -> tuple[Table, str]:
 
 
 @pytest.mark.parametrize("what", UGLY_FILES)
-def test_ugly_files_are_read_or_tell_what_to_type(what: str, tmp_path: Path) -> None:
+def test_ugly_files_are_read_or_tell_what_to_type(what, tmp_path):
     ugly = UGLY_FILES[what]
     path = written(ugly, tmp_path)
     if ugly.advice:
@@ -47,7 +47,7 @@ def test_ugly_files_are_read_or_tell_what_to_type(what: str, tmp_path: Path) -> 
         assert list(values) == expected[name].tolist()
 
 
-def test_ugly_files_hold_no_other_columns(tmp_path: Path) -> None:
+def test_ugly_files_hold_no_other_columns(tmp_path):
     others = {}
     for what, ugly in UGLY_FILES.items():
         if not ugly.advice:
@@ -64,7 +64,7 @@ def test_ugly_files_hold_no_other_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["dates", "German dates", "American dates"])
-def test_dates_are_days(what: str, tmp_path: Path) -> None:
+def test_dates_are_days(what, tmp_path):
     table = read_table(written(UGLY_FILES[what], tmp_path))
     first = (np.datetime64("2021-01-01") - np.datetime64("1970-01-01")).astype(int)
     assert table.columns[3].values.tolist() == [first + 5.0 * i for i in range(N_ROWS)]
@@ -72,7 +72,7 @@ def test_dates_are_days(what: str, tmp_path: Path) -> None:
     assert "day" not in " ".join(read_table(written(UGLY_FILES[what], tmp_path), dates="drop").names)
 
 
-def test_what_was_detected_is_said(tmp_path: Path) -> None:
+def test_what_was_detected_is_said(tmp_path):
     text = read_table(written(UGLY_FILES["semicolons and decimal commas"], tmp_path)).describe()
     assert "Fields are separated by ';'; sep sets another separator." in text
     assert (

@@ -120,7 +120,7 @@ def examples(draw: st.DrawFn, *, max_rows: int = 24, max_values: int = 8) -> Exa
 
 @settings(max_examples=60)
 @given(examples(), st.sampled_from(["mdl", "bic", "aic"]))
-def test_the_local_length_is_equation_14(example: Example, criterion: str) -> None:
+def test_the_local_length_is_equation_14(example, criterion):
     problem = example.problem(criterion)
     for cuts in ([], example.middles[:1], example.middles[::2], example.middles):
         assert problem.value(np.array(cuts)) == pytest.approx(example.length(cuts, criterion), abs=1e-8)
@@ -128,7 +128,7 @@ def test_the_local_length_is_equation_14(example: Example, criterion: str) -> No
 
 @settings(max_examples=60)
 @given(examples())
-def test_every_search_finds_what_its_plain_form_finds(example: Example) -> None:
+def test_every_search_finds_what_its_plain_form_finds(example):
     """Lengths are compared, since ties may be broken either way; the exact one is brute force."""
     problem = example.problem()
     best = example.length(example.slow_search("exact"))
@@ -143,7 +143,7 @@ def test_every_search_finds_what_its_plain_form_finds(example: Example) -> None:
 
 @pytest.mark.parametrize("search", ["merge", "split", "single-threshold"])
 @pytest.mark.parametrize("seed", range(6))
-def test_greedy_searches_take_the_plain_steps(search: str, seed: int) -> None:
+def test_greedy_searches_take_the_plain_steps(search, seed):
     """Without ties: values, neighbours and counts are random enough for distinct losses."""
     generator = np.random.default_rng(seed)
     n = 60
@@ -162,7 +162,7 @@ def test_greedy_searches_take_the_plain_steps(search: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("max_bins", [1, 2, 3])
-def test_the_most_bins_hold_in_every_search(max_bins: int) -> None:
+def test_the_most_bins_hold_in_every_search(max_bins):
     generator = np.random.default_rng(5)
     values = np.repeat(np.arange(8.0), 40)
     child = (values // 2 + (generator.random(len(values)) < 0.1)).astype(int) % 4
@@ -176,7 +176,7 @@ def test_the_most_bins_hold_in_every_search(max_bins: int) -> None:
             assert result.value == pytest.approx(min(map(example.length, every)), abs=1e-8)
 
 
-def test_a_grid_is_refined_down_to_neighbouring_values() -> None:
+def test_a_grid_is_refined_down_to_neighbouring_values():
     generator = np.random.default_rng(2)
     values = generator.random(3000)
     child = (values > 0.3).astype(np.int32) + (values > 0.71)
@@ -232,7 +232,7 @@ def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
     return {name: np.round(cuts, 6).tolist() for name, cuts in fitted.cut_points_.items() if len(cuts)}
 
 
-def test_published_cuts_of_auto_mpg_are_found() -> None:
+def test_published_cuts_of_auto_mpg_are_found():
     """A graph and cuts behind Chen, Wheeler & Kochenderfer (2017): their MDL finds nothing, the corrected one this."""
     assert published(MPG, "published") == {}
     assert published(MPG, "corrected") == {
@@ -243,7 +243,7 @@ def test_published_cuts_of_auto_mpg_are_found() -> None:
     }
 
 
-def test_published_cuts_of_wine_are_found() -> None:
+def test_published_cuts_of_wine_are_found():
     assert published(WINE, "published") == {
         "B": [12.78],
         "C": [1.42, 2.235],
@@ -269,12 +269,12 @@ def test_published_cuts_of_wine_are_found() -> None:
     }
 
 
-def test_published_cuts_of_housing_are_found() -> None:
+def test_published_cuts_of_housing_are_found():
     assert {name: len(cuts) + 1 for name, cuts in published(HOUSING, "published").items()} == {"K": 7}
 
 
 @pytest.mark.parametrize("as_target", [False, True])
-def test_iris_has_the_same_cuts_by_target_and_by_naive_bayes(as_target: bool) -> None:
+def test_iris_has_the_same_cuts_by_target_and_by_naive_bayes(as_target):
     x, y = iris_data()
     frame = pd.DataFrame(x, columns=list("ABCD"))
     if as_target:
@@ -301,7 +301,7 @@ def exploded(n_rows: int, seed: int, n_fine: int = 5) -> tuple[pd.DataFrame, lis
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("seed", range(3))
-def test_exploded_levels_are_put_together_again(search: str, seed: int) -> None:
+def test_exploded_levels_are_put_together_again(search, seed):
     frame, edges = exploded(4000, seed)
     kinds = dict.fromkeys("ABC", "discrete")
     learner = MDLDiscretizer(search, kinds=kinds, aggregate_levels="ordered", start_bins=3)
@@ -313,7 +313,7 @@ def test_exploded_levels_are_put_together_again(search: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_exploded_numbers_are_cut_where_they_were_joined(search: str) -> None:
+def test_exploded_numbers_are_cut_where_they_were_joined(search):
     frame, edges = exploded(4000, 7)
     learner = MDLDiscretizer(search, kinds=dict.fromkeys("ABC", "continuous"), start_bins=3)
     fitted = learner.fit(frame, network=edges)
@@ -325,7 +325,7 @@ def test_exploded_numbers_are_cut_where_they_were_joined(search: str) -> None:
 @pytest.mark.parametrize(
     ("n_rows", "n_levels", "why"), [(4000, 2, "none is removed"), (4000, 6, "all are removed")]
 )
-def test_the_single_threshold_rule_warns_where_it_is_degenerate(n_rows: int, n_levels: int, why: str) -> None:
+def test_the_single_threshold_rule_warns_where_it_is_degenerate(n_rows, n_levels, why):
     generator = np.random.default_rng(0)
     x = generator.random(n_rows)
     y = np.minimum((x * n_levels).astype(int), n_levels - 1)

@@ -44,7 +44,7 @@ def ordered_frame() -> pd.DataFrame:
 EDGES = [("size", "fits"), ("colour", "size"), ("count", "size")]
 
 
-def test_only_ordered_levels_are_grouped() -> None:
+def test_only_ordered_levels_are_grouped():
     frame = ordered_frame()
     before = frame.copy()
     fitted = MDLDiscretizer(aggregate_levels="ordered").fit(frame, network=EDGES)
@@ -70,7 +70,7 @@ def test_only_ordered_levels_are_grouped() -> None:
         (3, "aggregate_levels must be None, 'ordered' or a list"),
     ],
 )
-def test_levels_without_order_are_refused(grouping: Any, message: str) -> None:
+def test_levels_without_order_are_refused(grouping, message):
     frame = ordered_frame().assign(x=np.linspace(0, 1, 600))
     with pytest.raises(GomeaBnError, match=message):
         MDLDiscretizer(aggregate_levels=grouping).fit(frame, network=EDGES)
@@ -97,7 +97,7 @@ def slow_total(
     return total
 
 
-def test_the_whole_length_is_that_of_its_parts() -> None:
+def test_the_whole_length_is_that_of_its_parts():
     truth = random_network(5, random_state=4)
     frame = truth.sample(300, random_state=1)
     kinds = dict.fromkeys(truth.cut_points, "continuous")
@@ -122,7 +122,7 @@ def test_the_whole_length_is_that_of_its_parts() -> None:
     assert bic.recovery == fitted.description_length_.recovery
 
 
-def test_the_whole_length_counts_groups_of_levels() -> None:
+def test_the_whole_length_counts_groups_of_levels():
     frame = ordered_frame()
     fitted = MDLDiscretizer(aggregate_levels="ordered").fit(frame, network=EDGES)
     network = DiscretizedBayesNet.from_table(fitted.table_, EDGES, {})
@@ -139,9 +139,7 @@ def test_the_whole_length_counts_groups_of_levels() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from(SEARCHES), st.sampled_from([None, 4]))
-def test_the_description_never_grows_and_ends_in_a_fixpoint(
-    seed: int, n_rows: int, search: str, n_cells: int | None
-) -> None:
+def test_the_description_never_grows_and_ends_in_a_fixpoint(seed, n_rows, search, n_cells):
     truth = random_network(5, random_state=seed)
     frame = truth.sample(n_rows, random_state=seed)
     frame["tied"] = (frame[next(iter(truth.cut_points))] * 3).round() * 2 + np.arange(n_rows) % 2
@@ -174,7 +172,7 @@ def test_the_description_never_grows_and_ends_in_a_fixpoint(
     }
 
 
-def test_the_exact_search_ends_lower_than_the_greedy_ones_on_one_column() -> None:
+def test_the_exact_search_ends_lower_than_the_greedy_ones_on_one_column():
     for seed in range(20):
         generator = np.random.default_rng(seed)
         x = generator.random(150)
@@ -189,7 +187,7 @@ def test_the_exact_search_ends_lower_than_the_greedy_ones_on_one_column() -> Non
         assert lengths["exact"] <= min(lengths.values()) + 1e-9
 
 
-def test_fixed_cuts_and_start_cuts_come_from_the_network() -> None:
+def test_fixed_cuts_and_start_cuts_come_from_the_network():
     truth = random_network(4, random_state=2)
     frame = truth.sample(400, random_state=2)
     name = next(iter(truth.cut_points))
@@ -201,7 +199,7 @@ def test_fixed_cuts_and_start_cuts_come_from_the_network() -> None:
     assert np.array_equal(fitted.cut_points_[name], truth.cut_points[name])
 
 
-def test_columns_without_neighbours_get_one_bin_and_a_warning() -> None:
+def test_columns_without_neighbours_get_one_bin_and_a_warning():
     frame = pd.DataFrame({"x": np.arange(30.0), "y": np.arange(30.0) ** 2})
     for search in SEARCHES:
         with pytest.warns(UserWarning, match="No column has a neighbour"):
@@ -211,7 +209,7 @@ def test_columns_without_neighbours_get_one_bin_and_a_warning() -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_tiny_and_tied_tables_are_cut(search: str) -> None:
+def test_tiny_and_tied_tables_are_cut(search):
     two = pd.DataFrame({"x": [0.5, 1.5], "y": ["a", "b"]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -224,14 +222,14 @@ def test_tiny_and_tied_tables_are_cut(search: str) -> None:
     assert fitted.cut_points_["x"].tolist() in ([near], [1.5])  # no float lies between the first two values
 
 
-def test_columns_with_one_value_are_not_cut() -> None:
+def test_columns_with_one_value_are_not_cut():
     frame = pd.DataFrame({"x": np.ones(20), "y": np.arange(20.0)})
     with pytest.warns(UserWarning, match="'x' is 1 in"):
         assert list(MDLDiscretizer().fit(frame, network=[("x", "y")]).cut_points_) == ["y"]
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_fifty_thousand_rows_take_seconds(search: str) -> None:
+def test_fifty_thousand_rows_take_seconds(search):
     truth = random_network(5, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     MDLDiscretizer().compile()
@@ -245,7 +243,7 @@ def test_fifty_thousand_rows_take_seconds(search: str) -> None:
         }
 
 
-def test_the_deadline_holds() -> None:
+def test_the_deadline_holds():
     truth = random_network(12, random_state=1)
     frame = truth.sample(50_000, random_state=1)
     whole = MDLDiscretizer(n_cells=3000, max_seconds=0.4)
@@ -257,7 +255,7 @@ def test_the_deadline_holds() -> None:
     assert lengths == sorted(lengths, reverse=True)
 
 
-def test_cycles_may_be_limited_and_ordered() -> None:
+def test_cycles_may_be_limited_and_ordered():
     truth = random_network(6, random_state=3)
     frame = truth.sample(500, random_state=3)
     fitted = MDLDiscretizer(max_cycles=1).fit(frame, network=truth.edges)
@@ -289,13 +287,13 @@ def test_cycles_may_be_limited_and_ordered() -> None:
         ({"variant": "published", "criterion": "bic"}, "variant='published' needs criterion='mdl'"),
     ],
 )
-def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_out_of_range_are_refused(options, message):
     frame = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0)})
     with pytest.raises(GomeaBnError, match=message):
         MDLDiscretizer(**options).fit(frame, network=[("x", "y")])
 
 
-def test_mdl_is_made_by_its_name() -> None:
+def test_mdl_is_made_by_its_name():
     made = discretizer("mdl", search="merge", n_cells=50)
     assert isinstance(made, MDLDiscretizer)
     assert made.get_params()["n_cells"] == 50

@@ -12,7 +12,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 @pytest.mark.parametrize("name", ["notebook", "questions", "own_problem"])
-def test_the_cells_run_and_show_what_the_notebook_keeps(name: str) -> None:
+def test_the_cells_run_and_show_what_the_notebook_keeps(name):
     notebook = json.loads((DOCS / f"{name}.ipynb").read_text(encoding="utf-8"))
     names: dict[str, Any] = {}
     n_shown = 0

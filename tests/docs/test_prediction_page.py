@@ -6,14 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TEXT = (DOCS / "prediction.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_the_blocks_run_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_blocks_run_in_order(capsys):
     names: dict[str, Any] = {}
     for block in BLOCKS:
         exec(block, names)

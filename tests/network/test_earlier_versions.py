@@ -85,7 +85,7 @@ def old_with(variable: int, **parts: object) -> str:
 # ---------------------------------------------------------------- files
 
 
-def test_tables_of_old_files_get_an_axis_for_every_parent() -> None:
+def test_tables_of_old_files_get_an_axis_for_every_parent():
     network = DiscretizedBayesNet.from_json(json.dumps(OLD))
     assert network.parents("c") == ("a", "b")
     table = network.tables["c"]
@@ -99,13 +99,13 @@ def test_tables_of_old_files_get_an_axis_for_every_parent() -> None:
     assert "table_parents" not in network.to_json()
 
 
-def test_table_parents_of_a_file_must_be_parents() -> None:
+def test_table_parents_of_a_file_must_be_parents():
     for wrong in (["b", "q"], [["a"]], ["c"]):
         with pytest.raises(GomeaBnError, match="table_parents must be some of its parents"):
             DiscretizedBayesNet.from_json(old_with(2, table_parents=wrong))
 
 
-def test_a_table_that_would_become_too_large_is_refused() -> None:
+def test_a_table_that_would_become_too_large_is_refused():
     n = 1500
     with (
         pytest.warns(DeprecationWarning, match="Curve edges"),
@@ -122,7 +122,7 @@ def test_a_table_that_would_become_too_large_is_refused() -> None:
         )
 
 
-def test_files_of_averaged_networks_are_read_as_networks_with_conditionals() -> None:
+def test_files_of_averaged_networks_are_read_as_networks_with_conditionals():
     network = DiscretizedBayesNet.from_json(json.dumps(OLD_AVERAGED))
     known = conditionals_of(network)
     assert network.of_tables() == DiscretizedBayesNet.from_json(json.dumps(OLD))
@@ -138,7 +138,7 @@ def test_files_of_averaged_networks_are_read_as_networks_with_conditionals() -> 
     assert DiscretizedBayesNet.from_json(network.to_json()) == network
 
 
-def test_damaged_files_of_averaged_networks_are_refused() -> None:
+def test_damaged_files_of_averaged_networks_are_refused():
     for part, value, message in (
         ("network", None, "wanted an object under 'network'"),
         ("network", {**OLD, "format": "x"}, "network is not a network"),
@@ -155,7 +155,7 @@ def test_damaged_files_of_averaged_networks_are_refused() -> None:
 # ---------------------------------------------------------------- names
 
 
-def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning() -> None:
+def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning():
     parts: dict[str, Any] = {
         "cut_points": {"a": [0.4], "c": [1.0]},
         "support": {"a": (0.0, 1.0), "c": (0.0, 2.0)},
@@ -174,7 +174,7 @@ def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning() -> No
         DiscretizedBayesNet(["a", "b", "c"], edges, curve_edges=[("a", "b")], **parts)
 
 
-def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges() -> None:
+def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges():
     network = averaged_example()
     with pytest.warns(DeprecationWarning, match="every edge is in a table"):
         assert network.curve_edges == []
@@ -185,7 +185,7 @@ def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges() -> None:
         assert network.without_curve_edges() is network
 
 
-def test_the_former_class_is_the_class_of_networks() -> None:
+def test_the_former_class_is_the_class_of_networks():
     with pytest.warns(DeprecationWarning, match="AveragedBayesNet is now DiscretizedBayesNet") as caught:
         assert gomea_bn.AveragedBayesNet is DiscretizedBayesNet
     assert caught[0].filename == __file__
@@ -193,7 +193,7 @@ def test_the_former_class_is_the_class_of_networks() -> None:
 
 
 @pytest.mark.parametrize("name", ["copies", "lines", "scales", "units", "n_rows"])
-def test_members_of_averaged_networks_are_those_of_the_conditionals(name: str) -> None:
+def test_members_of_averaged_networks_are_those_of_the_conditionals(name):
     network = averaged_example()
     with pytest.warns(GomeaBnWarning, match=f"'{name}' is that of an averaged network") as caught:
         assert getattr(network, name) == getattr(network.conditionals, name)
@@ -203,7 +203,7 @@ def test_members_of_averaged_networks_are_those_of_the_conditionals(name: str) -
         getattr(network.of_tables(), name)
 
 
-def test_the_network_of_an_averaged_network_is_itself() -> None:
+def test_the_network_of_an_averaged_network_is_itself():
     network: Any = averaged_example()
     with pytest.warns(GomeaBnWarning, match="Use the network itself"):
         assert network.network is network

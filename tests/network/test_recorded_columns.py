@@ -26,7 +26,7 @@ def network_with(**metadata: Any) -> DiscretizedBayesNet:
     )
 
 
-def test_names_alone_are_columns() -> None:
+def test_names_alone_are_columns():
     assert fixed_columns(network_with(fixed_cut_points=["x", ["y"], 4])) == {"x"}
     assert fixed_columns(network_with(fixed_cut_points="x")) == frozenset()
     assert columns_of_expert_fit(network_with(expert_fit={"not_mentioned": ["y", [1]]}), "not_mentioned") == {
@@ -36,7 +36,7 @@ def test_names_alone_are_columns() -> None:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_metadata_raise_no_error(odd: Any) -> None:
+def test_odd_metadata_raise_no_error(odd):
     network = network_with(fixed_cut_points=odd, expert_fit=odd, do=odd, scoring_method=odd)
     frame = network.sample(50, random_state=1)
     refined = refine_boundaries(network, frame, max_seconds=5)

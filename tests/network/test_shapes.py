@@ -43,7 +43,7 @@ def build(**changes: Any) -> DiscretizedBayesNet:
 # ---------------------------------------------------------------- densities
 
 
-def test_log_density_by_hand() -> None:
+def test_log_density_by_hand():
     rows = pd.DataFrame(
         {"height": [0.5, 1.0, 1.5, 2.5, 3.0, -7.0, 9.0], "rain": ["no", "no", "no", "yes", "no", "yes", "no"]}
     )
@@ -62,7 +62,7 @@ def test_log_density_by_hand() -> None:
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=30)
-def test_log_density_equals_the_plain_twin(seed: int) -> None:
+def test_log_density_equals_the_plain_twin(seed):
     network = random_network(seed)
     frame = network.sample(12, seed)
     for name, shape in network.shapes.items():
@@ -110,7 +110,7 @@ def nodes(network: DiscretizedBayesNet, name: str) -> tuple[list[Any], list[floa
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_density_integrates_to_one(seed: int) -> None:
+def test_the_density_integrates_to_one(seed):
     network = random_network(seed, 3)
     axes = [nodes(network, name) for name in network.names]
     rows = list(itertools.product(*(values for values, _ in axes)))
@@ -119,7 +119,7 @@ def test_the_density_integrates_to_one(seed: int) -> None:
     assert float(densities @ weights) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_the_density_of_a_child_integrates_to_one_for_every_configuration() -> None:
+def test_the_density_of_a_child_integrates_to_one_for_every_configuration():
     network = build()
     values, weights = nodes(network, "height")
     for level, probability in (("no", 0.25), ("yes", 0.75)):
@@ -131,7 +131,7 @@ def test_the_density_of_a_child_integrates_to_one_for_every_configuration() -> N
 # ---------------------------------------------------------------- samples
 
 
-def test_samples_follow_the_density() -> None:
+def test_samples_follow_the_density():
     network = build()
     frame = network.sample(20_000, 1)
     for level, row in (("no", [0.5, 0.25, 0.25]), ("yes", [0.1, 0.9, 0.0])):
@@ -149,7 +149,7 @@ def test_samples_follow_the_density() -> None:
         assert kstest((between - 1) / 1.5, "uniform").pvalue > 0.001
 
 
-def test_samples_of_a_shape_differ_from_uniform_ones_inside_a_bin() -> None:
+def test_samples_of_a_shape_differ_from_uniform_ones_inside_a_bin():
     steep = Shape([0.0, 4.0], [1.9], [0.1])
     parts: dict[str, Any] = {
         "cut_points": {"x": []}, "support": {"x": (0.0, 4.0)}, "levels": {}, "tables": {"x": [1.0]},
@@ -166,7 +166,7 @@ def test_samples_of_a_shape_differ_from_uniform_ones_inside_a_bin() -> None:
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=30)
-def test_json_gives_back_every_bit(seed: int) -> None:
+def test_json_gives_back_every_bit(seed):
     network = random_network(seed)
     back = DiscretizedBayesNet.from_json(network.to_json())
     assert back == network
@@ -177,7 +177,7 @@ def test_json_gives_back_every_bit(seed: int) -> None:
     assert back.to_json() == network.to_json()
 
 
-def test_a_fitted_network_survives_a_file(tmp_path: Any) -> None:
+def test_a_fitted_network_survives_a_file(tmp_path):
     table = shaped_table()
     network = shaped_network(table)
     network.to_json(tmp_path / "net.json")
@@ -188,7 +188,7 @@ def test_a_fitted_network_survives_a_file(tmp_path: Any) -> None:
     assert back.sample(50, 1).equals(frame)
 
 
-def test_files_without_shapes_are_uniform_inside_bins() -> None:
+def test_files_without_shapes_are_uniform_inside_bins():
     content = json.loads(build().to_json())
     for entry in content["variables"]:
         entry.pop("shape", None)
@@ -207,21 +207,21 @@ def test_files_without_shapes_are_uniform_inside_bins() -> None:
         ({"edges": [0, 5], "left": [1], "right": [1]}, r"shapes\['height'\] must have the support"),
     ],
 )
-def test_bad_shapes_in_files_are_refused_by_name(shape: Any, message: str) -> None:
+def test_bad_shapes_in_files_are_refused_by_name(shape, message):
     content = json.loads(build().to_json())
     content["variables"][1]["shape"] = shape
     with pytest.raises(GomeaBnError, match=message):
         DiscretizedBayesNet.from_json(json.dumps(content))
 
 
-def test_a_shape_of_a_discrete_variable_in_a_file_is_refused() -> None:
+def test_a_shape_of_a_discrete_variable_in_a_file_is_refused():
     content = json.loads(build().to_json())
     content["variables"][0]["shape"] = SHAPE.to_content()
     with pytest.raises(GomeaBnError, match="shapes must not have an entry for 'rain', which is discrete"):
         DiscretizedBayesNet.from_json(json.dumps(content))
 
 
-def test_shapes_count_for_equality() -> None:
+def test_shapes_count_for_equality():
     network = build()
     assert network == build()
     assert hash(network) == hash(build())
@@ -230,7 +230,7 @@ def test_shapes_count_for_equality() -> None:
     assert build(shapes={}) == build(shapes=None)
 
 
-def test_copies_are_equal_and_read_only() -> None:
+def test_copies_are_equal_and_read_only():
     network = build()
     for copied in (pickle.loads(pickle.dumps(network)), copy.deepcopy(network)):
         assert copied == network
@@ -254,6 +254,6 @@ def test_copies_are_equal_and_read_only() -> None:
         ([SHAPE], "shapes must map variable names to values, got list"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused(shapes: object, message: str) -> None:
+def test_shapes_that_do_not_fit_are_refused(shapes, message):
     with pytest.raises(GomeaBnError, match=message):
         build(shapes=untyped(shapes))

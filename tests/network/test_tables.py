@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,9 +28,7 @@ def random_codes(seed: int, n_rows: int, cards: list[int]) -> list[NDArray[np.in
     st.sampled_from([0.0, 0.3, 1.0, 5.0]),
 )
 @settings(max_examples=60)
-def test_probabilities_of_left_out_rows_are_those_of_tables_without_them(
-    seed: int, n_rows: int, cards: list[int], pseudo_count: float
-) -> None:
+def test_probabilities_of_left_out_rows_are_those_of_tables_without_them(seed, n_rows, cards, pseudo_count):
     codes = random_codes(seed, n_rows, cards)
     child = len(cards) - 1
     parents = list(range(child))
@@ -48,9 +44,7 @@ def test_probabilities_of_left_out_rows_are_those_of_tables_without_them(
         assert left_out[row] == pytest.approx(without[cell], rel=1e-12, abs=0)
 
 
-def test_without_pseudo_counts_a_row_alone_in_its_cell_is_impossible_and_one_alone_in_its_table_row_is_even() -> (
-    None
-):
+def test_without_pseudo_counts_a_row_alone_in_its_cell_is_impossible_and_one_alone_in_its_table_row_is_even():
     parent, child = np.array([0, 0, 0, 1], np.int32), np.array([0, 0, 1, 2], np.int32)
     _, left_out = table_and_left_out([parent, child], [0], 1, [2, 3], 0.0, "x")
     assert left_out.tolist() == pytest.approx([0.5, 0.5, 0.0, 1 / 3])
@@ -58,9 +52,7 @@ def test_without_pseudo_counts_a_row_alone_in_its_cell_is_impossible_and_one_alo
 
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (3, 1, 2), (2, 3, 2), (2, 2, 2, 2)])
 @pytest.mark.parametrize("seed", range(4))
-def test_probabilities_of_left_out_rows_have_the_smoothing_of_all_rows(
-    shape: tuple[int, ...], seed: int
-) -> None:
+def test_probabilities_of_left_out_rows_have_the_smoothing_of_all_rows(shape, seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 4, shape).astype(np.float64)
     smoothing = fitted_smoothing(counts)
@@ -76,7 +68,7 @@ def test_probabilities_of_left_out_rows_have_the_smoothing_of_all_rows(
         assert left_out[cell] == pytest.approx(smoothed(without, smoothing)[cell], rel=1e-10)
 
 
-def test_automatic_smoothing_gives_every_row_the_probability_of_its_cell() -> None:
+def test_automatic_smoothing_gives_every_row_the_probability_of_its_cell():
     cards = [2, 3, 4]
     codes = random_codes(1, 60, cards)
     table, left_out = table_and_left_out(codes, [0, 1], 2, cards, "auto", "x")
@@ -91,7 +83,7 @@ def test_automatic_smoothing_gives_every_row_the_probability_of_its_cell() -> No
 
 
 @pytest.mark.parametrize("pseudo_count", [1.0, "auto"])
-def test_huge_tables_are_refused(pseudo_count: Any) -> None:
+def test_huge_tables_are_refused(pseudo_count):
     codes = [np.zeros(5, np.int32)] * 31
     with pytest.raises(GomeaBnError, match=r"The table of 'x' with 30 parents would have .* cells"):
         table_and_left_out(codes, list(range(30)), 30, [2] * 31, pseudo_count, "x")

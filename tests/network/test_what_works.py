@@ -200,15 +200,13 @@ _STEPS = {
 
 @pytest.mark.parametrize("name", _NAMES)
 @pytest.mark.parametrize("step", _STEPS)
-def test_every_network_goes_with_every_step(
-    networks: dict[str, DiscretizedBayesNet], name: str, step: str, tmp_path: Path
-) -> None:
+def test_every_network_goes_with_every_step(networks, name, step, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _STEPS[step](networks[name], tmp_path)
 
 
-def test_the_table_of_the_guide_lists_them() -> None:
+def test_the_table_of_the_guide_lists_them():
     guide = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
     section = guide[guide.index("## What goes with what") :]
     lines = [line.split("|")[1].strip() for line in section.splitlines() if re.match(r"\| [^-]", line)]

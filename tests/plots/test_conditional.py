@@ -18,9 +18,7 @@ from gomea_bn.plots import conditional_densities, plot_conditional_density
 
 
 @pytest.mark.parametrize("network", [copy_with(1), averaged_example()])
-def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(
-    network: DiscretizedBayesNet,
-) -> None:
+def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(network):
     rows = network.sample(4000, 0, values="numbers")
     densities = conditional_densities(network, "b", quantiles=[0.25, 0.75])
     assert [density.quantile for density in densities] == [0.25, 0.75]
@@ -44,7 +42,7 @@ def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(
         assert density.quantile is None
 
 
-def test_a_discrete_variable_has_probabilities() -> None:
+def test_a_discrete_variable_has_probabilities():
     averaged = averaged_example()
     densities = conditional_densities(averaged, "d")
     assert len(densities) == 3
@@ -53,7 +51,7 @@ def test_a_discrete_variable_has_probabilities() -> None:
         np.testing.assert_array_equal(density.distribution, expected)
 
 
-def test_the_six_most_frequent_levels_of_a_parent_are_drawn_in_their_order() -> None:
+def test_the_six_most_frequent_levels_of_a_parent_are_drawn_in_their_order():
     shares = np.array([0.02, 0.2, 0.03, 0.2, 0.15, 0.15, 0.15, 0.1])
     network = DiscretizedBayesNet(
         ["k", "c"],
@@ -66,7 +64,7 @@ def test_the_six_most_frequent_levels_of_a_parent_are_drawn_in_their_order() -> 
     assert [d.given["k"] for d in conditional_densities(network, "c")] == list("bdefgh")
 
 
-def test_lines_and_the_legend_are_the_densities() -> None:
+def test_lines_and_the_legend_are_the_densities():
     averaged = averaged_example()
     densities = conditional_densities(averaged, "b")
     ax = plot_conditional_density(averaged, "b")
@@ -90,7 +88,7 @@ def test_lines_and_the_legend_are_the_densities() -> None:
     assert ax.get_ylim()[1] > 1.2 * highest
 
 
-def test_point_masses_are_dots_of_their_probability() -> None:
+def test_point_masses_are_dots_of_their_probability():
     averaged = averaged_example()
     ax = plot_conditional_density(averaged, "p")
     curve = conditional_density(averaged, "p", {})
@@ -103,7 +101,7 @@ def test_point_masses_are_dots_of_their_probability() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["density"]
 
 
-def test_bars_of_a_discrete_variable_stand_next_to_each_other() -> None:
+def test_bars_of_a_discrete_variable_stand_next_to_each_other():
     averaged = averaged_example()
     ax = plot_conditional_density(averaged, "d", quantiles=[0.2, 0.8])
     densities = conditional_densities(averaged, "d", quantiles=[0.2, 0.8])
@@ -116,7 +114,7 @@ def test_bars_of_a_discrete_variable_stand_next_to_each_other() -> None:
 
 
 @pytest.mark.parametrize("low", [1e299, -1e300])
-def test_huge_ranges_are_drawn_in_a_unit(low: float) -> None:
+def test_huge_ranges_are_drawn_in_a_unit(low):
     network = DiscretizedBayesNet(
         ["x"], [], cut_points={"x": [0]}, support={"x": (-1e300, 1e300)}, levels={}, tables={"x": [0.5, 0.5]}
     )
@@ -138,6 +136,6 @@ def test_huge_ranges_are_drawn_in_a_unit(low: float) -> None:
         ({"quantiles": [1.5]}, "quantiles must be a finite number of at least 0 and at most 1, got 1.5"),
     ],
 )
-def test_wrong_input_is_refused(options: dict[str, Any], message: str) -> None:
+def test_wrong_input_is_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         plot_conditional_density(averaged_example(), **{"variable": "b", **options})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -23,7 +21,7 @@ def learner() -> BayesNetLearner:
         BayesNetClassifier(learner(), structure="augmented"),
     ]
 )
-def test_contract_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
+def test_contract_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         # the rows of the checks are constant, repeated and outside the range of the training rows
         warnings.simplefilter("ignore", UserWarning)

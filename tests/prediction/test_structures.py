@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner
 from gomea_bn.learning.averaging.families import average_of_blanket
@@ -26,7 +25,7 @@ def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
     return x, pd.Series(y, name="sick")
 
 
-def test_features_that_repeat_each_other_get_small_weights() -> None:
+def test_features_that_repeat_each_other_get_small_weights():
     x, y = repeated_features()
     learner = BayesNetLearner(max_seconds=None, max_evaluations=300, max_indegree=1)
     model = BayesNetClassifier(learner, random_state=1).fit(x, y)
@@ -42,7 +41,7 @@ def test_features_that_repeat_each_other_get_small_weights() -> None:
     assert sum(weights) < 0.6 * len(children)
 
 
-def test_searches_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_share_the_time_that_is_left(monkeypatch):
     shares = []
 
     class Searched:
@@ -74,7 +73,7 @@ def test_searches_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -
     assert shares[-1] is None
 
 
-def test_folds_are_left_out_where_the_time_is_short() -> None:
+def test_folds_are_left_out_where_the_time_is_short():
     x, y = repeated_features(120)
     model = BayesNetClassifier(BayesNetLearner(max_seconds=0.01, density="averaged"), random_state=1).fit(
         x, y
@@ -86,7 +85,7 @@ def test_folds_are_left_out_where_the_time_is_short() -> None:
     assert whole.n_folds_ == 3
 
 
-def test_an_average_around_the_target_predicts_as_the_whole_average() -> None:
+def test_an_average_around_the_target_predicts_as_the_whole_average():
     x, y = repeated_features()
     x["other"] = np.random.default_rng(1).normal(size=len(x))
     model = BayesNetClassifier(

@@ -45,7 +45,7 @@ def equal(first: Any, second: Any) -> bool:
 
 @given(st.dictionaries(st.text(), trees, max_size=3))
 @settings(max_examples=60)
-def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]) -> None:
+def test_what_was_written_is_read(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("file") / "c"
     write_bytes(path, checkpoint_bytes(content))
     assert equal(content, read_checkpoint(path))
@@ -53,9 +53,7 @@ def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, cont
 
 @given(st.data())
 @settings(max_examples=80)
-def test_every_flipped_bit_and_every_missing_byte_is_noticed(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_every_flipped_bit_and_every_missing_byte_is_noticed(tmp_path_factory, data):
     whole = checkpoint_bytes(CONTENT)
     damaged = bytearray(whole)
     if data.draw(st.booleans()):
@@ -70,7 +68,7 @@ def test_every_flipped_bit_and_every_missing_byte_is_noticed(
     assert str(path) in str(caught.value)
 
 
-def test_a_file_of_another_version_is_refused_by_its_number(tmp_path: Path) -> None:
+def test_a_file_of_another_version_is_refused_by_its_number(tmp_path):
     path = write_bytes(
         tmp_path / "c", checkpoint_bytes(CONTENT).replace(b"checkpoint 1\n", b"checkpoint 7\n", 1)
     )
@@ -78,7 +76,7 @@ def test_a_file_of_another_version_is_refused_by_its_number(tmp_path: Path) -> N
         read_checkpoint(path)
 
 
-def test_a_file_above_the_limit_on_bytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_above_the_limit_on_bytes_is_refused(tmp_path, monkeypatch):
     path = write_bytes(tmp_path / "c", checkpoint_bytes(CONTENT))
     monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "100")
     with pytest.raises(GomeaBnError, match="GOMEA_BN_MAX_FILE_BYTES"):
@@ -88,7 +86,7 @@ def test_a_file_above_the_limit_on_bytes_is_refused(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     "array", [["<i8", [10**9]], ["<i8", [-1]], ["O", [1]], ["<i8", [0]], ["nothing", [1]], ["<i8", None]]
 )
-def test_arrays_that_do_not_fit_the_file_are_refused(tmp_path: Path, array: Any) -> None:
+def test_arrays_that_do_not_fit_the_file_are_refused(tmp_path, array):
     import hashlib
     import json
 
@@ -99,7 +97,7 @@ def test_arrays_that_do_not_fit_the_file_are_refused(tmp_path: Path, array: Any)
         read_checkpoint(path)
 
 
-def test_objects_are_never_written() -> None:
+def test_objects_are_never_written():
     with pytest.raises(TypeError, match=r"cannot hold .*Path"):
         checkpoint_bytes({"x": Path()})
     with pytest.raises(TypeError, match="cannot hold ndarray"):

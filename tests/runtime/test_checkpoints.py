@@ -40,7 +40,7 @@ def written(tmp_path: Path) -> Checkpoint:
     return Checkpoint(tmp_path / "c", resume=True)
 
 
-def test_parts_get_their_states_back_once(written: Checkpoint) -> None:
+def test_parts_get_their_states_back_once(written):
     root = section(written)
     assert root.saved == {"number": 7}
     inner = root.part("inner").saved
@@ -50,14 +50,14 @@ def test_parts_get_their_states_back_once(written: Checkpoint) -> None:
     assert root.part("other").saved is None
 
 
-def test_a_checkpoint_is_not_replaced_unless_it_is_resumed(written: Checkpoint) -> None:
+def test_a_checkpoint_is_not_replaced_unless_it_is_resumed(written):
     with pytest.raises(GomeaBnError, match="exists and would be lost; resume goes on from it"):
         section(Checkpoint(written.folder))
     with pytest.raises(GomeaBnError, match="would be lost"):
         section(written.folder)
 
 
-def test_resuming_without_a_checkpoint_starts_with_a_warning(tmp_path: Path) -> None:
+def test_resuming_without_a_checkpoint_starts_with_a_warning(tmp_path):
     with pytest.warns(GomeaBnWarning, match="There is no checkpoint .* starts from the beginning"):
         assert section(Checkpoint(tmp_path, resume=True)).saved is None
 
@@ -76,25 +76,23 @@ def test_resuming_without_a_checkpoint_starts_with_a_warning(tmp_path: Path) -> 
         ({"kind": "front"}, "the search was 'test', and is now 'front'"),
     ],
 )
-def test_each_difference_is_refused_by_name(written: Checkpoint, changes: Any, message: str) -> None:
+def test_each_difference_is_refused_by_name(written, changes, message):
     with pytest.raises(GomeaBnError, match="belongs to another run") as caught:
         section(written, **changes)
     assert message in str(caught.value)
 
 
-def test_another_version_of_the_package_is_refused(
-    written: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_of_the_package_is_refused(written, monkeypatch):
     monkeypatch.setattr(checkpoints, "installed_version", lambda _name: "99.0")
     with pytest.raises(GomeaBnError, match=r"the version of gomea-bn was .*, and is now '99\.0'"):
         section(written)
 
 
-def test_free_options_are_those_of_the_file(written: Checkpoint) -> None:
+def test_free_options_are_those_of_the_file(written):
     assert section(written, {**OPTIONS, "size": "4"}, free=("size",)).options["size"] == "3"
 
 
-def test_a_frozen_file_stays_as_it_is(written: Checkpoint) -> None:
+def test_a_frozen_file_stays_as_it_is(written):
     root = section(written)
     root.keep(lambda: {"number": 8})
     root.set_frozen(True)
@@ -105,14 +103,12 @@ def test_a_frozen_file_stays_as_it_is(written: Checkpoint) -> None:
     assert read_checkpoint(written.path)["run"] == {"state": {"number": 9}, "parts": {}}
 
 
-def test_a_state_that_lacks_something_ends_in_one_line(written: Checkpoint) -> None:
+def test_a_state_that_lacks_something_ends_in_one_line(written):
     with pytest.raises(GomeaBnError, match=r"does not fit this run: KeyError\('size'\)"):
         section(written).resume(lambda state: state["size"])
 
 
-def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writing(tmp_path, monkeypatch):
     now = 100.0
 
     def write(path: Path, content: bytes) -> Path:
@@ -131,9 +127,7 @@ def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writin
         assert file.n_written == n_written, seconds
 
 
-def test_a_full_disk_is_warned_of_once_and_leaves_the_former_checkpoint(
-    written: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_warned_of_once_and_leaves_the_former_checkpoint(written, monkeypatch):
     root = section(written)
     number = 8
     root.keep(lambda: {"number": number})
@@ -151,16 +145,14 @@ def test_a_full_disk_is_warned_of_once_and_leaves_the_former_checkpoint(
     assert read_checkpoint(written.path)["run"]["state"] == {"number": 9}
 
 
-def test_a_folder_that_cannot_be_made_is_warned_of(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_warned_of(tmp_path):
     root = section(Checkpoint(tmp_path / "outer" / "inner"))
     (tmp_path / "outer").write_text("a file came first")
     with pytest.warns(GomeaBnWarning, match=r"Cannot write '.*checkpoint\.gomea': Not a directory"):
         root.write()
 
 
-def test_without_a_checkpoint_nothing_is_kept_or_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_checkpoint_nothing_is_kept_or_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert section(None) is NO_CHECKPOINT
     assert NO_CHECKPOINT.part("x") is NO_CHECKPOINT
@@ -181,18 +173,18 @@ def test_without_a_checkpoint_nothing_is_kept_or_written(
         {"folder": "x", "resume": 1},
     ],
 )
-def test_wrong_options_are_refused(options: Any) -> None:
+def test_wrong_options_are_refused(options):
     with pytest.raises(GomeaBnError):
         Checkpoint(**options)
 
 
-def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "f").write_text("")
     with pytest.raises(GomeaBnError, match="is not a folder"):
         section(Checkpoint(tmp_path / "f"))
 
 
-def test_texts_of_options_differ_where_values_do() -> None:
+def test_texts_of_options_differ_where_values_do():
     long = np.arange(1000.0)
     values = [
         *(
@@ -220,7 +212,7 @@ def test_texts_of_options_differ_where_values_do() -> None:
     assert option_text(np.int64(3)) == "3"
 
 
-def test_unfinished_files_of_killed_processes_are_removed(written: Checkpoint) -> None:
+def test_unfinished_files_of_killed_processes_are_removed(written):
     # no process has this number
     dead = process_mark().replace(str(os.getpid()), "4194305", 1)
     names = (

@@ -6,7 +6,6 @@ import itertools
 import json
 from collections import defaultdict
 from math import lgamma, log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,9 +92,7 @@ def enumerated(data: pd.DataFrame, max_indegree: int, required: Any = ()) -> NDA
 
 
 @pytest.mark.parametrize(("max_indegree", "required"), [(2, ()), (1, ((1, 0),))])
-def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(
-    monkeypatch: pytest.MonkeyPatch, max_indegree: int, required: Any
-) -> None:
+def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(monkeypatch, max_indegree, required):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 1)
     data = frame()
     names = list(data)
@@ -135,9 +132,7 @@ def model_of(data: pd.DataFrame, edge_cost: float = 0.0) -> bins_chain.BinsModel
 
 @pytest.mark.parametrize("edge_cost", [0.0, 1.5])
 @pytest.mark.parametrize(("parents", "children"), [((1,), ()), ((2,), ()), ((1, 2), ()), ((2,), (1,))])
-def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(
-    parents: tuple[int, ...], children: tuple[int, ...], edge_cost: float
-) -> None:
+def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(parents, children, edge_cost):
     data = frame()
     model, y_cuts = model_of(data, edge_cost), np.array([5.0])
     x, y, z = data["x"].to_numpy(), data["y"].to_numpy(), data["z"].cat.codes.to_numpy().astype(np.int64)
@@ -171,7 +166,7 @@ def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(
     assert sums.gain(wanted, without) == pytest.approx(-gain, abs=1e-9)
 
 
-def test_a_stop_during_a_draw_leaves_the_chain_as_it_was() -> None:
+def test_a_stop_during_a_draw_leaves_the_chain_as_it_was():
     model = model_of(frame())
     stop = StopFlag(None)
     stopped = bins_chain.BinsChain(model, True, np.random.default_rng(2), stop)
@@ -188,7 +183,7 @@ def test_a_stop_during_a_draw_leaves_the_chain_as_it_was() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_the_clock_is_read_within_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_is_read_within_a_draw(monkeypatch):
     draw = bins_chain.BinsModel.draw
 
     def late(model: Any, cuts: Any, parents: Any, generator: Any, stop: Any = None) -> Any:
@@ -214,9 +209,7 @@ def drawn(data: pd.DataFrame, of: DiscretizedBayesNet | None = None, **options: 
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_killed_and_resumed_draws_give_the_same_probabilities(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_killed_and_resumed_draws_give_the_same_probabilities(monkeypatch, tmp_path):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 2)
     monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1)
     data = frame()
@@ -229,9 +222,7 @@ def test_killed_and_resumed_draws_give_the_same_probabilities(
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 @pytest.mark.parametrize(("n_sweeps", "n_draws"), [(20, "0 times"), (21, "1 time"), (60, "2 times")])
-def test_results_say_how_often_bins_were_drawn(
-    monkeypatch: pytest.MonkeyPatch, n_sweeps: int, n_draws: str
-) -> None:
+def test_results_say_how_often_bins_were_drawn(monkeypatch, n_sweeps, n_draws):
     calls = []
     draw = bins_chain.BinsChain._draw_bins
 
@@ -247,7 +238,7 @@ def test_results_say_how_often_bins_were_drawn(
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
+def test_fixed_cuts_stay_and_levels_need_no_draws():
     data = frame()
     fixed = network(data).with_metadata(fixed_cut_points=["x", "y"])
     over_network = edge_probabilities(fixed, data)
@@ -268,6 +259,6 @@ def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
         ({"scoring_method": "density-bic"}, "Drawn bins need the score 'density-bd' .* got 'density-bic'"),
     ],
 )
-def test_draws_that_are_not_possible_are_refused(options: Any, message: str) -> None:
+def test_draws_that_are_not_possible_are_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         drawn(frame(), **options)

@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,9 +28,7 @@ def probabilities(data: pd.DataFrame | None = None, **options: Any) -> EdgeProba
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_killed_and_resumed_chains_give_the_same_probabilities(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_killed_and_resumed_chains_give_the_same_probabilities(monkeypatch, tmp_path):
     monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
     resumed, n_kills = killed_and_resumed(
         monkeypatch, lambda checkpoint: probabilities(checkpoint=checkpoint), tmp_path / "c", 3
@@ -48,7 +45,7 @@ def test_killed_and_resumed_chains_give_the_same_probabilities(
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_chains_that_the_clock_ended_stay_ended(tmp_path: Path) -> None:
+def test_chains_that_the_clock_ended_stay_ended(tmp_path):
     options: dict[str, Any] = {"n_sweeps": 10**6, "tolerance": 0.0, "max_seconds": 0.05}
     first = probabilities(checkpoint=tmp_path, **options)
     again = probabilities(checkpoint=Checkpoint(tmp_path, resume=True), **options)
@@ -57,9 +54,7 @@ def test_chains_that_the_clock_ended_stay_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_means_over_several_tables_go_on_with_the_next_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_means_over_several_tables_go_on_with_the_next_one(monkeypatch, tmp_path):
     monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
     frame = rows().mask(np.random.default_rng(1).random((80, 4)) < 0.1)
     options: dict[str, Any] = {"n_completions": 2, "n_sweeps": 5, "data": frame}

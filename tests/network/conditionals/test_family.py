@@ -73,7 +73,7 @@ def integrals(
 
 
 @given(SEEDS)
-def test_the_log_density_is_that_of_a_slow_twin(seed: int) -> None:
+def test_the_log_density_is_that_of_a_slow_twin(seed):
     network = random_conditionals_network(seed)
     rows = rows_of(network, 12, seed)
     for name in network.names:
@@ -83,7 +83,7 @@ def test_the_log_density_is_that_of_a_slow_twin(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_values_that_broadcast_have_the_densities_of_rows(seed: int) -> None:
+def test_values_that_broadcast_have_the_densities_of_rows(seed):
     network = random_conditionals_network(seed)
     family, rows = network.families["y"], rows_of(network, 4, seed)
     numbers = rows_of(network, 5, seed + 1)["y"]
@@ -104,7 +104,7 @@ def test_values_that_broadcast_have_the_densities_of_rows(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_masses_are_integrals_of_the_density(seed: int) -> None:
+def test_masses_are_integrals_of_the_density(seed):
     network = random_conditionals_network(seed)
     low, high = network.support["y"]
     points = network.shapes["y"].point_values if "y" in network.shapes else np.empty(0)
@@ -121,7 +121,7 @@ def test_masses_are_integrals_of_the_density(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_finer_cells_add_up(seed: int) -> None:
+def test_finer_cells_add_up(seed):
     network = random_conditionals_network(seed)
     family, columns = network.families["y"], Columns(rows_of(network, 3, seed))
     fine = np.sort(np.random.default_rng(seed).uniform(*network.support["y"], 5))
@@ -132,7 +132,7 @@ def test_finer_cells_add_up(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_draws_fall_into_cells_by_their_masses(seed: int) -> None:
+def test_draws_fall_into_cells_by_their_masses(seed):
     network, n = random_conditionals_network(seed), 3000
     row = {name: values[:1] for name, values in rows_of(network, 1, seed).items()}
     columns = Columns({name: np.repeat(values, n) for name, values in row.items()})
@@ -157,7 +157,7 @@ def test_draws_fall_into_cells_by_their_masses(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_tables_over_rows_are_means_over_the_rows_of_a_cell_and_its_middle(seed: int) -> None:
+def test_tables_over_rows_are_means_over_the_rows_of_a_cell_and_its_middle(seed):
     network = random_conditionals_network(seed)
     rows, cuts = rows_of(network, 15, seed), network.cut_points
     grid = table_over_grid(network, "y", cuts)
@@ -185,7 +185,7 @@ def test_tables_over_rows_are_means_over_the_rows_of_a_cell_and_its_middle(seed:
 
 
 @given(SEEDS)
-def test_the_middle_of_a_cell_halves_its_probability(seed: int) -> None:
+def test_the_middle_of_a_cell_halves_its_probability(seed):
     network = random_conditionals_network(seed)
     for name in ("x", "w"):
         shape, (low, high) = network.shapes.get(name), network.support[name]
@@ -204,7 +204,7 @@ def test_the_middle_of_a_cell_halves_its_probability(seed: int) -> None:
 
 
 @pytest.mark.parametrize("parent", ["x", "w"])
-def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(parent: str) -> None:
+def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(parent):
     rng = np.random.default_rng(0)
     terms = LineTerms((np.array([0.1]), np.empty(0)), True, (np.array([-0.5, 0.4]), np.array([0.2])))
     coefficients = rng.normal(size=(1, terms.n_terms + 1))
@@ -240,7 +240,7 @@ def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(pare
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_files_and_pickles_keep_every_bit_of_the_densities(seed: int) -> None:
+def test_files_and_pickles_keep_every_bit_of_the_densities(seed):
     network = random_conditionals_network(seed)
     frame = pd.DataFrame(with_levels(network, rows_of(network, 50, seed)))
     logs = network.log_density(frame)
@@ -250,7 +250,7 @@ def test_files_and_pickles_keep_every_bit_of_the_densities(seed: int) -> None:
         pd.testing.assert_frame_equal(again.sample(20, 1), network.sample(20, 1))
 
 
-def test_a_column_that_is_set_has_its_value_with_certainty() -> None:
+def test_a_column_that_is_set_has_its_value_with_certainty():
     networks = map(random_conditionals_network, itertools.count())
     network = next(each for each in networks if conditionals_of(each).lines)
     value = float(np.mean(network.support["y"]))

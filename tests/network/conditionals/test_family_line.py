@@ -46,7 +46,7 @@ def content_with(**parts: object) -> dict[str, Any]:
 
 
 @given(st.integers(0, 5000), st.integers(2, 2000))
-def test_the_scale_is_the_normal_quantile_of_the_shape(seed: int, n_rows: int) -> None:
+def test_the_scale_is_the_normal_quantile_of_the_shape(seed, n_rows):
     shape = random_shape(seed)
     scale = ProbabilityScale(shape, n_rows)
     values = np.concatenate(
@@ -65,7 +65,7 @@ def test_the_scale_is_the_normal_quantile_of_the_shape(seed: int, n_rows: int) -
 
 
 @given(st.integers(0, 5000), st.integers(2, 2000))
-def test_values_come_back_from_the_scale(seed: int, n_rows: int) -> None:
+def test_values_come_back_from_the_scale(seed, n_rows):
     shape = random_shape(seed)
     scale = ProbabilityScale(shape, n_rows)
     values = np.random.default_rng(seed).uniform(shape.low, shape.high, 20)
@@ -78,7 +78,7 @@ def test_values_come_back_from_the_scale(seed: int, n_rows: int) -> None:
 
 
 @given(st.integers(0, 5000), st.integers(2, 2000))
-def test_the_slope_is_the_derivative_of_the_scale(seed: int, n_rows: int) -> None:
+def test_the_slope_is_the_derivative_of_the_scale(seed, n_rows):
     shape = random_shape(seed)
     scale = ProbabilityScale(shape, n_rows)
     shares = np.random.default_rng(seed).uniform(0.2, 0.8, len(shape.left))
@@ -105,9 +105,7 @@ def mean_of(line: FamilyLine, parents: list[float], group: int) -> float:
 )
 @pytest.mark.parametrize("group", [0, 1])
 @pytest.mark.parametrize("width", [None, 1e-3])
-def test_the_density_integrates_to_one_wherever_the_centre_is(
-    parents: list[float], group: int, width: float | None
-) -> None:
+def test_the_density_integrates_to_one_wherever_the_centre_is(parents, group, width):
     line = two_groups()
     mean, scale = mean_of(line, parents, group), width or float(line.scales[group])
 
@@ -123,7 +121,7 @@ def test_the_density_integrates_to_one_wherever_the_centre_is(
 
 
 @given(st.integers(0, 5000))
-def test_the_density_is_that_of_a_truncated_student_distribution(seed: int) -> None:
+def test_the_density_is_that_of_a_truncated_student_distribution(seed):
     rng = np.random.default_rng(seed)
     means, scales, freedom = rng.uniform(-1, 1, 5), rng.uniform(0.1, 1, 5), rng.uniform(1, 40, 5)
     z = rng.uniform(FLAT.low, FLAT.high, 5)
@@ -153,7 +151,7 @@ def drawn_places(line: FamilyLine, parents: list[float], groups: NDArray[np.int6
 
 @pytest.mark.parametrize("parents", [[0.0, 0.0], [2.5, -2.5], [2.5, 2.0]])
 @pytest.mark.parametrize("group", [0, 1])
-def test_draws_follow_the_density(parents: list[float], group: int) -> None:
+def test_draws_follow_the_density(parents, group):
     line = two_groups()
     drawn = drawn_places(line, parents, np.full(2000, group))
     mean = min(max(mean_of(line, parents, group), FLAT.low), FLAT.high)
@@ -162,7 +160,7 @@ def test_draws_follow_the_density(parents: list[float], group: int) -> None:
     assert kstest(drawn, lambda z: (law.cdf(z) - low) / (high - low)).pvalue > 1e-4
 
 
-def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer() -> None:
+def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer():
     line = two_groups(coefficients=np.array([[30.0, 0, 0], [-30.0, 0, 0]]), scales=np.full(2, 1e-3))
     groups = np.array([0, 1, 0, 1])
     drawn = drawn_places(line, [0.0, 0.0], groups)
@@ -197,19 +195,19 @@ def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer() -> N
         {"weight": math.nan},
     ],
 )
-def test_wrong_parts_are_refused(parts: dict[str, Any]) -> None:
+def test_wrong_parts_are_refused(parts):
     with pytest.raises(
         GomeaBnError, match="A line must have a weight between 0 and 1, at least one continuous"
     ):
         two_groups(**parts)
 
 
-def test_a_line_needs_a_parent() -> None:
+def test_a_line_needs_a_parent():
     with pytest.raises(GomeaBnError, match="at least one continuous parent"):
         FamilyLine(0.5, (), (), np.zeros((1, 1)), np.ones(1), np.ones(1))
 
 
-def test_the_parts_are_read_only_copies() -> None:
+def test_the_parts_are_read_only_copies():
     scales: NDArray[np.float64] = np.array([0.5, 0.2])
     line = two_groups(scales=scales)
     scales[0] = 9.0
@@ -221,7 +219,7 @@ def test_the_parts_are_read_only_copies() -> None:
         line.weight = 0.5  # type: ignore[misc]
 
 
-def test_the_content_gives_the_same_line() -> None:
+def test_the_content_gives_the_same_line():
     line = two_groups(0.1 + 0.2, scales=np.array([1 / 3, 1e-3]))
     again = FamilyLine.from_content(json.loads(json.dumps(line.to_content())))
     assert (again.weight, again.parents, again.groups) == (line.weight, ("a", "b"), ("g",))
@@ -229,7 +227,7 @@ def test_the_content_gives_the_same_line() -> None:
         np.testing.assert_array_equal(getattr(again, part), getattr(line, part), strict=True)
 
 
-def test_the_terms_of_a_surface_are_positions_curves_and_products() -> None:
+def test_the_terms_of_a_surface_are_positions_curves_and_products():
     terms = LineTerms((np.array([-0.5, 0.5]), np.array([0.0])), has_products=True)
     assert (terms.kind, terms.words) == ("surface", "a surface")
     positions = np.random.default_rng(0).normal(size=(20, 2))
@@ -238,7 +236,7 @@ def test_the_terms_of_a_surface_are_positions_curves_and_products() -> None:
         assert found.tolist() == pytest.approx([x, y, *curves, x * x, x * y, y * y])
 
 
-def test_products_of_curves_follow_the_products_of_positions() -> None:
+def test_products_of_curves_follow_the_products_of_positions():
     terms = LineTerms((np.array([0.2]), np.empty(0)), True, (np.array([-0.5, 0.5]), np.array([0.0])))
     positions = np.random.default_rng(0).normal(size=(20, 2))
     for (x, y), found in zip(positions.tolist(), terms.of_rows(positions), strict=True):
@@ -260,13 +258,7 @@ def test_products_of_curves_follow_the_products_of_positions() -> None:
         (([0.0], []), True, ([], [0.5]), 7, "surface"),
     ],
 )
-def test_the_kind_of_terms_and_their_content(
-    knots: tuple[list[float], ...],
-    has_products: bool,
-    product_knots: tuple[list[float], ...],
-    n_terms: int,
-    kind: str,
-) -> None:
+def test_the_kind_of_terms_and_their_content(knots, has_products, product_knots, n_terms, kind):
     line = two_groups(
         coefficients=np.ones((2, n_terms + 1)),
         knots=tuple(map(np.array, knots)),
@@ -287,7 +279,7 @@ def test_the_kind_of_terms_and_their_content(
 
 
 @given(st.floats(-50, 50), st.floats(0.01, 30))
-def test_own_units_are_an_affine_scale(centre: float, spread: float) -> None:
+def test_own_units_are_an_affine_scale(centre, spread):
     scale = UnitScale(centre, spread, (centre - 3 * spread, centre + spread))
     values = centre + spread * np.array([-3.0, -1.5, 0.0, 1.0])
     z = scale.of_values(values)
@@ -323,6 +315,6 @@ def test_own_units_are_an_affine_scale(centre: float, spread: float) -> None:
         (content_with(weight=1), "A line must have a weight between 0 and 1"),
     ],
 )
-def test_damaged_content_is_refused(content: object, message: str) -> None:
+def test_damaged_content_is_refused(content, message):
     with pytest.raises(GomeaBnError, match=message):
         FamilyLine.from_content(content)

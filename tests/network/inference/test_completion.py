@@ -237,7 +237,7 @@ def test_levels_that_a_column_of_bools_cannot_hold_are_written_as_levels():
 
 
 @pytest.mark.parametrize("how", ["draw", "mode", "mean"])
-def test_a_column_without_any_value_is_filled_with_its_only_level(how: str) -> None:
+def test_a_column_without_any_value_is_filled_with_its_only_level(how):
     network = DiscretizedBayesNet(
         ["x", "nothing"],
         [],
@@ -254,7 +254,7 @@ def test_a_column_without_any_value_is_filled_with_its_only_level(how: str) -> N
 
 
 @pytest.mark.parametrize("missing", [["level"], ["x", "y", "level"]])
-def test_variables_without_evidence_below_them_follow_their_parents(missing: list[str]) -> None:
+def test_variables_without_evidence_below_them_follow_their_parents(missing):
     rng = np.random.default_rng(0)
     w = rng.normal(size=1_000)
     x = w + rng.normal(scale=0.3, size=1_000)

@@ -26,7 +26,7 @@ def networks(rows: pd.DataFrame, tmp_path) -> tuple[DiscretizedBayesNet, Discret
     return network, DiscretizedBayesNet.from_file(tmp_path / "network.bif", restore=False)
 
 
-def test_numbers_match_levels_that_are_texts_of_them(rows, networks) -> None:
+def test_numbers_match_levels_that_are_texts_of_them(rows, networks):
     network, of_text = networks
     assert of_text.levels["cylinders"] == ("4", "6", "8")
     with pytest.warns(GomeaBnWarning, match="Column 'cylinders' holds numbers.*text: '4', '6', '8'"):
@@ -40,7 +40,7 @@ def test_numbers_match_levels_that_are_texts_of_them(rows, networks) -> None:
     assert filled["cylinders"][0] in (4, 6, 8)
 
 
-def test_evidence_may_be_a_number(networks) -> None:
+def test_evidence_may_be_a_number(networks):
     network, of_text = networks
     expected = network.query("fast", {"cylinders": 6})
     np.testing.assert_allclose(of_text.query("fast", {"cylinders": 6}), expected, atol=1e-6)
@@ -49,7 +49,7 @@ def test_evidence_may_be_a_number(networks) -> None:
         of_text.query("fast", {"cylinders": 5})
 
 
-def test_other_values_are_still_unknown() -> None:
+def test_other_values_are_still_unknown():
     column = pd.Series([1, 2])
     with pytest.raises(GomeaBnError, match="unknown level 2"), pytest.warns(GomeaBnWarning):
         encode_levels(column, "x", ("1", "3"))
