@@ -1,7 +1,5 @@
 """Calls of the commands: in this process, and in a process of their own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig

@@ -1,7 +1,5 @@
 """Opening a review page in the system's browser, and reading off what it shows."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The test of a graph against data: permuted gains, false-discovery rates, and which graphs are rejected."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

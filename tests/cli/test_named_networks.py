@@ -1,7 +1,5 @@
 """Every command takes a network by every name: a folder, FOLDER#ID, files of networks, an expert's edges."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Help texts name values by words, and show no types of Python."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

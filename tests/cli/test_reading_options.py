@@ -1,7 +1,5 @@
 """The options for reading tables, which all commands share."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

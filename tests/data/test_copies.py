@@ -1,7 +1,5 @@
 """Rows that count as evidence: equal rows beyond what rounding explains do not."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Missing values in a table: how columns hold them, and that whoever cannot use them says so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Columns of Arrow's, nullable, sparse and half-precision types give the answers of NumPy columns, or a clear error."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tests of frequency weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

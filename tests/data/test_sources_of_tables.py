@@ -1,7 +1,5 @@
 """Tables in memory, Arrow files and spreadsheets give the same table as a pandas frame."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every ugly file ends in the table that it holds, or in an error that tells what to type."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What all discretizers share: input, graph, bins, deadline, registry."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """The baselines: equal width and frequency as in the learner, k-means as in scikit-learn, MDLP against a slow twin."""
 
-from __future__ import annotations
-
 import builtins
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Bayesian discretization: brute force, a slow programme, invariances, size and time."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Bayesian discretization: the published cuts, densities and numbers of intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import published_tables as published

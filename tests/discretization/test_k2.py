@@ -1,7 +1,5 @@
 """K2, alone against a slow twin and coupled with Bayesian discretization against published results."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Bins against a latent variable: cuts against a slow twin and MDLP, published behaviour, invariances, interface."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from itertools import pairwise

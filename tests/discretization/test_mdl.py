@@ -1,7 +1,5 @@
 """MDL bins: against plain Python, brute force, published cuts, exploded data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

@@ -1,7 +1,5 @@
 """MDL bins and groups of levels over whole tables: what a fit ends in, and what it refuses."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

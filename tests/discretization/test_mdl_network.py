@@ -1,7 +1,5 @@
 """Graph and bins under one description length: all graphs of three nodes, recovery, groups of levels."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Sequence

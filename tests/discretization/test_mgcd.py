@@ -1,7 +1,5 @@
 """The discretizer MGCD: recovery of cuts and graphs, rounds, limits, options."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mixtures over mixed columns: EM against a slow twin and scikit-learn, recovery, guards, starts, deadlines."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

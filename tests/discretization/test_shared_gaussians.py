@@ -1,7 +1,5 @@
 """Gaussians shared by configurations: EM, cuts and scores against slow twins, brute force and scikit-learn."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Tabu search: against a slow twin, all small graphs, pyAgrum's hill climbing, and the rules of an expert."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

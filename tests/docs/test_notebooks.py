@@ -1,7 +1,5 @@
 """The cells of the notebooks in docs run, and show what the notebooks keep."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The blocks of docs/prediction.md run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

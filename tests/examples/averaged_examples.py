@@ -1,7 +1,5 @@
 """Networks with conditionals made by hand, with every kind of variable and lines, and rows to learn from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Toy experiments whose tasks other processes can import, and a run that dies on the way."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

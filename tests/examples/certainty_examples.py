@@ -1,7 +1,5 @@
 """Small discrete tables, and the scores of all graphs over their columns by brute force."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Fronts for the tests: of networks with their true objective values, of any values, and slow twins of choices."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Random networks for the tests, and the slow plain-Python twins of what networks compute."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Small tables whose libraries grow, and slow scores of networks with any cuts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence

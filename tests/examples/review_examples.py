@@ -1,7 +1,5 @@
 """Fronts for the tests of the review page: small, quick, and with names that try to break a page."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html.parser

@@ -1,7 +1,5 @@
 """What every search needs: solutions before their evaluation, journals, and a linkage model without any set."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small columns that may have a shape inside their bins, with discrete neighbours, and brute force over their cuts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

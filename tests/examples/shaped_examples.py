@@ -1,7 +1,5 @@
 """A table with gaps, tails and repeated values, and networks whose variables have the shapes of its columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from network_examples import small_network

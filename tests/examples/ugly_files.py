@@ -1,7 +1,5 @@
 """Files of tables as users have them: one table, written in ways that are hard to read."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Experts' networks completed over a table: counted tables, default bins, levels, kinds and supports."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The sample from an expert's network, and the distance to it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

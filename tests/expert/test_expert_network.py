@@ -1,7 +1,5 @@
 """Experts' networks: their parts, what is refused, and which columns they mention."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Tests of whether further rows still follow a network."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

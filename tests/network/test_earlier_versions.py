@@ -1,7 +1,5 @@
 """What code and files of earlier versions meet: deprecated names, curve edges, and averaged networks."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

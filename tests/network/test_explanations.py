@@ -1,7 +1,5 @@
 """Explanations of answers: against enumeration, permutations, finite differences and drawn tables."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

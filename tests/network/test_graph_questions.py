@@ -1,7 +1,5 @@
 """Questions to the graph: relatives, separation, equivalence; and what an edge is worth."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

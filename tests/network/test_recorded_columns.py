@@ -1,7 +1,5 @@
 """Columns that metadata name, where files may hold any metadata."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Log densities in which a point mass counts as a bin of one measuring step."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mean log densities of tall tables, whose parts are computed in threads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from network_examples import small_network

@@ -1,7 +1,5 @@
 """Networks whose continuous variables have shapes inside their bins: densities, samples, files, equality, errors."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The table that people read: at most 200 cells, and the parents that add most first."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

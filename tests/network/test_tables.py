@@ -1,7 +1,5 @@
 """Probabilities of rows that are left out of the tables: against tables that are counted without the row."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

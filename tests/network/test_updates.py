@@ -1,7 +1,5 @@
 """Tests of networks that take further rows."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values of a column's own kind in drawn rows, predictions and filled cells."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import pickle

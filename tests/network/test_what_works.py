@@ -1,7 +1,5 @@
 """Every way of learning a network goes with every question, file and further step, as the guide says."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plots of a variable given its parents: which values parents get, and what is drawn."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

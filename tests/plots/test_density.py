@@ -1,7 +1,5 @@
 """Plots of one variable: densities of bins, probabilities of levels, and the data next to them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

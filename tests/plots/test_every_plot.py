@@ -1,7 +1,5 @@
 """Every plot draws hostile names as they are, uses given axes, and changes nothing global."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

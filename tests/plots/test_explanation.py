@@ -1,7 +1,5 @@
 """The plot of explanations draws the answers of their tables."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """Plots of fronts: points, the expert and the truth in them, two and three objectives."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plots of runs: best scores and sizes of archives over evaluations and time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from plot_examples import FIRST, SECOND

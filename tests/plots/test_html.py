@@ -1,7 +1,5 @@
 """What notebooks show: well-formed, escaped and small."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 

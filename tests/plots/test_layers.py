@@ -1,7 +1,5 @@
 """The order within layers: crossings counted edge by edge, best orders by trying all of them."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

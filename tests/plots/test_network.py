@@ -1,7 +1,5 @@
 """Drawings of networks: what they hold, and that nothing covers or crosses a variable's box."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

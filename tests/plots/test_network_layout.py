@@ -1,7 +1,5 @@
 """The layout of networks in layers: distances, lengths, crossings and bends against slow twins."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Cells of a continuous target, their probabilities and scores, against slow twins."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The contract of scikit-learn's estimators."""
 
-from __future__ import annotations
-
 import warnings
 
 from sklearn.utils.estimator_checks import parametrize_with_checks

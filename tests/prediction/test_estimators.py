@@ -1,7 +1,5 @@
 """Classifier and regressor: what they learn, predict and refuse."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The choice of a structure by inner folds: the weights of families, and the time that searches share."""
 
-from __future__ import annotations
-
 from time import sleep
 from typing import Any
 

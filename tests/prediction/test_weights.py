@@ -1,7 +1,5 @@
 """Weights of the families around a target: what they do to probabilities, and how they are found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The review page has no critical or serious finding of axe-core, which npm fetches. Needs npm and Chromium."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tarfile

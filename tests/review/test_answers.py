@@ -1,7 +1,5 @@
 """Answers of the review page in a browser, held against those of Python. Needs the system's Chromium."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Choosing on the review page in a browser: buttons, keys, filters, weights, decision. Needs the system's Chromium."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """How the review page looks in a browser: other fronts, odd names, screens, paper. Needs the system's Chromium."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """What the review page shows in a browser: edges, variables, tables, comparisons, addresses. Needs Chromium."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

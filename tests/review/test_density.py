@@ -1,7 +1,5 @@
 """The densities on the page are those of the package, in its data and in its drawing."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The drawing on the review page: the layout of `plot_network`, readable, zoomed, moved, and saved as a picture."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Edges on the review page: what they say in words, and what a reader says against them."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Everything on the review page can be done with the keyboard alone: no test here uses the pointer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where the review page draws variables and edges: apart, within the drawing, and never under one another."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The page names information that the expert did not give or that is damaged. Needs the system's Chromium."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

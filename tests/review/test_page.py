@@ -1,7 +1,5 @@
 """The review page without a browser: how it is written, what can never happen to it, and what is refused."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """The data of the review page: networks, landmarks, histograms, tables, and what the expert did not say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

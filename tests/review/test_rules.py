@@ -1,7 +1,5 @@
 """The rules on the review page: networks that have or lack an edge or a cut, or have a number of bins."""
 
-from __future__ import annotations
-
 import json
 import re
 

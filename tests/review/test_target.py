@@ -1,7 +1,5 @@
 """The page's answers about one column: drivers, other columns, scenarios, intervals; held against `query`."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

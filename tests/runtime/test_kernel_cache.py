@@ -1,7 +1,5 @@
 """Kernels compiled for users' problems have a cache folder of their own, and all other kernels keep theirs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiled kernels on disk: who may have written them, what happens when they cannot be kept, and who compiles them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

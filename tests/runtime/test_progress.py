@@ -1,7 +1,5 @@
 """The live table of a run."""
 
-from __future__ import annotations
-
 import io
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Chains over graphs and bins against sums over all graphs and all bins of tiny tables."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import defaultdict

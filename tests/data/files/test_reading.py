@@ -1,7 +1,5 @@
 """Options for reading, symbols of missing values, columns that are left out, and warnings about tables."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

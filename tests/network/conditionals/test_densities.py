@@ -1,7 +1,5 @@
 """Conditional densities: against slow twins and quadrature, draws against densities, and parts of conditionals."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Families: densities against a slow twin, probabilities of cells against integrals and draws, and tables of them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Lines of families: densities against quadrature and SciPy, samples against densities, and parts that are refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Densities given parents: against the terms of the log density, and averages over rows against samples."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

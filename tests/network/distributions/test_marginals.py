@@ -1,7 +1,5 @@
 """The distribution of one variable, against sums over all states and against pyAgrum."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

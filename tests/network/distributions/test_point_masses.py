@@ -1,7 +1,5 @@
 """Point masses that one network has and another one lacks."""
 
-from __future__ import annotations
-
 from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.problems.cuts.shape import Shape
 

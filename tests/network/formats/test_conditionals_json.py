@@ -1,7 +1,5 @@
 """Networks with conditionals as JSON: the exact way back, and files that are damaged."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

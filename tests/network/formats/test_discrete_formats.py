@@ -1,7 +1,5 @@
 """Networks as XDSL, NET and UAI files: what other libraries and our own readers find in them."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import re

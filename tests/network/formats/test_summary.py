@@ -1,7 +1,5 @@
 """The text summary of a network: its bins, what is inside them, and what its cuts gain."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Queries, predictions and log densities: evidence of all kinds, frames, errors."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import warnings

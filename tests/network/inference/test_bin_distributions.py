@@ -1,7 +1,5 @@
 """Distributions inside bins: means, values, quantiles and intervals, against sums over fine grids and draws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

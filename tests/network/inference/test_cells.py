@@ -1,7 +1,5 @@
 """Cells of columns: their order, the cuts they share with the shown bins, and the cells of point masses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Imputed cells and rows drawn given evidence: their distribution, types, and what stays as it was."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Answers of networks with conditional densities: against sums over grids, drawn rows, and each other."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

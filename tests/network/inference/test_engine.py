@@ -1,7 +1,5 @@
 """Exact inference and inference by sampling: against enumeration, pyAgrum, and each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyagrum
 import pytest

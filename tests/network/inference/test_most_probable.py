@@ -1,7 +1,5 @@
 """The most probable combinations, against the sorted answers of `query`, which tests compare with enumeration."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

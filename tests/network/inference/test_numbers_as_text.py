@@ -1,7 +1,5 @@
 """Levels that a file holds as text, and tables whose cells are numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

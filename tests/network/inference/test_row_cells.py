@@ -1,7 +1,5 @@
 """Answers about one unknown number: against quadrature over points that are dense at every peak."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
