@@ -67,11 +67,11 @@ REFUSED: dict[str, Any] = {
 }
 
 
-def other() -> pd.Series[Any]:
+def other() -> pd.Series:
     return pd.Series(["low" if step < 20 else "high" for step in STEPS])
 
 
-def in_numpy(name: str, gaps: list[int]) -> pd.Series[Any]:
+def in_numpy(name: str, gaps: list[int]) -> pd.Series:
     """The values of a type in NumPy storage."""
     kind, values = TYPES[name]
     series = pd.Series(values)
@@ -97,7 +97,7 @@ def in_arrow(name: str, gaps: list[int]) -> Any:
     return array
 
 
-def arrow_backed(array: Any) -> pd.Series[Any]:
+def arrow_backed(array: Any) -> pd.Series:
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])))
 
 
@@ -205,11 +205,11 @@ def test_a_column_of_nulls_is_empty():
     assert network.impute(rows, random_state=1)["x"].notna().all()
 
 
-def codes(values: Any) -> pd.Series[Any]:
+def codes(values: Any) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes([step % 3 for step in STEPS], values))
 
 
-STORED: dict[str, tuple[pd.Series[Any], pd.Series[Any] | list[Any]]] = {
+STORED: dict[str, tuple[pd.Series, pd.Series | list[Any]]] = {
     "NumPy float16": (pd.Series([step / 8 for step in STEPS], dtype="float16"), [step / 8 for step in STEPS]),
     "Int64": (pd.Series(STEPS, dtype="Int64"), STEPS),
     "Float64": (pd.Series([step / 8 for step in STEPS], dtype="Float64"), [step / 8 for step in STEPS]),

@@ -24,7 +24,7 @@ def learner(**options: Any) -> BayesNetLearner:
     return BayesNetLearner(**{"max_seconds": None, "max_evaluations": 500, **options})
 
 
-def classes(n: int = 200) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def classes(n: int = 200) -> tuple[pd.DataFrame, pd.Series]:
     """Return a class that depends on a number and a level, and a column of noise."""
     rng = np.random.default_rng(2)
     x = pd.DataFrame(
@@ -34,7 +34,7 @@ def classes(n: int = 200) -> tuple[pd.DataFrame, pd.Series[Any]]:
     return x, pd.Series(y, name="bought")
 
 
-def numbers(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def numbers(n: int = 240) -> tuple[pd.DataFrame, pd.Series]:
     rng = np.random.default_rng(3)
     x = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["u", "v"], n), "noise": rng.normal(size=n)})
     y = 2 * x["a"] + 3 * (x["b"] == "v") + rng.normal(scale=0.3, size=n)

@@ -14,7 +14,7 @@ from gomea_bn.prediction.structures import Budget
 from gomea_bn.prediction.weights import log_loss
 
 
-def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series]:
     """Return a class, and six features that are nearly the same measurement of it."""
     rng = np.random.default_rng(4)
     y = rng.integers(2, size=n)

@@ -1,6 +1,5 @@
 """Weights of the families around a target: what they do to probabilities, and how they are found."""
 
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,7 +78,7 @@ def test_powers_of_cells_are_those_of_densities():
     np.testing.assert_allclose(Weights(0.3).applied(answers, []), widths[None] / 4)
 
 
-def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray[Any, Any]]:
+def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray]:
     """Return answers of a network that counts one finding several times, and another finding once, and the truth."""
     rng = np.random.default_rng(7)
     codes = rng.integers(2, size=n).astype(np.int32)
@@ -115,7 +114,7 @@ def test_weights_have_the_least_loss_of_all_near_them():
     excess = np.array([fitted.of_families[name] - fitted.power for name in names])
     doubt, prior = 1 / 501, answers.probabilities.mean(axis=0)
 
-    def total(power: float, excess: np.ndarray[Any, Any]) -> float:
+    def total(power: float, excess: np.ndarray) -> float:
         of_prior = np.log(power) ** 2 / (2 * 0.5**2) + (excess**2).sum() / (2 * 0.3**2)
         weights = Weights(power, dict(zip(names, (power + excess).tolist(), strict=True)), doubt, prior)
         return float(loss(weights.applied(answers, names))[0].sum() + of_prior)
