@@ -65,7 +65,7 @@ def invoke(*arguments: object) -> Result:
 def ok(*arguments: object) -> Result:
     """Return what a command printed that must succeed."""
     result = invoke(*arguments)
-    assert result.exit_code == 0, result.stderr
+    assert result.exit_code == 0, (arguments, result.stderr)
     return result
 
 

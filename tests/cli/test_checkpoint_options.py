@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import invoke, ok
+from command_line import invoke, ok, refused
 
 from gomea_bn.runtime import checkpoints
 
@@ -76,9 +76,9 @@ def test_a_full_disk_under_the_result_is_one_line(table, tmp_path, monkeypatch, 
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "rename", full)
-    search = invoke(command, table, *QUICK, "--seed", "2", "--out", out)
-    assert search.exit_code == 1
-    assert f"Error: Cannot write to folder '{out}': No space left on device." in search.stderr
+    assert f"Error: Cannot write to folder '{out}': No space left on device." in refused(
+        1, command, table, *QUICK, "--seed", "2", "--out", out
+    )
     assert {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()} == former
 
 
@@ -105,9 +105,9 @@ def test_refusals_name_the_options_of_the_command(table, tmp_path, killed):
 def test_a_checkpoint_never_replaces_a_file_that_is_read(tmp_path, table):
     data = tmp_path / "checkpoint.gomea"
     data.write_bytes(table.read_bytes())
-    refused = invoke("learn", data, *QUICK, "--checkpoint", tmp_path, "--resume")
-    assert refused.exit_code == 2
-    assert "the command reads it (DATA)" in refused.stderr
+    assert "the command reads it (DATA)" in refused(
+        2, "learn", data, *QUICK, "--checkpoint", tmp_path, "--resume"
+    )
     assert data.read_bytes() == table.read_bytes()
 
 
@@ -119,14 +119,12 @@ def test_resuming_without_a_checkpoint_says_so_and_starts(table, tmp_path):
 
 
 def test_an_interval_needs_a_checkpoint(table):
-    result = invoke("learn", table, *QUICK, "--every", "5")
-    assert result.exit_code == 2
-    assert "--every needs the folder of --checkpoint" in result.stderr
+    assert "--every needs the folder of --checkpoint" in refused(2, "learn", table, *QUICK, "--every", "5")
 
 
 def test_a_checkpoint_among_the_networks_of_a_front_is_refused(table, tmp_path):
     out = tmp_path / "out"
-    result = invoke("front", table, *QUICK, "--checkpoint", out / "networks", "--out", out)
-    assert result.exit_code == 2
-    assert "must be two files" in result.stderr
+    assert "must be two files" in refused(
+        2, "front", table, *QUICK, "--checkpoint", out / "networks", "--out", out
+    )
     assert not out.exists()

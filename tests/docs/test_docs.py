@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke
+from command_line import ok
 
 from gomea_bn import DiscretizedBayesNet
 from gomea_bn.network.formats.registry import FORMATS
@@ -48,8 +48,7 @@ def test_every_command_of_the_page_runs(folder):
         "most-probable", "explain", "update", "drift", "report", "plot", "test-graph", "cross-validate",
     }  # fmt: skip
     for words in commands:
-        result = invoke(*words)
-        assert result.exit_code == 0, (words, result.stderr)
+        result = ok(*words)
         if "-o" in words:
             assert Path(words[words.index("-o") + 1]).is_file()
         else:
@@ -60,8 +59,7 @@ def test_the_guide_to_long_runs_runs(folder):
     guide = (DOCS / "long_runs.md").read_text(encoding="utf-8")
     (commands,) = re.findall(r"^```bash\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
     for line in commands.splitlines():
-        result = invoke(*shlex.split(line)[1:], "--max-evaluations", "400", "--seed", "1", "--quiet")
-        assert result.exit_code == 0, (line, result.stderr)
+        ok(*shlex.split(line)[1:], "--max-evaluations", "400", "--seed", "1", "--quiet")
     (code,) = re.findall(r"^```python\n(.*?)^```$", guide, flags=re.MULTILINE | re.DOTALL)
     exec(code.replace('"ck"', '"ck2"'), {})
     assert Path("ck/checkpoint.gomea").is_file()
@@ -78,8 +76,7 @@ def test_the_guide_to_large_tables_runs(folder):
     assert "--scheduler" in scheduler
     small = ("--max-evaluations", "400", "--seed", "1", "--quiet", "--sample-rows", "1000")
     for line in (first, pattern.replace("rows/year=2024/", "rows/"), *checkpointed):
-        result = invoke(*shlex.split(line)[1:], *small)
-        assert result.exit_code == 0, (line, result.stderr)
+        ok(*shlex.split(line)[1:], *small)
 
 
 def test_the_page_lists_the_formats():

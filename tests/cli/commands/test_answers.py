@@ -247,9 +247,9 @@ def test_data_that_do_not_fit_are_named_by_column(files, gaps):
     message = refused(3, "predict", "net.json", "other.csv", "--target", "c")
     assert "none of the columns of the network: 'a', 'b', 'd'. It has 'id', 'aa'." in message
     gaps.assign(c="medium").to_csv("other.csv", index=False)
-    result = invoke("impute", "net.json", "other.csv", "--how", "mode", "-o", "out.csv")
-    assert result.exit_code == 3
-    assert "Column 'c' has unknown level 'medium'" in result.stderr
+    assert "Column 'c' has unknown level 'medium'" in refused(
+        3, "impute", "net.json", "other.csv", "--how", "mode", "-o", "out.csv"
+    )
     assert not (files / "out.csv").exists()
 
 

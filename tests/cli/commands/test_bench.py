@@ -4,7 +4,7 @@ import importlib
 import sys
 
 import pytest
-from command_line import invoke
+from command_line import invoke, ok
 
 from gomea_bn.cli.commands import bench
 from lab.published import judge
@@ -31,8 +31,7 @@ def test_an_installed_package_says_where_the_laboratory_is(arguments, no_laborat
 
 
 def test_all_options_are_those_of_the_experiment():
-    result = invoke("bench", "shapes-skeletons", "--help")
-    assert result.exit_code == 0
+    result = ok("bench", "shapes-skeletons", "--help")
     assert "--first-seed" in result.output
     assert "--resume" in result.output
 

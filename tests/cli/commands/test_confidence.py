@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import RUN_FILES, learn, ok, refused
+from command_line import RUN_FILES, ok, refused
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 
@@ -36,8 +36,7 @@ def finished(tmp_path_factory):
         "--penalty",
         "aic",
     ]
-    result = learn(folder / "rows.txt", *quick, "--reading", folder / "reading.json", "--out", folder / "run")
-    assert result.exit_code == 0, result.stderr
+    ok("learn", folder / "rows.txt", *quick, "--reading", folder / "reading.json", "--out", folder / "run")
     return folder
 
 
@@ -107,7 +106,8 @@ def test_what_cannot_be_computed_is_refused_before_the_work(run, finished, tmp_p
 
 
 def test_the_former_options_of_learn_warn(finished, tmp_path):
-    result = learn(
+    result = ok(
+        "learn",
         finished / "rows.txt",
         "--reading",
         finished / "reading.json",
@@ -115,5 +115,4 @@ def test_the_former_options_of_learn_warn(finished, tmp_path):
         "100",
         "--confidence",
     )
-    assert result.exit_code == 0, result.stderr
     assert "move to the command `gomea-bn confidence RUN`" in result.stderr

@@ -51,8 +51,7 @@ def learned(folder):
         "--jobs",
         "2",
     ]
-    result = invoke("front", folder / "rows.csv", *arguments, "--out", out)
-    assert result.exit_code == 0, result.stderr
+    result = ok("front", folder / "rows.csv", *arguments, "--out", out)
     return out, result
 
 
@@ -100,8 +99,7 @@ def test_the_table_has_averaged_misfits_unless_they_are_interrupted(
     monkeypatch.setattr("gomea_bn.learning.averaging.averaged_front.averaged_misfits", interrupted)
     data, out = folder / "rows.csv", tmp_path / "front"
     options = ("--max-evaluations", "1000", "--seed", "3", "--networks", "2", "--averaged-misfit")
-    result = invoke("front", data, *options, "--out", out)
-    assert result.exit_code == 0, result.stderr
+    result = ok("front", data, *options, "--out", out)
     table, front = pd.read_csv(out / "front.csv", index_col="id"), read_front(out)
     assert len(table) == len(front) > 2
     if interrupts == 2:
@@ -119,10 +117,10 @@ def test_the_table_has_averaged_misfits_unless_they_are_interrupted(
 
 def test_a_page_and_a_model_follow(folder, learned):
     out, _ = learned
-    assert invoke("review", out).exit_code == 0
+    ok("review", out)
     page = (out / "review.html").read_text()
     assert read_front(out).run_hash in page
-    assert invoke("compare", f"{out}#knee", f"{out}#expert").exit_code == 0
+    ok("compare", f"{out}#knee", f"{out}#expert")
 
 
 @pytest.mark.parametrize(
@@ -426,10 +424,7 @@ def test_the_limit_on_parameters_is_printed(stand_in, data):
 
 def test_limits_hold_for_optimal_cuts(folder):
     limits = ["--discretizer", "optimal", "--min-bin-count", "40", "--min-width", "0.2", "--shape", "uniform"]
-    result = invoke(
-        "front", folder / "rows.csv", *limits, "--max-evaluations", "2000", "--out", folder / "wide"
-    )
-    assert result.exit_code == 0, result.stderr
+    ok("front", folder / "rows.csv", *limits, "--max-evaluations", "2000", "--out", folder / "wide")
     whole, frame = read_front(folder / "wide"), rows()
     assert whole.record["counts"]["variables_priced"] > 0
     n_cuts = 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import QUICK, RUN_FILES, invoke, learn, ok
+from command_line import QUICK, RUN_FILES, learn, ok, refused
 from shaped_examples import shaped_table
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ExpertKnowledge, cut_gains
@@ -15,8 +15,7 @@ from gomea_bn.learning import learner_of_options
 
 
 def test_learn_prints_the_kinds_then_the_network(table, rows):
-    result = learn(table, *QUICK)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *QUICK)
     network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
     assert network.summary(cut_gains(network, rows)) in result.stdout
     assert (
@@ -34,8 +33,7 @@ def test_learn_prints_the_kinds_then_the_network(table, rows):
 def test_learn_says_where_probabilities_enter_the_density(tmp_path, shape):
     table = shaped_table(200)
     table.to_frame().to_csv(tmp_path / "rows.csv", index=False)
-    result = learn(tmp_path / "rows.csv", "--max-evaluations", "500", "--seed", "1", "--shape", shape)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", tmp_path / "rows.csv", "--max-evaluations", "500", "--seed", "1", "--shape", shape)
     noted = "in the data's units (point masses of rain count with their probability): " in result.stdout
     assert noted == (shape == "auto")
     assert noted != ("in the data's units: " in result.stdout)
@@ -47,8 +45,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
 
     monkeypatch.setattr("gomea_bn.learning.learner.average_families", interrupted)
     out = tmp_path / "run"
-    result = learn(table, *QUICK, "--out", out)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *QUICK, "--out", out)
     assert (
         "Warning: The averaging of families was interrupted. The network of the whole search is kept: it has tables "
         "alone, counted from the rows. Learn again for averages.\n"
@@ -62,10 +59,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
 
 
 def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
-    assert (
-        learn(table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q").exit_code
-        == 0
-    )
+    ok("learn", table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["stopped_by"] == "max_seconds"
     parameters = dict(record["parameters"])
@@ -75,23 +69,21 @@ def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
     assert again.network_ == DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
     seed, evaluations = record["seed"], record["counts"]["n_eval"]
     arguments = ["--seed", seed, "--max-evaluations", evaluations, "--max-seconds", 0, "--patience", 0]
-    result = learn(table, *arguments, "--out", tmp_path / "again")
-    assert result.exit_code == 0, result.stderr
+    ok("learn", table, *arguments, "--out", tmp_path / "again")
     assert (tmp_path / "again" / "network.dot").read_text() == (tmp_path / "run" / "network.dot").read_text()
 
 
 def test_options_reach_the_learner(table, tmp_path):
     tiers = tmp_path / "tiers.txt"
     tiers.write_text("d\n\na, b\n")
-    result = learn(
-        table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu", "--ess", "5",
+    result = ok(
+        "learn", table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu",
         "--max-bins", "5", "--max-indegree", "2", "--max-candidates", "3", "--max-table-cells", "60",
-        "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
+        "--ess", "5", "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
         "--shape", "marginal", "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
         "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
         "--max-generations", "4", "--patience", "0", "--jobs", "1", "--json", "--quiet",
     )  # fmt: skip
-    assert result.exit_code == 0, result.stderr
     (warning,) = result.stderr.splitlines()
     assert "at most 10 values: 'd' (0, 1, 2)" in warning
     content = json.loads(result.stdout)
@@ -127,16 +119,12 @@ def test_dropped_rows_are_reported(rows, tmp_path):
     holes = rows.copy()
     holes.loc[[4, 9], "a"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
-    kept = learn(tmp_path / "holes.csv", *QUICK)
-    assert kept.exit_code == 0
-    assert "nats gained by cuts" in kept.stdout
-    refused = learn(tmp_path / "holes.csv", *QUICK, "--missing", "error")
-    assert refused.exit_code == 3
-    assert "Column 'a'" in refused.stderr
-    assert "rows 4, 9" in refused.stderr
-    result = learn(tmp_path / "holes.csv", *QUICK, "--missing", "drop")
-    assert result.exit_code == 0
-    assert "Dropped 2 of 150 rows" in result.stderr
+    assert "nats gained by cuts" in ok("learn", tmp_path / "holes.csv", *QUICK).stdout
+    message = refused(3, "learn", tmp_path / "holes.csv", *QUICK, "--missing", "error")
+    assert "Column 'a'" in message
+    assert "rows 4, 9" in message
+    dropped = ok("learn", tmp_path / "holes.csv", *QUICK, "--missing", "drop")
+    assert "Dropped 2 of 150 rows" in dropped.stderr
 
 
 def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
@@ -147,8 +135,7 @@ def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
         ("front", [*QUICK, "--out", tmp_path / "front"]),
         ("discretize", ["--method", "equal-width"]),
     ):
-        result = invoke(command, table, *arguments)
-        assert result.exit_code == 0, result.stderr
+        result = ok(command, table, *arguments)
         assert result.stderr.count("is constant") == 1
         assert warning in result.stderr
         assert "site  discrete    constant: 'north' in all 150 rows" in result.stderr
@@ -157,7 +144,7 @@ def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
     assert "--max-candidates" not in learn(table, *QUICK).stdout
     for command, folder in (("export", "run"), ("review", "front"), ("review", "run")):
         arguments = ["--to", "bif"] if command == "export" else []
-        assert invoke(command, tmp_path / folder, *arguments).exit_code == 0
+        ok(command, tmp_path / folder, *arguments)
 
 
 def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
@@ -189,19 +176,13 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert network["metadata"]["all_rows"]["n_rows"] == 3000
     pattern = ok("learn", rows / "*.parquet", *small, "--json")
     assert json.loads(pattern.stdout)["network"]["variables"] == network["variables"]
-    refused = learn(rows, *small, "--out", rows / "run")
-    assert refused.exit_code == 2
-    assert "the command reads it (DATA)" in refused.stderr
-    refused = learn(rows, *small, "--sep", ",")
-    assert refused.exit_code == 2
-    assert "--sep does not apply to a folder of files" in refused.stderr
-    refused = learn(tmp_path / "absent*", *small)
-    assert refused.exit_code != 0
-    refused = learn(rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9")
-    assert refused.exit_code == 2
-    assert "leave it out for a table in one file" in refused.stderr
-    warned = learn(rows / "0.parquet", *QUICK, "--device", "gpu")
-    assert warned.exit_code == 0
+    assert "the command reads it (DATA)" in refused(2, "learn", rows, *small, "--out", rows / "run")
+    assert "--sep does not apply to a folder of files" in refused(2, "learn", rows, *small, "--sep", ",")
+    assert learn(tmp_path / "absent*", *small).exit_code != 0
+    assert "leave it out for a table in one file" in refused(
+        2, "learn", rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9"
+    )
+    warned = ok("learn", rows / "0.parquet", *QUICK, "--device", "gpu")
     assert warned.stderr.count("Warning: --device has no effect") == 1
 
 

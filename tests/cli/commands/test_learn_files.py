@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import QUICK, RUN_FILES, invoke, learn
+from command_line import QUICK, RUN_FILES, invoke, learn, ok
 from network_examples import HOSTILE_NAMES
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, cut_gains
@@ -17,8 +17,7 @@ from gomea_bn.runtime.environment import cpu_name
 
 def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
     out = tmp_path / "new" / "run"
-    result = learn(table, *QUICK, "--out", out)
-    assert result.exit_code == 0, result.stderr
+    ok("learn", table, *QUICK, "--out", out)
     assert {path.name for path in out.iterdir()} == RUN_FILES
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert network == BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
@@ -42,8 +41,7 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
 def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
     out = tmp_path / "run"
     arguments = [table, *QUICK, "--prefer", "density", "--out", out]
-    result = learn(*arguments)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", *arguments)
     network = DiscretizedBayesNet.from_json(out / "network.json")
     plain = json.loads(learn(table, *QUICK, "--density", "bins", "--json").stdout)["network"]
     tables = DiscretizedBayesNet.from_json(json.dumps(plain))
@@ -60,9 +58,9 @@ def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
 
 def test_the_averaged_network_of_an_earlier_version_is_removed(table, tmp_path):
     out = tmp_path / "run"
-    assert learn(table, *QUICK, "--out", out).exit_code == 0
+    ok("learn", table, *QUICK, "--out", out)
     (out / "averaged.json").write_text('{"format": "gomea-bn averaged network"}')
-    assert learn(table, *QUICK, "--out", out).exit_code == 0
+    ok("learn", table, *QUICK, "--out", out)
     assert {path.name for path in out.iterdir()} == set(RUN_FILES)
 
 
@@ -82,7 +80,7 @@ def test_an_impossible_folder_is_refused_before_the_search(table, tmp_path):
 
 def test_a_failed_write_keeps_the_old_files_and_shows_the_result(table, tmp_path, monkeypatch):
     out = tmp_path / "run"
-    assert learn(table, *QUICK, "--out", out).exit_code == 0
+    ok("learn", table, *QUICK, "--out", out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
 
     def full_disk(path, text):
@@ -100,8 +98,8 @@ def test_a_failed_write_keeps_the_old_files_and_shows_the_result(table, tmp_path
 
 def test_a_second_run_replaces_the_files_of_the_first(table, tmp_path):
     out = tmp_path / "run"
-    assert learn(table, *QUICK, "--out", out).exit_code == 0
-    assert learn(table, "--max-evaluations", "3", "--seed", "2", "--out", out).exit_code == 0
+    ok("learn", table, *QUICK, "--out", out)
+    ok("learn", table, "--max-evaluations", "3", "--seed", "2", "--out", out)
     assert {path.name for path in out.iterdir()} == RUN_FILES
     assert json.loads((out / "run.json").read_text())["seed"] == 2
 
@@ -123,7 +121,8 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
     path = tmp_path / "hostile.csv"
     frame.to_csv(path, index=False)
     quoted = '"x=1,y",' + names[0]
-    result = learn(
+    result = ok(
+        "learn",
         path,
         *QUICK,
         "--out",
@@ -135,7 +134,6 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
         "--forbid",
         '"a->b",é',
     )
-    assert result.exit_code == 0, result.stderr
     for text in (result.stdout, result.stderr):
         assert "\x1b" not in text
         assert "\\x1b[31mred" in text
@@ -156,8 +154,8 @@ def test_files_that_no_run_wrote_stay(table, tmp_path):
         assert result.exit_code == 2
         assert "does not belong to a run" in result.stderr
         assert (tmp_path / "mine" / "network.json").read_text() == "{}"
-    assert invoke(*arguments, tmp_path / "run").exit_code == 0
-    assert invoke(*arguments, tmp_path / "run").exit_code == 0
+    ok(*arguments, tmp_path / "run")
+    ok(*arguments, tmp_path / "run")
 
 
 @pytest.mark.parametrize("command", ["learn", "front"])

@@ -1,14 +1,14 @@
 """What the command `learn` refuses: wrong use, and tables that cannot be used."""
 
 import pytest
-from command_line import QUICK, learn
+from command_line import QUICK, learn, refused
 
 
 @pytest.mark.parametrize(("option", "value"), [("density", "smooth"), ("line", "yes")])
 def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, tmp_path, option, value):
-    unread = learn(tmp_path / "none.csv", *QUICK, f"--{option}", value)
-    assert unread.exit_code == 2
-    assert f"--{option} must be one of" in unread.stderr
+    assert f"--{option} must be one of" in refused(
+        2, "learn", tmp_path / "none.csv", *QUICK, f"--{option}", value
+    )
     result = learn(table, *QUICK, f"--{option}", value)
     assert result.exit_code == 2
     assert option in result.stderr
