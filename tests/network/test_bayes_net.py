@@ -1,3 +1,5 @@
+"""The network itself: construction, tables, densities, samples, equality, recorded columns."""
+
 import copy
 import itertools
 import math
@@ -20,9 +22,14 @@ from network_examples import (
 )
 from scipy.stats import chisquare, kstest
 
+from gomea_bn import refine_boundaries
+from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.expert.distance import mentioned_names
+from gomea_bn.network import bayes_net
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.recorded import columns_of_expert_fit, fixed_columns
 from gomea_bn.network.tables import draw_codes, smoothed_table
 
 PARTS: dict[str, Any] = {
@@ -505,3 +512,61 @@ def test_a_table_has_at_most_62_parents():
     assert table.ravel().tolist() == [0.5, 0.5]
     with pytest.raises(GomeaBnError, match=r"table of 'x' with 63 parents .* limits are 62 parents"):
         table_with_parents(63)
+
+
+ODD = (None, 3, "x", ["x", ["y"], 4], [{"x": 1}], {"x": ["y"]}, [["x"]])
+
+
+def network_with(**metadata: Any) -> DiscretizedBayesNet:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=60)})
+    return DiscretizedBayesNet.from_table(
+        read_table(frame), [("x", "y")], {"x": [0.0], "y": [0.1]}, pseudo_count=1.0, metadata=metadata
+    )
+
+
+def test_names_alone_are_columns():
+    assert fixed_columns(network_with(fixed_cut_points=["x", ["y"], 4])) == {"x"}
+    assert fixed_columns(network_with(fixed_cut_points="x")) == frozenset()
+    assert columns_of_expert_fit(network_with(expert_fit={"not_mentioned": ["y", [1]]}), "not_mentioned") == {
+        "y"
+    }
+    assert columns_of_expert_fit(network_with(expert_fit=["y"]), "not_mentioned") == frozenset()
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_metadata_raise_no_error(odd):
+    network = network_with(fixed_cut_points=odd, expert_fit=odd, do=odd, scoring_method=odd)
+    frame = network.sample(50, random_state=1)
+    refined = refine_boundaries(network, frame, max_seconds=5)
+    # only a list with the name fixes its cuts
+    if isinstance(odd, list) and "x" in odd:
+        np.testing.assert_array_equal(refined.network.cut_points["x"], network.cut_points["x"])
+    refine_boundaries(network, frame, method="equal-width", max_seconds=5)
+    assert mentioned_names(network) == {"x", "y"}
+    assert set(network.do({"x": 0.5}).metadata["do"]) >= {"x"}
+    assert edge_probabilities(network, frame).arcs.shape == (2, 2)
+
+
+@pytest.fixture
+def tall(monkeypatch):
+    """Let tables of more than 20 rows be tall, in parts of 16 rows."""
+    monkeypatch.setattr(bayes_net, "MANY_ROWS", 20)
+    monkeypatch.setattr(bayes_net, "_ROWS_OF_PART", 16)
+
+
+@pytest.mark.parametrize("n", [1, 20, 21, 32, 33])
+def test_the_score_is_the_mean_over_all_rows(tall, n):
+    network = small_network(3)
+    frame = network.sample(n, random_state=1)
+    assert network.score(frame) == pytest.approx(network.log_density(frame).mean(), rel=1e-12)
+
+
+def test_a_message_names_the_row_of_the_whole_table(tall):
+    network = small_network(3)
+    frame = network.sample(40, random_state=1)
+    column = next(iter(network.cut_points))
+    frame.loc[37, column] = np.inf
+    with pytest.raises(GomeaBnError, match="row 37"):
+        network.score(frame)

@@ -1,4 +1,4 @@
-"""Classifier and regressor: what they learn, predict and refuse."""
+"""Classifier and regressor: what they learn, predict and refuse, and the contract of scikit-learn."""
 
 import pickle
 import subprocess
@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor, ExpertKnowledge, GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
@@ -296,3 +297,17 @@ def test_without_scikit_learn_the_message_names_the_extra():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'gomea-bn[predict]'" in run.stdout
+
+
+@parametrize_with_checks(
+    [
+        BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="root"),
+        BayesNetRegressor(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="free"),
+        BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="augmented"),
+    ]
+)
+def test_contract_of_scikit_learn(estimator, check):
+    with warnings.catch_warnings():
+        # the rows of the checks are constant, repeated and outside the range of the training rows
+        warnings.simplefilter("ignore", UserWarning)
+        check(estimator)

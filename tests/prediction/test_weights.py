@@ -1,6 +1,5 @@
 """Weights of the families around a target: what they do to probabilities, and how they are found."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,16 +1,21 @@
-"""Options for reading, symbols of missing values, columns that are left out, and warnings about tables."""
+"""Files of tables: options for reading, symbols of missing values, columns left out, ugly files, limits."""
 
+import gzip
+import os
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from ugly_files import N_ROWS, UGLY_FILES, clean_table, written
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.data.files.numerals import numbers_in, written_with
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.data.files.table_files import read_frame
@@ -476,3 +481,132 @@ def test_public_tables_survive_every_way_of_writing(load, tmp_path):
         assert table.names == expected.names
         for column, other in zip(table.columns, expected.columns, strict=True):
             np.testing.assert_array_equal(column.values, other.values)
+
+
+def read_with_warnings(path: Path, **options: object) -> tuple[Table, str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_table(path, **options)  # type: ignore[arg-type]
+    return table, " ".join(str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("what", UGLY_FILES)
+def test_ugly_files_are_read_or_tell_what_to_type(what, tmp_path):
+    ugly = UGLY_FILES[what]
+    path = written(ugly, tmp_path)
+    if ugly.advice:
+        with pytest.raises(GomeaBnError) as caught:
+            read_table(path)
+        assert ugly.advice in str(caught.value)
+        assert str(path) in str(caught.value) or "Column '" in str(caught.value)
+        if not ugly.options:
+            return
+    table, said = read_with_warnings(path, missing="drop" if ugly.missing else "error", **ugly.options)
+    assert ugly.left_out in said
+    dropped = sorted({row for rows in ugly.missing.values() for row in rows})
+    assert list(table.dropped_rows) == dropped
+    expected = clean_table().drop(index=dropped)
+    columns = {column.name: column for column in table.columns}
+    found = [name for name in expected if name in columns]
+    if ugly.options.get("header") == "none":
+        columns["Größe"], found = columns["x0"], ["Größe"]
+    assert found
+    for name in found:
+        column = columns[name]
+        values = column.values if column.levels is None else [column.levels[code] for code in column.values]
+        assert list(values) == expected[name].tolist()
+
+
+def test_ugly_files_hold_no_other_columns(tmp_path):
+    others = {}
+    for what, ugly in UGLY_FILES.items():
+        if not ugly.advice:
+            table, _ = read_with_warnings(
+                written(ugly, tmp_path), missing="drop" if ugly.missing else "error", **ugly.options
+            )
+            others[what] = set(table.names) - set(clean_table())
+    assert {what: names for what, names in others.items() if names} == {
+        "dates": {"day [days since 1970-01-01]"},
+        "German dates": {"day [days since 1970-01-01]"},
+        "American dates": {"day [days since 1970-01-01]"},
+        "empty columns and lines": {"notes"},
+    }
+
+
+@pytest.mark.parametrize("what", ["dates", "German dates", "American dates"])
+def test_dates_are_days(what, tmp_path):
+    table = read_table(written(UGLY_FILES[what], tmp_path))
+    first = (np.datetime64("2021-01-01") - np.datetime64("1970-01-01")).astype(int)
+    assert table.columns[3].values.tolist() == [first + 5.0 * i for i in range(N_ROWS)]
+    assert "Dates and times are read as numbers: 'day' as 'day [days since 1970-01-01]'" in table.describe()
+    assert "day" not in " ".join(read_table(written(UGLY_FILES[what], tmp_path), dates="drop").names)
+
+
+def test_what_was_detected_is_said(tmp_path):
+    text = read_table(written(UGLY_FILES["semicolons and decimal commas"], tmp_path)).describe()
+    assert "Fields are separated by ';'; sep sets another separator." in text
+    assert (
+        "Decimal commas in 1 column ('Größe'), for example '190,41'; decimal sets the decimal mark." in text
+    )
+    text = read_table(written(UGLY_FILES["tabs under the wrong ending"], tmp_path)).describe()
+    assert "Fields are separated by 'tab'" in text
+
+
+@pytest.fixture
+def bomb(tmp_path):
+    """Return a table of 2 MB in a file of some kilobytes."""
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"0.5,0\n" * 350_000))
+    return path
+
+
+def test_compressed_tables_have_a_limit(bomb, monkeypatch):
+    monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "2000000")
+    with pytest.raises(GomeaBnError, match=r"larger than 2,000,000 bytes.*GOMEA_BN_MAX_FILE_BYTES"):
+        read_table(bomb)
+
+
+def test_parquet_files_have_a_limit(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.parquet"
+    pd.DataFrame({"a": [1.0] * 100_000, "b": [2.0] * 100_000}).to_parquet(path)
+    monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "1000000")
+    with pytest.raises(GomeaBnError, match="larger than 1,000,000 bytes"):
+        read_table(path)
+
+
+def test_spreadsheets_have_a_limit(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.xlsx"
+    pd.DataFrame({"a": [1.0] * 2_000}).to_excel(path, index=False)
+    monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "20000")
+    with pytest.raises(GomeaBnError, match="larger than 20,000 bytes"):
+        read_table(path)
+
+
+def test_a_network_may_not_unpack_to_a_thousand_times_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("gomea_bn.runtime.files.text_files._MOST_UNPACKED", 1000)
+    path = tmp_path / "network.json.gz"
+    path.write_bytes(packed := gzip.compress(b'{"a": "' + b"0" * 10**6))
+    assert 100 * len(packed) < 10**6
+    with pytest.raises(GomeaBnError, match=f"larger than {100 * len(packed):,} bytes"):
+        DiscretizedBayesNet.from_json(path)
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for name in ("pipe.csv", "zero.csv"):
+        assert "is a device or a pipe" in refused(3, "learn", tmp_path / name)
+        assert "is a device or a pipe" in refused(3, "show", tmp_path / name)
+
+
+def test_columns_have_a_limit_that_options_raise(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOMEA_BN_MAX_COLUMNS", "2")
+    frame = pd.DataFrame({"a": range(12), "b": [0.5, 1.5, 2.5] * 4, "c": [1, 0] * 6})
+    frame.to_csv(path := tmp_path / "rows.csv", index=False)
+    for source in (frame, path):
+        with pytest.raises(GomeaBnError, match=r"3 columns; the limit is 2\..*GOMEA_BN_MAX_COLUMNS"):
+            read_table(source)
+        assert read_table(source, columns=["b", "c"]).names == ("b", "c")
+    monkeypatch.setenv("GOMEA_BN_MAX_COLUMNS", "many")
+    with pytest.raises(GomeaBnError, match="must be a positive number of columns, got 'many'"):
+        read_table(frame)

@@ -1,4 +1,4 @@
-"""The distribution of one variable, against sums over all states and against pyAgrum."""
+"""The distribution of one variable, against sums over all states and pyAgrum; point masses that one network lacks."""
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,8 @@ from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.marginals import marginal, marginal_density
+from gomea_bn.network.point_masses import unshared_points
+from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.simulation.random_networks import random_network
 
 
@@ -138,3 +140,16 @@ def test_a_density_needs_a_continuous_variable():
         marginal_density(network, discrete)
     with pytest.raises(GomeaBnError, match="Unknown variable 'nobody'"):
         marginal_density(network, "nobody")
+
+
+def shape_with(*values):
+    share = 1 - 0.1 * len(values)
+    return Shape([0.0, 1.0], [share], [share], dict.fromkeys(values, 0.1))
+
+
+def test_point_masses_are_matched_by_variable_and_value():
+    first = {"x": shape_with(0.0, 0.5), "y": shape_with(1.0), "z": shape_with()}
+    assert unshared_points(first, first) == []
+    assert unshared_points(first, {}) == [("x", 0.0), ("x", 0.5), ("y", 1.0)]
+    assert unshared_points(first, {"x": shape_with(0.5, 1.0), "y": shape_with(0.0, 1.0)}) == [("x", 0.0)]
+    assert unshared_points({}, first) == []
