@@ -13,7 +13,6 @@ from review_browser import (
     hidden_nodes,
     left,
     name_size,
-    needs_browser,
     opened,
     saved,
     selected,
@@ -35,7 +34,6 @@ def test_continuous_integration_has_a_browser():
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-@needs_browser
 def test_starts_at_the_recommended_network_with_everything_in_sight(page, front):
     assert selected(page) == front.knee().index
     assert page.locator("#headline").inner_text() == "14 networks explain your data; pick one."
@@ -56,7 +54,6 @@ def test_starts_at_the_recommended_network_with_everything_in_sight(page, front)
         assert box["y"] + box["height"] <= 760, part
 
 
-@needs_browser
 def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
     page.click("button[data-key=misfit]")
     assert selected(page) == front.best("misfit").index == 0
@@ -73,7 +70,6 @@ def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
     assert re.match(r"Network 1: Misfit [\d.]+ nats per row, Complexity", page.locator("#live").inner_text())
 
 
-@needs_browser
 def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
     plot = page.locator("#filter-plot").bounding_box()
     y = plot["y"] + 30
@@ -97,7 +93,6 @@ def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
     assert left(page) == 14
 
 
-@needs_browser
 def test_a_brush_over_whole_numbers_ends_at_whole_numbers_inside_it(page, front):
     plot = page.locator("#filter-plot").bounding_box()
     n_edges = sorted(set(front.to_frame()["n_edges"].tolist()))
@@ -116,7 +111,6 @@ def test_a_brush_over_whole_numbers_ends_at_whole_numbers_inside_it(page, front)
     assert left(page) == front.to_frame()["n_edges"].between(*ends).sum()
 
 
-@needs_browser
 def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     edges = sorted(set(front.to_frame()["n_edges"]))
     top = handle(page, 3, 1)
@@ -135,7 +129,6 @@ def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     assert left(page) == 14
 
 
-@needs_browser
 def test_sliders_choose_as_the_front_does(page, front):
     for weights in ((100, 0, 0), (10, 90, 40), (0, 15, 100), (35, 35, 0), (0, 0, 0)):
         for position, weight in enumerate(weights):
@@ -147,24 +140,20 @@ def test_sliders_choose_as_the_front_does(page, front):
         assert shown == [f"{share}\u00a0%" for share in shares]
 
 
-@needs_browser
-def test_equally_near_networks_are_chosen_by_their_weighted_sum(browser, tmp_path):
+def test_equally_near_networks_are_chosen_by_their_weighted_sum(shown):
     # with equal weights the pseudo-weights of the middle two, (2/3, 1/3) and (1/3, 2/3), are equally near
     values = np.array([[0.0, 1.0], [0.4, 0.7], [0.6, 0.2], [1.0, 0.0]])
     example = example_front(n_networks=4)
     front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         page.click("button[data-key=misfit]")
         page.locator("#weight-0").fill("20")
         page.locator("#weight-1").fill("20")
         assert selected(page) == front.nearest([1, 1]).index == 2
 
 
-@needs_browser
-def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
-    review_page(example_front(), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+def test_weights_are_saved_once_a_slider_was_moved(shown):
+    with shown(example_front()) as page:
         page.click("button[data-key=recommended]")
         assert saved(page)["weights"] == {}
         expect(page).to_have_url(re.compile("network="))
@@ -178,7 +167,6 @@ def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
         assert saved(page)["weights"] == weights
 
 
-@needs_browser
 def test_buttons_lead_to_the_fronts_choices(page, front):
     choices = {
         "recommended": front.knee(),
@@ -192,7 +180,6 @@ def test_buttons_lead_to_the_fronts_choices(page, front):
         assert page.locator(f"button[data-key={key}]").get_attribute("aria-pressed") == "true"
 
 
-@needs_browser
 def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, front):
     best = front.best("misfit")
     handle(page, 0, 0).press("ArrowRight")
@@ -201,21 +188,18 @@ def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, f
     assert front.values[selected(page), 0] == others.min()
 
 
-@needs_browser
-def test_the_recommended_network_may_be_the_first(browser, tmp_path):
+def test_the_recommended_network_may_be_the_first(shown):
     example = example_front(n_networks=3)
     values = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
     front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
     assert front.knee().index == 0
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         page.click("button[data-key=complexity]")
         assert selected(page) == 2
         page.click("button[data-key=recommended]")
         assert selected(page) == 0
 
 
-@needs_browser
 def test_scatter_selects_by_pointer_and_changes_axes(page, front):
     page.select_option("#axis-x", label="Edges")
     page.select_option("#axis-y", label="Complexity")
@@ -230,7 +214,6 @@ def test_scatter_selects_by_pointer_and_changes_axes(page, front):
     assert boxes[0]["y"] > boxes[1]["y"]
 
 
-@needs_browser
 def test_decision_holds_what_was_decided_and_is_accepted(page, front):
     page.click("button[data-key=complexity]")
     page.keyboard.press("s")
@@ -259,8 +242,7 @@ def test_decision_holds_what_was_decided_and_is_accepted(page, front):
     assert accept(front, decision).edges == front[chosen].network.edges
 
 
-@needs_browser
-def test_the_last_parent_varies_fastest_in_a_table(browser, tmp_path):
+def test_the_last_parent_varies_fastest_in_a_table(shown):
     levels = {"p": ("a", "b"), "q": ("x", "y", "z"), "child": ("no", "yes")}
     tables = {"p": np.full(2, 1 / 2), "q": np.full(3, 1 / 3), "child": np.full((2, 3, 2), 1 / 2)}
     network = DiscretizedBayesNet(
@@ -271,23 +253,20 @@ def test_the_last_parent_varies_fastest_in_a_table(browser, tmp_path):
         levels=levels,
         tables=tables,
     )
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network) as page:
         page.locator(".node[data-variable='2']").press("Enter")
         rows = page.locator("#probabilities tbody tr").all()
         parents = [row.locator("th").all_inner_texts() for row in rows]
     assert parents == [[p, q] for p in levels["p"] for q in levels["q"]]
 
 
-@needs_browser
-def test_probabilities_of_edges_are_numbers_and_thickness(browser, tmp_path):
+def test_probabilities_of_edges_are_numbers_and_thickness(shown):
     network = random_network(4, law="ide-cozman", random_state=1)
     (parent, child), *others = network.edges
     assert others
     pairs = [[child, parent, 0.125, 0.625]]
     sure = network.with_metadata(edge_probabilities={"pairs": pairs})
-    network_report(sure, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(sure) as page:
         numbers = page.locator("#graph .sure").all_text_contents()
         assert sorted(numbers) == sorted(["75\u00a0%", *["0\u00a0%"] * len(others)])
         key = f"{network.names.index(parent)},{network.names.index(child)}"
@@ -300,7 +279,6 @@ def test_probabilities_of_edges_are_numbers_and_thickness(browser, tmp_path):
         assert "thick, %: probability of an edge" in page.locator("#legend").text_content()
 
 
-@needs_browser
 def test_edges_are_classed_against_the_expert(page, front):
     network, expert = front[selected(page)].network, front.expert
     ours, theirs = set(network.edges), set(expert.edges)
@@ -333,7 +311,6 @@ def test_edges_are_classed_against_the_expert(page, front):
     }
 
 
-@needs_browser
 def test_nodes_can_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
     transforms = "all => all.map(one => one.getAttribute('transform'))"
     own = page.locator(".node").evaluate_all(transforms)
@@ -356,7 +333,6 @@ def test_nodes_can_stay_where_they_are_and_edges_thicken_with_their_share(page, 
         assert float(edge.get_attribute("stroke-width")) == pytest.approx(1.1 + 3.2 * share, abs=0.006)
 
 
-@needs_browser
 def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
     network = front[selected(page)].network
     name = next(
@@ -388,7 +364,6 @@ def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
     assert page.locator(".node.blanket").count() == 0
 
 
-@needs_browser
 def test_slash_finds_a_variable(page, front):
     page.keyboard.press("/")
     page.keyboard.type("nowhere")
@@ -402,7 +377,6 @@ def test_slash_finds_a_variable(page, front):
     assert page.locator("#shortlist button").count() == 1
 
 
-@needs_browser
 def test_pin_and_compare_in_words(page, front):
     page.click("button[data-key=misfit]")
     page.keyboard.press("p")
@@ -431,7 +405,6 @@ def test_pin_and_compare_in_words(page, front):
     assert page.locator("body").get_attribute("data-pinned") == "3"
 
 
-@needs_browser
 def test_address_restores_the_whole_view(page):
     page.click("button[data-key=misfit]")
     page.keyboard.press("p")
@@ -457,7 +430,6 @@ def test_address_restores_the_whole_view(page):
     assert page.evaluate(state)[1:3] == ["14", ""]
 
 
-@needs_browser
 def test_a_spoilt_address_is_ignored(browser, page_file, front):
     with opened(browser, page_file, "#network=999&pin=x") as page:
         for fragment in (
@@ -473,7 +445,6 @@ def test_a_spoilt_address_is_ignored(browser, page_file, front):
         assert selected(page) == front.knee().index
 
 
-@needs_browser
 def test_tables_say_what_the_charts_show(page, front):
     page.click("#open-table")
     rows = page.locator("#table-body tbody tr")
@@ -489,7 +460,6 @@ def test_tables_say_what_the_charts_show(page, front):
     expect(page.locator("#table-dialog")).not_to_be_visible()
 
 
-@needs_browser
 def test_the_table_is_ordered_stars_and_pins(page, front):
     page.click("#open-table")
     heads = page.locator("#table-body thead button")
@@ -506,20 +476,17 @@ def test_the_table_is_ordered_stars_and_pins(page, front):
     assert page.locator("body").get_attribute("data-pinned") == "7"
 
 
-@needs_browser
-def test_values_that_differ_differ_in_the_table(browser, tmp_path):
+def test_values_that_differ_differ_in_the_table(shown):
     example = example_front(n_networks=3)
     values = np.array([[1.0, 9.0], [1.0000004, 5.0], [7.0, 1.0]])
     front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         page.click("#open-table")
         shown = page.locator("#table-body tbody td:nth-of-type(1)").all_inner_texts()
         assert len(set(shown)) == 3
 
 
-@needs_browser
-def test_reversed_edges_are_split_by_whether_they_contradict(browser, tmp_path):
+def test_reversed_edges_are_split_by_whether_they_contradict(shown, browser, tmp_path):
     levels = dict.fromkeys("abc", ("0", "1"))
 
     def network(edges):
@@ -538,14 +505,12 @@ def test_reversed_edges_are_split_by_whether_they_contradict(browser, tmp_path):
     ]
     objectives = example_front(n_networks=2).objectives[:2]
     front = Front(objectives, [[float(at), 5.0 - at] for at in range(5)], networks)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", "#network=0&pin=1&against=pin") as page:
+    with shown(front, "#network=0&pin=1&against=pin") as page:
         assert "Turned, which the rows cannot tell: 2" in page.locator("#panel").inner_text()
     with opened(browser, tmp_path / "page.html", "#network=2&pin=4&against=pin") as page:
         assert "Turned, a contradiction: 1" in page.locator("#panel").inner_text()
 
 
-@needs_browser
 def test_hostile_names_are_shown_literally(browser, tmp_path):
     names = HOSTILE_NAMES
     front = example_front(n_variables=len(names), names=names, n_objectives=4, record={"<b>": names[0]})
@@ -571,12 +536,10 @@ def test_hostile_names_are_shown_literally(browser, tmp_path):
         assert page.locator("img").count() == 0
 
 
-@needs_browser
 @pytest.mark.parametrize(("n_objectives", "expert"), [(1, False), (2, True), (4, False)])
-def test_any_number_of_objectives_with_and_without_an_expert(browser, tmp_path, n_objectives, expert):
+def test_any_number_of_objectives_with_and_without_an_expert(shown, n_objectives, expert):
     front = example_front(n_objectives=n_objectives, expert=expert, keep_table=n_objectives > 1)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         for _ in range(3):
             page.keyboard.press("ArrowRight")
         page.keyboard.press("p")
@@ -590,11 +553,9 @@ def test_any_number_of_objectives_with_and_without_an_expert(browser, tmp_path, 
         assert read_decision(json.dumps(content)).weights == {}
 
 
-@needs_browser
-def test_front_of_one_network_can_be_saved_but_not_browsed(browser, tmp_path):
+def test_front_of_one_network_can_be_saved_but_not_browsed(shown):
     front = example_front(n_networks=1)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         expect(page.locator("#choose")).not_to_be_visible()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("s")
@@ -602,7 +563,6 @@ def test_front_of_one_network_can_be_saved_but_not_browsed(browser, tmp_path):
         assert page.locator("#shortlist button").count() == 0
 
 
-@needs_browser
 def test_report_of_one_network_shows_it_without_a_choice(browser, tmp_path, front):
     network_report(front[3].network, front.table, tmp_path / "page.html", record={"score": 1.5})
     with opened(browser, tmp_path / "page.html") as page:
@@ -613,7 +573,6 @@ def test_report_of_one_network_shows_it_without_a_choice(browser, tmp_path, fron
         assert page.locator(".variable-name").inner_text() == front[3].network.names[1]
 
 
-@needs_browser
 def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(review, "_LARGEST_PLAIN", 1000)
     front = example_front(n_networks=200, n_variables=20, n_rows=300)
@@ -630,7 +589,6 @@ def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypa
         assert page.evaluate("document.documentElement.scrollWidth") <= 1920
 
 
-@needs_browser
 def test_a_front_of_thousands_stays_quick_and_says_what_is_left_out(browser, tmp_path):
     example = example_front(n_networks=3)
     share = np.arange(1200) / 1200
@@ -657,16 +615,14 @@ def test_a_front_of_thousands_stays_quick_and_says_what_is_left_out(browser, tmp
         assert page.locator("body").get_attribute("data-selected") == "500"
 
 
-@needs_browser
-def test_an_enlarged_table_keeps_the_parents_in_sight(browser, tmp_path):
+def test_an_enlarged_table_keeps_the_parents_in_sight(shown):
     # tables of discrete columns alone are shown whole
     network = random_network(6, law="ide-cozman", discrete_fraction=1.0, random_state=7)
     position = max(range(6), key=lambda at: len(network.parents(network.names[at])))
     n_parents = len(network.parents(network.names[position]))
     assert n_parents == 3
-    network_report(network, None, tmp_path / "page.html")
     size = {"width": 390, "height": 844}
-    with opened(browser, tmp_path / "page.html", f"#variable={position}&tab=variable", viewport=size) as page:
+    with shown(network, f"#variable={position}&tab=variable", viewport=size) as page:
         page.click("#enlarge")
         table = page.locator("#large-probabilities")
         probabilities = network.tables[network.names[position]].reshape(
@@ -688,17 +644,14 @@ def test_an_enlarged_table_keeps_the_parents_in_sight(browser, tmp_path):
         expect(page.locator("#enlarge")).to_be_focused()
 
 
-@needs_browser
-def test_sixty_variables_are_readable_and_can_be_seen_whole(browser, tmp_path):
-    review_page(example_front(n_networks=5, n_variables=64, n_rows=100), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+def test_sixty_variables_are_readable_and_can_be_seen_whole(shown):
+    with shown(example_front(n_networks=5, n_variables=64, n_rows=100)) as page:
         assert name_size(page) >= 11
         page.click("#whole")
         assert hidden_nodes(page) == 0
         expect(page.locator("#part-note")).to_be_hidden()
 
 
-@needs_browser
 def test_paper_gets_one_page(browser, page_file):
     with opened(browser, page_file) as page:
         page.fill("#note", "Agrees with the clinic.")
@@ -712,7 +665,6 @@ def test_paper_gets_one_page(browser, page_file):
         expect(page.locator("#choose")).not_to_be_visible()
 
 
-@needs_browser
 def test_parts_have_names_and_roles(page):
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('button, select, input, textarea, [role=slider], [role=button]')]
@@ -729,15 +681,13 @@ def test_parts_have_names_and_roles(page):
     assert float(outline.removesuffix("px")) > 3
 
 
-@needs_browser
-def test_values_have_room_next_to_long_names(browser, tmp_path):
+def test_values_have_room_next_to_long_names(shown):
     record = {
         "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},
         "data_sha256": "0123456789abcdef" * 4,
         "stopped_by": "max_evaluations",
     }
-    review_page(example_front(record=record), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(example_front(record=record)) as page:
         page.click("#tab-about")
         panel = page.locator("#panel").bounding_box()
         for fact in page.locator(".facts dd").all():
@@ -748,7 +698,6 @@ def test_values_have_room_next_to_long_names(browser, tmp_path):
         assert value.evaluate("one => one.getBoundingClientRect().height") < 30
 
 
-@needs_browser
 def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file):
     with opened(browser, page_file, viewport={"width": 600, "height": 900}) as page:
         # of the text that fits into 60 % of the window's height nothing is hidden
@@ -759,11 +708,9 @@ def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file)
         assert shown == min(whole, 540)
 
 
-@needs_browser
-def test_axes_have_ticks_names_of_rules_have_room_and_numbers_are_explained(browser, tmp_path):
+def test_axes_have_ticks_names_of_rules_have_room_and_numbers_are_explained(shown):
     names = [f"a column with a long name {k}" for k in range(9)]
-    review_page(example_front(n_networks=20, n_variables=9, names=names), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(example_front(n_networks=20, n_variables=9, names=names)) as page:
         vertical = page.locator("#scatter .grid").evaluate_all(
             "all => all.map(line => line.getAttribute('x1') === line.getAttribute('x2'))"
         )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
-from review_browser import hidden_nodes, name_size, needs_browser, opened
+from review_browser import hidden_nodes, name_size, opened
 from review_examples import example_front, learned_table, random_candidate
 
 from gomea_bn.front.front import Front
@@ -56,10 +56,9 @@ def scale(page: Page) -> float:
 
 
 @pytest.fixture
-def report(browser, tmp_path):
+def report(shown):
     network = learned(9, 3)
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network) as page:
         yield page, network
 
 
@@ -82,7 +81,6 @@ def test_a_drawing_that_is_too_wide_for_its_frame_gets_more_rows():
     assert len(narrow.entries[0]["t"]) > len(wide.entries[0]["t"])
 
 
-@needs_browser
 def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
     page, network = report
     sizes = {name: tuple(size) for name, size in zip(network.names, box_sizes(network.names).tolist())}
@@ -108,7 +106,6 @@ def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
             assert drawn[3 + 3 * position] == pytest.approx(point, abs=0.3)
 
 
-@needs_browser
 @pytest.mark.parametrize("n_variables", [20, 40])
 def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, n_variables):
     network_report(learned(n_variables, 5), None, tmp_path / "page.html")
@@ -125,14 +122,12 @@ def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, 
             assert max(drawn[0] / frame[0], drawn[1] / frame[1]) > 0.75
 
 
-@needs_browser
-def test_a_laptop_shows_all_of_dense_networks_of_a_front(browser, tmp_path):
+def test_a_laptop_shows_all_of_dense_networks_of_a_front(shown):
     table = learned_table(40, 100, 5)
     networks = [dense_candidate(table, number, seed) for seed, number in enumerate((42, 60, 80, 100))]
     values = [[float(position), -float(position)] for position in range(len(networks))]
     front = Front(example_front(n_networks=2).objectives[:2], values, networks, table=table)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", viewport={"width": 1440, "height": 900}) as page:
+    with shown(front, viewport={"width": 1440, "height": 900}) as page:
         for position in range(len(networks)):
             page.evaluate("position => { location.hash = `network=${position}` }", position)
             page.wait_for_selector(f"body[data-selected='{position}']")
@@ -141,7 +136,6 @@ def test_a_laptop_shows_all_of_dense_networks_of_a_front(browser, tmp_path):
             expect(page.locator("#part-note")).to_be_hidden()
 
 
-@needs_browser
 def test_the_drawing_zooms_and_moves_by_buttons_keys_wheel_and_pointer(report):
     page, _ = report
     start = scale(page)
@@ -174,7 +168,6 @@ def test_the_drawing_zooms_and_moves_by_buttons_keys_wheel_and_pointer(report):
     )
 
 
-@needs_browser
 def test_panels_fold_and_the_look_fills_the_screen(page):
     wide = page.locator("#graph-frame").bounding_box()["width"]
     page.click("#fold-choose")
@@ -193,7 +186,6 @@ def test_panels_fold_and_the_look_fills_the_screen(page):
     page.wait_for_selector("#full-screen[aria-pressed=false]")
 
 
-@needs_browser
 def test_the_drawing_is_saved_whole_as_svg_and_png(report):
     page, network = report
     page.click("#zoom-in")
@@ -216,11 +208,9 @@ def test_the_drawing_is_saved_whole_as_svg_and_png(report):
     assert pixels == pytest.approx([3 * width, 3 * height], abs=3)
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1024])
-def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
-    review_page(example_front(n_networks=3, n_variables=40), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", viewport={"width": width, "height": 844}) as page:
+def test_small_screens_start_with_all_of_a_drawing(shown, width):
+    with shown(example_front(n_networks=3, n_variables=40), viewport={"width": width, "height": 844}) as page:
         assert hidden_nodes(page) == 0
         expect(page.locator("#overview")).to_be_hidden()
         if width == 390:
@@ -234,7 +224,6 @@ def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
         expect(page.locator("#overview rect")).to_have_count(41)
 
 
-@needs_browser
 def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(browser, tmp_path):
     network = learned(40, 5)
     network_report(network, None, tmp_path / "page.html")
@@ -280,11 +269,9 @@ def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(brow
         expect(page.locator("#enlarge-drawing")).to_be_visible()
 
 
-@needs_browser
-def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_one(browser, tmp_path):
-    network_report(learned(20, 5), None, tmp_path / "page.html")
+def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_one(shown):
     size = {"width": 390, "height": 844}
-    with opened(browser, tmp_path / "page.html", viewport=size, has_touch=True) as page:
+    with shown(learned(20, 5), viewport=size, has_touch=True) as page:
         frame = page.locator("#graph-frame")
         touch_action = "one => getComputedStyle(one).touchAction"
         assert "pan-y" in frame.evaluate(touch_action)
@@ -309,10 +296,8 @@ def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_on
         assert float(moved.split()[0]) - float(before.split()[0]) > 50 / scale(page)
 
 
-@needs_browser
-def test_edges_of_the_expert_alone_avoid_other_boxes(browser, tmp_path):
-    review_page(example_front(n_networks=20, n_variables=9), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+def test_edges_of_the_expert_alone_avoid_other_boxes(shown):
+    with shown(example_front(n_networks=20, n_variables=9)) as page:
         hits = page.locator("#graph .edge.there").evaluate_all(
             """all => all.flatMap((edge) => {
               const ends = edge.dataset.edge.split(",");
@@ -334,7 +319,6 @@ def test_edges_of_the_expert_alone_avoid_other_boxes(browser, tmp_path):
     assert not any(hits)
 
 
-@needs_browser
 def test_keys_bring_a_box_into_view_and_a_pointer_leaves_the_drawing_where_it_is(page):
     for _ in range(8):
         page.click("#zoom-in")

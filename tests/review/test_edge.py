@@ -5,7 +5,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from review_browser import handle, left, needs_browser, opened, saved, selected
+from review_browser import handle, left, opened, saved, selected
 from review_examples import HOSTILE_NAMES, example_front, page_data
 
 from gomea_bn import GomeaBnError, certainty, read_table
@@ -13,7 +13,7 @@ from gomea_bn.front.decision import read_decision
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review.page import network_report, review_page
 
-pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 def sick_network() -> DiscretizedBayesNet:
@@ -75,9 +75,8 @@ def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
     assert read_decision(json.dumps(saved(page))).forbidden_edges == (second, second[::-1])
 
 
-def test_the_page_of_one_network_saves_rules(browser, tmp_path):
-    network_report(sick_network(), None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+def test_the_page_of_one_network_saves_rules(shown):
+    with shown(sick_network()) as page:
         object_to(page, ("smoker", "sick"), "There is no such edge")
         expect(page.locator("#rules")).to_contain_text("lacks smoker \u2013 sick")
         decision = read_decision(json.dumps(saved(page)))
@@ -103,10 +102,9 @@ def test_where_nothing_is_left_the_page_names_what_to_drop(page, front):
     expect(page.locator("#drops")).to_be_hidden()
 
 
-def test_a_wide_table_shows_first_what_agrees_with_the_expert(browser, tmp_path):
+def test_a_wide_table_shows_first_what_agrees_with_the_expert(shown):
     front = example_front(n_networks=3, n_variables=26)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         kinds = ("both", "reversed", "here", "there")
         drawn = {kind: page.locator(f"#graph .edge.{kind}:visible").count() for kind in kinds}
         whole = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in kinds}
@@ -171,7 +169,7 @@ def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_
         expect(page.locator("#panel > .tested")).to_have_count(0)
 
 
-def test_the_page_of_one_network_says_what_rows_say_about_its_edges(browser, tmp_path):
+def test_the_page_of_one_network_says_what_rows_say_about_its_edges(shown, browser, tmp_path):
     frame = sick_network().sample(400, 1)
     network, table = sick_network(), read_table(frame)
     network_report(network, table, tmp_path / "page.html", test_graph=True)
@@ -180,8 +178,7 @@ def test_the_page_of_one_network_says_what_rows_say_about_its_edges(browser, tmp
             "Tested: 400 rows do not reject the graph (p = 1)."
         )
         expect(page.locator(".edge-list .tested")).to_contain_text("the data support this edge: without it")
-    network_report(network, table, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network, table=table) as page:
         expect(page.locator(".tested")).to_have_count(0)
 
 

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from review_browser import needs_browser, opened
 from review_examples import edges_in, example_front, page_data, stored
 
 from gomea_bn.data.column_summary import column_summary
@@ -328,8 +327,7 @@ def test_tables_of_numbers_show_the_parents_that_add_most():
     np.testing.assert_allclose(stored(drawn).reshape(5, 5, 5).sum(axis=-1), 1.0)
 
 
-@needs_browser
-def test_bins_that_the_expert_did_not_give_are_not_called_theirs(browser, tmp_path):
+def test_bins_that_the_expert_did_not_give_are_not_called_theirs(shown):
     plain = example_front()
     first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
     expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
@@ -340,8 +338,7 @@ def test_bins_that_the_expert_did_not_give_are_not_called_theirs(browser, tmp_pa
         table=plain.table,
         expert=expert,
     )
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         text = page.locator("#panel").inner_text()
         assert f"You gave no bins: {first}." in text
         others = [name for name in expert.names if name not in (first, second)]
@@ -363,13 +360,11 @@ def test_bins_that_the_expert_did_not_give_are_not_called_theirs(browser, tmp_pa
         assert page.locator("#histogram line.cut.yours").count() == 2
 
 
-@needs_browser
-def test_a_damaged_histogram_is_said_to_be_damaged(browser, tmp_path):
+def test_a_damaged_histogram_is_said_to_be_damaged(shown):
     columns = column_summary(example_front().table)
     index = next(index for index, column in enumerate(columns) if column["kind"] == "continuous")
     columns[index]["histogram"]["edges"][0] = "low"
-    review_page(example_front(keep_table=False, record={"columns": columns}), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(example_front(keep_table=False, record={"columns": columns})) as page:
         page.locator(f".node[data-variable='{index}']").press("Enter")
         assert "is damaged in the record" in page.locator("#panel").inner_text()
         assert page.locator("#histogram .bar").count() == 0

@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from review_browser import left, needs_browser, opened, saved, selected
+from review_browser import left, opened, saved, selected
 
 from gomea_bn.front.decision import read_decision
 
-pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 def submit(page: Page, kind: str, **fields: str | float) -> None:
