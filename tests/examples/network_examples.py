@@ -2,11 +2,16 @@
 
 import itertools
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.problems.cuts.shape import Shape
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 HOSTILE_NAMES = [
     "a b", "a_b", "a/b", "é", "1x", "network", "Network", "table1", "q\"uo'te", "日本", "a\nb", "-",
     "x;y", "{z}", "A_B", "variable probability", "//c", "/*c*/", "x=1", "default-2", "x_1x", "%20",
@@ -71,6 +76,37 @@ def small_network(
         pseudo_count=float(seed),
         metadata={"seed": seed},
     )
+
+
+def network_with(
+    names: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    *,
+    cut_points: Mapping[str, Any] = NOTHING,
+    support: Mapping[str, Any] = NOTHING,
+    levels: Mapping[str, Any] = NOTHING,
+    **parts: Any,
+) -> DiscretizedBayesNet:
+    """Return a network of these parts, which may lack continuous or discrete columns."""
+    return DiscretizedBayesNet(names, edges, cut_points=cut_points, support=support, levels=levels, **parts)
+
+
+def one_column(
+    cuts: Any, support: Any, table: Any, *, shape: Shape | None = None, name: str = "x", **parts: Any
+) -> DiscretizedBayesNet:
+    """Return a network of one continuous column."""
+    if shape is not None:
+        parts["shapes"] = {name: shape}
+    return network_with(
+        [name], [], cut_points={name: cuts}, support={name: support}, tables={name: table}, **parts
+    )
+
+
+def with_parts(network: DiscretizedBayesNet, *, edges: Any = None, **parts: Any) -> DiscretizedBayesNet:
+    """Return a network with some other parts, and without the shapes, conditionals and records of the given one."""
+    for part in ("cut_points", "support", "levels", "tables"):
+        parts.setdefault(part, getattr(network, part))
+    return DiscretizedBayesNet(network.names, network.edges if edges is None else edges, **parts)
 
 
 def all_states(network: DiscretizedBayesNet):

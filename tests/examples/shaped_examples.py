@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from network_examples import small_network
+from network_examples import network_with, small_network, with_parts
 from shape_oracles import random_shape
 
 from gomea_bn.data.table import Table, read_table
@@ -33,12 +33,11 @@ def point_at_a_cut(lower: float = 0.3) -> DiscretizedBayesNet:
     `lower` is the probability of the lower bin of "x"; "y" is in its lower bin whenever "x" is.
     """
     shape = Shape([0.0, 10.0], [0.5], [0.7], {4.0: 0.4})
-    return DiscretizedBayesNet(
+    return network_with(
         ["x", "y"],
         [("x", "y")],
         cut_points={"x": [4.0], "y": [0.25]},
         support={"x": (0.0, 10.0), "y": (0.0, 1.0)},
-        levels={},
         tables={"x": [lower, 1 - lower], "y": [[1.0, 0.0], [0.0, 1.0]]},
         shapes={"x": shape},
     )
@@ -76,13 +75,4 @@ def random_network(seed: int, n_variables: int = 4) -> DiscretizedBayesNet:
             candidates = np.unique(candidates[(candidates > shape.low) & (candidates < shape.high)])
             inner = rng.choice(candidates, len(cut_points[name]), replace=False)
             cut_points[name] = np.sort(inner)
-    return DiscretizedBayesNet(
-        plain.names,
-        plain.edges,
-        cut_points=cut_points,
-        support=support,
-        levels=plain.levels,
-        tables=plain.tables,
-        shapes=shapes,
-        metadata={"seed": seed},
-    )
+    return with_parts(plain, cut_points=cut_points, support=support, shapes=shapes, metadata={"seed": seed})

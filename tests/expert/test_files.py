@@ -8,7 +8,7 @@ import pyagrum
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, network_with, small_network, with_parts
 from pgmpy.readwrite import BIFReader, BIFWriter
 from wrong_input import untyped
 
@@ -207,9 +207,7 @@ def test_our_own_bif_is_fitted_to_data_of_any_level_type(tmp_path):
 
 
 def test_levels_that_look_alike_keep_their_labels(tmp_path):
-    network = DiscretizedBayesNet(
-        ["v"], [], cut_points={}, support={}, levels={"v": (1, "1", 2.5)}, tables={"v": [0.2, 0.3, 0.5]}
-    )
+    network = network_with(["v"], [], levels={"v": (1, "1", 2.5)}, tables={"v": [0.2, 0.3, 0.5]})
     to_bif(network, tmp_path / "n.bif")
     assert ExpertNetwork.from_bif(tmp_path / "n.bif").network.levels == {"v": ("1", "x_1_2", "x_2_5")}
 
@@ -333,8 +331,6 @@ def test_a_published_bif_is_an_expert_on_its_own_data(tmp_path):
     bools = (frame == "yes").astype(bool)[frame.columns[::-1]]
     renamed = dict.fromkeys(expert.names, ("true", "false"))
     network = expert.network
-    as_bools = DiscretizedBayesNet(
-        network.names, network.edges, cut_points={}, support={}, levels=renamed, tables=network.tables
-    )
+    as_bools = with_parts(network, cut_points={}, support={}, levels=renamed)
     fitted = ExpertNetwork.from_network(as_bools).fitted(read_table(bools))
     np.testing.assert_allclose(fitted.log_density(bools), network.log_density(frame))

@@ -73,9 +73,7 @@ def test_parents_are_in_the_order_of_the_columns_whatever_the_order_of_the_edges
     tables: dict[str, Any] = {"a": [0.5, 0.5], "b": [0.5, 0.25, 0.25], "c": np.full((2, 3, 2), 0.5)}
     levels = {"a": (0, 1), "b": (0, 1, 2), "c": (0, 1)}
     for edges in ([("a", "c"), ("b", "c")], [("b", "c"), ("a", "c")]):
-        network = DiscretizedBayesNet(
-            list("abc"), edges, cut_points={}, support={}, levels=levels, tables=tables
-        )
+        network = network_with(list("abc"), edges, levels=levels, tables=tables)
         assert network.parents("c") == ("a", "b")
         assert network.edges == [("a", "c"), ("b", "c")]
 
@@ -147,12 +145,11 @@ def test_density_integrates_to_one_over_the_support(seed):
 
 def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
     tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
-    network = DiscretizedBayesNet(
+    network = network_with(
         ["x", "y"],
         [("x", "y")],
         cut_points={"x": [-0.377, 0.5], "y": [10.01]},
         support={"x": (-2.0, 1.0), "y": (5.0, 11.0)},
-        levels={},
         tables=tables,
     )
     x = np.linspace(-2, 1, 1501)
@@ -417,9 +414,7 @@ def test_a_cycle_is_named_in_the_direction_of_its_edges():
     names = ["a", "b", "c", "d"]
     edges = [("d", "a"), ("a", "b"), ("b", "c"), ("c", "a")]
     with pytest.raises(GomeaBnError, match="cycle") as caught:
-        DiscretizedBayesNet(
-            names, edges, cut_points={}, support={}, levels=dict.fromkeys(names, ("x", "y")), tables={}
-        )
+        network_with(names, edges, levels=dict.fromkeys(names, ("x", "y")), tables={})
     names_in_cycle = (
         str(caught.value).removeprefix("The edges contain the cycle ").removesuffix(".").split(" → ")
     )

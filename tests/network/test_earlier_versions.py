@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import averaged_example, conditionals_of
+from network_examples import network_with
 
 import gomea_bn
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_front, write_front
@@ -110,11 +111,9 @@ def test_a_table_that_would_become_too_large_is_refused():
         pytest.warns(DeprecationWarning, match="Curve edges"),
         pytest.raises(GomeaBnError, match=r"The table of 'c' would have 4,500,000 .* the limit is 4,194,304"),
     ):
-        DiscretizedBayesNet(
+        network_with(
             ["a", "b", "c"],
             [("a", "c"), ("b", "c")],
-            cut_points={},
-            support={},
             levels={"a": range(n), "b": range(n), "c": ["y", "z"]},
             tables={"a": np.full(n, 1 / n), "b": np.full(n, 1 / n), "c": [0.5, 0.5]},
             curve_edges=[("a", "c"), ("b", "c")],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inference_examples import slow_joint
-from network_examples import small_network
+from network_examples import network_with, small_network
 from wrong_input import untyped
 
 from gomea_bn import read_table
@@ -83,11 +83,9 @@ def of_edges(names: str, edges: list[str], **tables: object) -> DiscretizedBayes
     graph = {name: sorted(edge[0] for edge in edges if edge[1] == name) for name in names}
     rng = np.random.default_rng(0)
     random = {name: rng.dirichlet([1, 1], size=(2,) * len(graph[name])) for name in names}
-    return DiscretizedBayesNet(
+    return network_with(
         list(names),
         [(edge[0], edge[1]) for edge in edges],
-        cut_points={},
-        support={},
         levels={name: ["no", "yes"] for name in names},
         tables={**random, **untyped(tables)},
     )

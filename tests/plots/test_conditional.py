@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 from averaged_examples import averaged_example, copy_with
+from network_examples import network_with, one_column
 from wrong_input import untyped
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.plots import conditional_densities, plot_conditional_density
@@ -51,11 +51,9 @@ def test_a_discrete_variable_has_probabilities():
 
 def test_the_six_most_frequent_levels_of_a_parent_are_drawn_in_their_order():
     shares = np.array([0.02, 0.2, 0.03, 0.2, 0.15, 0.15, 0.15, 0.1])
-    network = DiscretizedBayesNet(
+    network = network_with(
         ["k", "c"],
         [("k", "c")],
-        cut_points={},
-        support={},
         levels={"k": tuple("abcdefgh"), "c": (0, 1)},
         tables={"k": shares, "c": np.full((8, 2), 0.5)},
     )
@@ -113,9 +111,7 @@ def test_bars_of_a_discrete_variable_stand_next_to_each_other():
 
 @pytest.mark.parametrize("low", [1e299, -1e300])
 def test_huge_ranges_are_drawn_in_a_unit(low):
-    network = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": [0]}, support={"x": (-1e300, 1e300)}, levels={}, tables={"x": [0.5, 0.5]}
-    )
+    network = one_column([0], (-1e300, 1e300), [0.5, 0.5])
     ax = plot_conditional_density(network, "x")
     ax.figure.canvas.draw()
     assert "1e+300" in ax.get_xlabel()

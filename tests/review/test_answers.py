@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from network_examples import network_with, with_parts
 from playwright.sync_api import Page, expect
 from review_browser import opened
 from review_examples import HOSTILE_NAMES, example_front
@@ -133,9 +134,7 @@ def test_the_worker_answers_in_dense_graphs_and_with_zeros(page):
             sparse = table * (rng.random(table.shape) < 0.6)
             sparse[..., 0] += 0.05
             tables[name] = sparse / sparse.sum(axis=-1, keepdims=True)
-        sparse_network = DiscretizedBayesNet(
-            names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
-        )
+        sparse_network = network_with(names, network.edges, levels=network.levels, tables=tables)
         row = random_evidence(sparse_network, rng)
         question = {
             "known": row.codes[0].tolist(),
@@ -241,9 +240,7 @@ def test_typed_values_are_evidence_and_wrong_ones_are_named(shown):
 def test_impossible_evidence_is_said_with_what_to_remove(shown):
     network = discrete({"a": 2, "b": 2, "c": 2}, [("a", "b")])
     tables = dict(network.tables) | {"b": np.eye(2)}
-    certain = DiscretizedBayesNet(
-        network.names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
-    )
+    certain = with_parts(network, cut_points={}, support={}, tables=tables)
     with pytest.raises(GomeaBnError, match="probability 0"):
         certain.query("c", {"a": "a0", "b": "b1"})
     with shown(certain) as page:

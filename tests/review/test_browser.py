@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from network_examples import network_with
 from playwright.sync_api import expect
 from review_browser import (
     CHROMIUM,
@@ -21,7 +22,6 @@ from review_examples import HOSTILE_NAMES, example_front
 
 from gomea_bn.front.decision import accept, read_decision
 from gomea_bn.front.front import Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review import page as review
 from gomea_bn.review.page import network_report, review_page
 from gomea_bn.simulation import random_network
@@ -245,14 +245,7 @@ def test_decision_holds_what_was_decided_and_is_accepted(page, front):
 def test_the_last_parent_varies_fastest_in_a_table(shown):
     levels = {"p": ("a", "b"), "q": ("x", "y", "z"), "child": ("no", "yes")}
     tables = {"p": np.full(2, 1 / 2), "q": np.full(3, 1 / 3), "child": np.full((2, 3, 2), 1 / 2)}
-    network = DiscretizedBayesNet(
-        list(levels),
-        [("p", "child"), ("q", "child")],
-        cut_points={},
-        support={},
-        levels=levels,
-        tables=tables,
-    )
+    network = network_with(list(levels), [("p", "child"), ("q", "child")], levels=levels, tables=tables)
     with shown(network) as page:
         page.locator(".node[data-variable='2']").press("Enter")
         rows = page.locator("#probabilities tbody tr").all()
@@ -492,9 +485,7 @@ def test_reversed_edges_are_split_by_whether_they_contradict(shown, browser, tmp
     def network(edges):
         sizes = {name: sum(child == name for _, child in edges) for name in levels}
         tables = {name: np.full((2,) * (size + 1), 0.5) for name, size in sizes.items()}
-        return DiscretizedBayesNet(
-            list(levels), edges, cut_points={}, support={}, levels=levels, tables=tables
-        )
+        return network_with(list(levels), edges, levels=levels, tables=tables)
 
     networks = [
         network([("a", "b"), ("b", "c")]),

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from network_examples import network_with
 from playwright.sync_api import Page, expect
 from review_browser import handle, left, opened, saved, selected
 from review_examples import HOSTILE_NAMES, example_front, page_data
@@ -18,11 +19,9 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 def sick_network() -> DiscretizedBayesNet:
     """Return a network in which smokers are more often sick."""
-    return DiscretizedBayesNet(
+    return network_with(
         ["smoker", "sick"],
         [("smoker", "sick")],
-        cut_points={},
-        support={},
         levels={"smoker": ("no", "yes"), "sick": ("no", "yes")},
         tables={"smoker": [0.7, 0.3], "sick": [[0.88, 0.12], [0.6, 0.4]]},
     )

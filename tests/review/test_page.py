@@ -5,6 +5,7 @@ import hashlib
 import re
 
 import pytest
+from network_examples import network_with
 from review_examples import HOSTILE_NAMES, Elements, edges_in, example_front, learned_table, page_data
 from wrong_input import untyped
 
@@ -155,12 +156,11 @@ def test_refuses_networks_over_other_variables():
 
 def test_refuses_networks_with_another_order_of_the_variables():
     networks = [
-        DiscretizedBayesNet(
+        network_with(
             names,
             [],
             cut_points={"a": [], "b": []},
             support={"a": (0, 1), "b": (0, 1)},
-            levels={},
             tables={"a": [1.0], "b": [1.0]},
         )
         for names in (["a", "b"], ["b", "a"])

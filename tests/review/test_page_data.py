@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from network_examples import network_with, with_parts
 from review_examples import edges_in, example_front, page_data, stored
 
 from gomea_bn.data.column_summary import column_summary
@@ -264,9 +265,7 @@ def test_a_large_table_whose_rows_without_data_are_equal_is_kept_exactly(monkeyp
     rows = tables["child"].reshape(-1, 2).copy()
     rows[np.arange(625) % 5 > 0] = [0.25, 0.75]
     tables["child"] = rows.reshape(tables["child"].shape)
-    network = DiscretizedBayesNet(
-        network.names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
-    )
+    network = with_parts(network, cut_points={}, support={}, tables=tables)
     monkeypatch.setattr(pools, "_MOST_WHOLE", 300)
     family = page_data(network_report(network))["families"][-1][0]
     assert family["w"]
@@ -278,9 +277,7 @@ def test_a_large_table_whose_rows_without_data_are_equal_is_kept_exactly(monkeyp
 def test_a_table_is_cut_from_one_row_above_the_limit(n_rows):
     levels = {"parent": tuple(range(n_rows)), "child": (0, 1)}
     tables = {"parent": np.full(n_rows, 1 / n_rows), "child": np.full((n_rows, 2), 0.5)}
-    network = DiscretizedBayesNet(
-        ["parent", "child"], [("parent", "child")], cut_points={}, support={}, levels=levels, tables=tables
-    )
+    network = network_with(["parent", "child"], [("parent", "child")], levels=levels, tables=tables)
     family = page_data(network_report(network))["families"][1][0]
     assert family["i"] == (None if n_rows == MOST_TABLE_ROWS else list(range(MOST_TABLE_ROWS)))
 

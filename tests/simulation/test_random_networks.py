@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import with_parts
 from scipy.stats import chisquare
 from wrong_input import untyped
 
@@ -226,14 +227,7 @@ def test_equal_frequency_marginals_stay_near_uniform_when_a_sample_stands_in():
         np.random.default_rng(0),
         max_joint_cells=30,
     )
-    rescaled = DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=dict(zip(network.names, tables)),
-    )
+    rescaled = with_parts(network, tables=dict(zip(network.names, tables)))
     worst = max(np.abs(m - 1 / m.size).max() for m in marginals_by_pyagrum(rescaled).values())
     assert 1e-7 < worst < 4e-3
 

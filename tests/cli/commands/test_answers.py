@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from command_line import invoke, ok, refused
 from front_examples import example_front, small_frame
+from network_examples import network_with
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.cli.statements import read_statements
@@ -198,12 +199,11 @@ def test_statements_find_names_with_operators_and_typed_levels():
 
 def test_statements_take_dates_and_say_how_numbers_are_written():
     visit, weight = "visit [days since 1970-01-01]", "weight (kg)"
-    network = DiscretizedBayesNet(
+    network = network_with(
         [visit, weight],
         [],
         cut_points={visit: [], weight: []},
         support={visit: (19_000.0, 20_000.0), weight: (40.0, 120.0)},
-        levels={},
         tables={visit: [1.0], weight: [1.0]},
     )
     stated = read_statements("--given", ["visit in 2023-05-01..01.06.2023"], network)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
-from network_examples import HOSTILE_NAMES
+from network_examples import HOSTILE_NAMES, network_with
 from shaped_examples import shaped_table
 
 from gomea_bn import (
@@ -326,9 +326,7 @@ def test_a_second_run_replaces_the_files_of_the_first(table, tmp_path):
 
 
 def test_a_folder_that_vanishes_below_a_file_is_reported(tmp_path):
-    network = DiscretizedBayesNet(
-        ["a"], [], cut_points={}, support={}, levels={"a": (0, 1)}, tables={"a": [0.5, 0.5]}
-    )
+    network = network_with(["a"], [], levels={"a": (0, 1)}, tables={"a": [0.5, 0.5]})
     (tmp_path / "file").write_text("")
     with pytest.raises(GomeaBnError, match="Cannot write to folder"):
         write_run_folder(tmp_path / "file" / "below", network, {})

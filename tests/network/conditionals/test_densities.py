@@ -26,6 +26,7 @@ from averaged_examples import (
     tables_of,
 )
 from conditional_oracles import slow_density
+from network_examples import one_column
 from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
@@ -324,9 +325,7 @@ def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(average
     assert Conditionals([tables_of(OTHER)], n_rows=5).mean_line_weight(OTHER) == 0.0
 
 
-OTHER = DiscretizedBayesNet(
-    ["a"], [], cut_points={"a": []}, support={"a": (0, 1)}, levels={}, tables={"a": [1.0]}
-)
+OTHER = one_column([], (0, 1), [1.0], name="a")
 
 
 def tables_with(part: str, name: str, value: object) -> TableSet:

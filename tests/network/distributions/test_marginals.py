@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from network_examples import all_states, joint_probability, small_network
+from network_examples import all_states, joint_probability, one_column, small_network
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.marginals import marginal, marginal_density
 from gomea_bn.network.point_masses import unshared_points
 from gomea_bn.problems.cuts.shape import Shape
@@ -75,13 +74,11 @@ def test_the_density_of_a_root_is_the_network_s(n_bins):
     for name in whole.names:
         shapes = {name: whole.shapes[name]} if name in whole.shapes else {}
         (column,) = (c for c in table.columns if c.name == name)
-        alone = DiscretizedBayesNet(
-            [name],
-            [],
-            cut_points={name: whole.cut_points[name]},
-            support={name: whole.support[name]},
-            levels={},
-            tables={name: marginal(whole, name).probabilities},
+        alone = one_column(
+            whole.cut_points[name],
+            whole.support[name],
+            marginal(whole, name).probabilities,
+            name=name,
             shapes=shapes,
         )
         frame = table.to_frame()[[name]]

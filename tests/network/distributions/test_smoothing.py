@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import with_parts
 from typer.testing import CliRunner
 from wrong_input import untyped
 
@@ -236,15 +237,7 @@ def test_a_network_remembers_auto_and_its_tables_are_the_smoothed_counts(frame):
     again = DiscretizedBayesNet.from_json(network.to_json())
     assert again == network
     assert again.pseudo_count == "auto"
-    same_tables = DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=network.tables,
-        pseudo_count=1.0,
-    )
+    same_tables = with_parts(network, pseudo_count=1.0)
     assert same_tables != network
 
 

@@ -9,7 +9,7 @@ import pyagrum
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, small_network
 from pgmpy.readwrite import BIFReader
 
 from gomea_bn.errors import GomeaBnError
@@ -141,14 +141,7 @@ def test_a_safe_name_stays_as_it_is_even_after_one_that_would_become_the_same():
 
 
 def test_pyagrum_reads_bins_with_huge_cuts(tmp_path):
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": [1e-20, 1e20]},
-        support={"x": (0.0, 1e30)},
-        levels={},
-        tables={"x": [0.25, 0.25, 0.5]},
-    )
+    network = one_column([1e-20, 1e20], (0.0, 1e30), [0.25, 0.25, 0.5])
     network.to_bif(tmp_path / "x.bif")
     model = pyagrum.loadBN(str(tmp_path / "x.bif"))
     assert model.variable("x").labels() == ("le_1e-20", "gt_1e-20_le_1e20", "gt_1e20")

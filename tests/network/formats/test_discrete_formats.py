@@ -9,7 +9,7 @@ import pyagrum
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network, with_parts
 from pgmpy.readwrite import XDSLReader
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
@@ -98,14 +98,7 @@ def test_pgmpy_reads_the_same_tables(tmp_path):
 
 def without_smoothing(network):
     """Return the network without what these formats have no place for."""
-    return DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=network.tables,
-    )
+    return with_parts(network)
 
 
 @pytest.mark.parametrize("ending", ["xdsl", "net"])

@@ -16,6 +16,7 @@ from network_examples import (
     HOSTILE_NAMES,
     all_states,
     joint_probability,
+    one_column,
     slow_code,
     small_network,
 )
@@ -69,14 +70,7 @@ def test_pyagrum_has_the_same_probabilities_and_bins(network):
 def network_with_cuts(cuts, support):
     """Return a network of one variable with the given cuts."""
     n_bins = len(cuts) + 1
-    return DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": support},
-        levels={},
-        tables={"x": np.full(n_bins, 1 / n_bins)},
-    )
+    return one_column(cuts, support, np.full(n_bins, 1 / n_bins))
 
 
 FINITE = st.floats(-1e300, 1e300)

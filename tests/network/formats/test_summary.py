@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from averaged_examples import averaged_example, tables_of
+from network_examples import network_with, one_column
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -47,12 +48,11 @@ def test_the_summary_names_shapes_and_points():
 
 def test_the_summary_writes_dates_and_large_numbers_in_full():
     visit = "visit [days since 1970-01-01]"
-    network = DiscretizedBayesNet(
+    network = network_with(
         [visit, "income"],
         [],
         cut_points={visit: [19_478.0], "income": [54_321.4, 54_400.0]},
         support={visit: (19_358.0, 20_060.0), "income": (0.0, 1_234_567.8)},
-        levels={},
         tables={visit: [0.5, 0.5], "income": [0.5, 0.25, 0.25]},
     )
     text = network.summary()
@@ -76,9 +76,7 @@ def test_the_summary_names_the_gains_of_cuts():
 
 def test_the_summary_of_many_bins_is_cut():
     support, cuts = (0.0, 10.0), np.arange(1.0, 10.0)
-    network = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": cuts}, support={"x": support}, levels={}, tables={"x": np.full(10, 0.1)}
-    )
+    network = one_column(cuts, support, np.full(10, 0.1))
     text = network.summary({"x": cuts})
     assert "(5, 6] …\n" in text
     assert text.endswith("6.0 at 6 …")
@@ -119,14 +117,7 @@ def test_the_summary_leaves_out_what_is_unknown():
 
 def test_the_summary_names_the_probabilities_and_intervals_of_six_cuts():
     cuts = np.arange(1.0, 10.0)
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": (0.0, 10.0)},
-        levels={},
-        tables={"x": np.full(10, 0.1)},
-    )
+    network = one_column(cuts, (0.0, 10.0), np.full(10, 0.1))
 
     def summary(**of_cuts: Any) -> str:
         conditionals = Conditionals([tables_of(network)], n_rows=10, **of_cuts)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inference_examples import slow_joint
-from network_examples import slow_code, small_network
+from network_examples import one_column, slow_code, small_network
 from shaped_examples import random_network
 
 from gomea_bn.data.columns import encode_levels
@@ -199,14 +199,8 @@ def test_every_way_to_state_a_value_outside_the_support_warns(network):
 
 
 def test_a_point_mass_at_the_end_is_inside_the_support():
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": [1.0, 2.0]},
-        support={"x": (0.0, 4.0)},
-        levels={},
-        tables={"x": [0.5, 0.25, 0.25]},
-        shapes={"x": Shape([0.0, 4.0], [0.5], [0.5], {4.0: 0.5})},
+    network = one_column(
+        [1.0, 2.0], (0.0, 4.0), [0.5, 0.25, 0.25], shape=Shape([0.0, 4.0], [0.5], [0.5], {4.0: 0.5})
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")

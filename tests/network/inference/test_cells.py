@@ -6,6 +6,7 @@ import pytest
 from averaged_examples import averaged_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import network_with, one_column
 from scipy.stats import norm
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -20,13 +21,10 @@ def network_of_one(
     """Return a network of one column with conditionals."""
     table = np.full(len(cuts) + 1, 1 / (len(cuts) + 1))
     copy = TableSet({"x": np.array(cuts)}, {"x": ()}, {"x": table})
-    return DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": support},
-        levels={},
-        tables={"x": table},
+    return one_column(
+        cuts,
+        support,
+        table,
         shapes={} if shape is None else {"x": shape},
         conditionals=Conditionals([copy], n_rows=50, set_values={} if set_to is None else {"x": set_to}),
     )
@@ -130,14 +128,11 @@ def test_cells_follow_tables_and_scales_that_the_shape_does_not_resolve():
     heights = [4e5, 4000.0, 0.204 / 0.9999]
     scale = Shape([0.0, 0.001, 0.1, 1000.0], heights, heights)
     copy = TableSet({"x": np.array([0.1])}, {"x": ()}, {"x": np.array([0.8, 0.2])})
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": [0.1]},
-        support={"x": (0.0, 1000.0)},
-        levels={},
-        tables={"x": [0.8, 0.2]},
-        shapes={"x": shape},
+    network = one_column(
+        [0.1],
+        (0.0, 1000.0),
+        [0.8, 0.2],
+        shape=shape,
         conditionals=Conditionals([copy], scales={"x": scale}, n_rows=50),
     )
     cuts = network.cell_grids.level(0).cuts["x"]
@@ -158,12 +153,11 @@ def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_
         "y": FamilyLine(0.999, ("x",), (), np.array([[0.0, 1.0]]), scale, freedoms, in_units=True),
         "z": FamilyLine(0.999, ("x", "y"), (), np.array([[0.0, 0.5, 0.5]]), scale, freedoms, in_units=True),
     }
-    network = DiscretizedBayesNet(
+    network = network_with(
         names,
         [("x", "y"), ("x", "z"), ("y", "z")],
         cut_points=cuts,
         support=dict.fromkeys(names, (0.0, 1.0)),
-        levels={},
         tables=tables,
         conditionals=Conditionals(
             [TableSet(cuts, parents, tables)], lines=lines, units=dict.fromkeys(names, (0.0, 1.0)), n_rows=100

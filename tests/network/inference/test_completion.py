@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from inference_examples import slow_joint
-from network_examples import slow_code, small_network
+from network_examples import network_with, slow_code, small_network
 from scipy.stats import chisquare, kstest
 from shaped_examples import point_at_a_cut, random_network
 
@@ -207,11 +207,9 @@ def test_an_intervention_cuts_what_leads_to_a_variable(network):
 @pytest.mark.parametrize("dtype", ["float64", "Float64", "Int64", "int64[pyarrow]", object, "category"])
 def test_filled_codes_keep_their_zeros_where_the_column_holds_numbers(dtype):
     levels = ["02163", "10001"]
-    network = DiscretizedBayesNet(
+    network = network_with(
         ["zip", "k"],
         [("zip", "k")],
-        cut_points={},
-        support={},
         levels={"zip": levels, "k": ["a", "b"]},
         tables={"zip": [0.5, 0.5], "k": [[1.0, 0.0], [0.0, 1.0]]},
     )
@@ -222,11 +220,9 @@ def test_filled_codes_keep_their_zeros_where_the_column_holds_numbers(dtype):
 
 
 def test_levels_that_a_column_of_bools_cannot_hold_are_written_as_levels():
-    network = DiscretizedBayesNet(
+    network = network_with(
         ["n", "k"],
         [("k", "n")],
-        cut_points={},
-        support={},
         levels={"n": [1, 2], "k": ["a", "b"]},
         tables={"k": [0.5, 0.5], "n": [[1.0, 0.0], [0.0, 1.0]]},
     )

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from averaged_examples import averaged_example
 from conditional_oracles import random_conditionals_network
+from network_examples import network_with
 from numpy.typing import NDArray
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -38,12 +39,11 @@ def _zigzag(scale: float) -> DiscretizedBayesNet:
         has_products=True, in_units=True,
     )  # fmt: skip
     units = dict.fromkeys(SUPPORT, (0.0, 1.0))
-    return DiscretizedBayesNet(
+    return network_with(
         tuple(SUPPORT),
         [(parent, child) for child, of_child in PARENTS.items() for parent in of_child],
         cut_points=copies[0].cut_points,
         support=SUPPORT,
-        levels={},
         tables=copies[0].tables,
         shapes={"x": Shape([-2.0, 0.5, 2.0], [0.5, 1.5], [1.0, 4 / 3])},
         pseudo_count="auto",
