@@ -16,6 +16,7 @@ from network_examples import (
     HOSTILE_NAMES,
     all_states,
     joint_probability,
+    network_with,
     slow_code,
     slow_log_density,
     small_network,
@@ -512,7 +513,7 @@ def test_a_table_has_at_most_62_parents():
 ODD = (None, 3, "x", ["x", ["y"], 4], [{"x": 1}], {"x": ["y"]}, [["x"]])
 
 
-def network_with(**metadata: Any) -> DiscretizedBayesNet:
+def recorded_network(**metadata: Any) -> DiscretizedBayesNet:
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
     frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=60)})
@@ -522,17 +523,17 @@ def network_with(**metadata: Any) -> DiscretizedBayesNet:
 
 
 def test_names_alone_are_columns():
-    assert fixed_columns(network_with(fixed_cut_points=["x", ["y"], 4])) == {"x"}
-    assert fixed_columns(network_with(fixed_cut_points="x")) == frozenset()
-    assert columns_of_expert_fit(network_with(expert_fit={"not_mentioned": ["y", [1]]}), "not_mentioned") == {
+    assert fixed_columns(recorded_network(fixed_cut_points=["x", ["y"], 4])) == {"x"}
+    assert fixed_columns(recorded_network(fixed_cut_points="x")) == frozenset()
+    assert columns_of_expert_fit(recorded_network(expert_fit={"not_mentioned": ["y", [1]]}), "not_mentioned") == {
         "y"
     }
-    assert columns_of_expert_fit(network_with(expert_fit=["y"]), "not_mentioned") == frozenset()
+    assert columns_of_expert_fit(recorded_network(expert_fit=["y"]), "not_mentioned") == frozenset()
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_metadata_raise_no_error(odd):
-    network = network_with(fixed_cut_points=odd, expert_fit=odd, do=odd, scoring_method=odd)
+    network = recorded_network(fixed_cut_points=odd, expert_fit=odd, do=odd, scoring_method=odd)
     frame = network.sample(50, random_state=1)
     refined = refine_boundaries(network, frame, max_seconds=5)
     # only a list with the name fixes its cuts
