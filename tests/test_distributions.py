@@ -25,12 +25,9 @@ def tree(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tree")
     files = called("git", "ls-files", "-z", cwd=ROOT)
     archive = subprocess.run(
-        ["tar", "--create", "--null", "--files-from=-"],
-        input=files.encode(),
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-        check=True,
-    )
+        ["tar", "--create", "--null", "--files-from=-"], input=files.encode(), stdout=subprocess.PIPE,
+        cwd=ROOT, check=True,
+    )  # fmt: skip
     subprocess.run(["tar", "--extract"], input=archive.stdout, cwd=folder, check=True)
     return folder
 
@@ -138,14 +135,8 @@ def test_types_of_an_editable_installation_are_seen(tree, python, tmp_path):
         "reveal_type(BayesNetLearner().n_eval_)\nreveal_type(Trap(20))\n"
     )
     words = (
-        "-m",
-        "mypy",
-        "--python-executable",
-        python,
-        "--follow-imports=silent",
-        "--no-incremental",
-        "use.py",
-    )
+        "-m", "mypy", "--python-executable", python, "--follow-imports=silent", "--no-incremental", "use.py",
+    )  # fmt: skip
     # the checkout must not be found another way
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     printed = subprocess.run(

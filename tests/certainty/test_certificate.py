@@ -28,13 +28,9 @@ from gomea_bn.network.recorded import counted_parents
 
 def of_bdeu(network, frame, max_indegree=3, knowledge=None, score="bdeu"):
     return GraphScores.of(
-        network,
-        frame,
-        max_indegree=max_indegree,
-        knowledge=knowledge,
-        scoring_method=score,
+        network, frame, max_indegree=max_indegree, knowledge=knowledge, scoring_method=score,
         equivalent_sample_size=1.0,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("max_indegree", [1, 2, 3])
@@ -44,13 +40,9 @@ def test_the_optimum_is_that_of_all_graphs(seed, score, max_indegree):
     frame = discrete_frame(seed)
     best = max(value for _, value in scored_graphs(frame, max_indegree, score))
     found = certify(
-        network_of(frame),
-        frame,
-        max_indegree=max_indegree,
-        scoring_method=score,
-        equivalent_sample_size=1.0,
+        network_of(frame), frame, max_indegree=max_indegree, scoring_method=score, equivalent_sample_size=1.0,
         max_seconds=None,
-    )
+    )  # fmt: skip
     assert found.stopped_by == "proof"
     assert found.best_score == pytest.approx(best, abs=1e-6)
     assert found.bound == pytest.approx(best, abs=1e-4)
@@ -134,13 +126,9 @@ def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
     of_curves = [edge for edge in network.edges if edge not in counted]
     assert of_curves
     plain = DiscretizedBayesNet.from_table(
-        frame,
-        counted,
-        network.cut_points,
-        pseudo_count="auto",
-        shapes=network.shapes,
+        frame, counted, network.cut_points, pseudo_count="auto", shapes=network.shapes,
         metadata=network.metadata,
-    )
+    )  # fmt: skip
     for function in (certify, edge_probabilities, near_optimal_graphs):
         with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
             judged = function(network, frame)

@@ -76,13 +76,9 @@ def test_exact_probabilities_obey_knowledge():
 def test_sampled_probabilities_are_those_of_all_graphs(seed, max_indegree):
     frame = discrete_frame(seed)
     options: dict[str, Any] = {
-        "equivalent_sample_size": 1.0,
-        "max_indegree": max_indegree,
-        "method": "sampled",
-        "max_seconds": None,
-        "n_sweeps": 4000,
-        "tolerance": 0.0,
-    }
+        "equivalent_sample_size": 1.0, "max_indegree": max_indegree, "method": "sampled", "max_seconds": None,
+        "n_sweeps": 4000, "tolerance": 0.0,
+    }  # fmt: skip
     result = edge_probabilities(network_of(frame), frame, random_state=1, **options)
     np.testing.assert_allclose(result.arcs, by_graphs(frame, max_indegree), atol=0.02)
     assert result.has_mixed

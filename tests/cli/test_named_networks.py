@@ -75,12 +75,9 @@ def test_the_network_of_the_single_search_has_a_name(front, tmp_path):
     write_front(tmp_path / "front", front, networks=0)
     assert "single if it has one" in refused(3, "show", f"{tmp_path / 'front'}#single")
     marked = Front(
-        front.objectives,
-        front.values,
-        front.network,
-        expert=front.expert,
+        front.objectives, front.values, front.network, expert=front.expert,
         record={"single_network": {"id": 2}},
-    )
+    )  # fmt: skip
     write_front(tmp_path / "marked", marked, networks=0)
     assert named_network(f"{tmp_path / 'marked'}#single") == front[2].network
 

@@ -45,12 +45,8 @@ def test_tiers_come_from_one_place(tmp_path):
 
 def test_one_tier_alone_says_that_it_rules_out_nothing(capsys):
     rules: dict[str, Any] = {
-        "require": (),
-        "forbid": (),
-        "rules": None,
-        "tiers": None,
-        "max_table_cells": 100,
-    }
+        "require": (), "forbid": (), "rules": None, "tiers": None, "max_table_cells": 100,
+    }  # fmt: skip
     option_texts.read_knowledge(tier=["a,b", "c"], **rules)
     assert capsys.readouterr().err == ""
     option_texts.read_knowledge(tier=["a,b"], **rules)

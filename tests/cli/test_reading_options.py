@@ -119,11 +119,8 @@ def test_an_empty_list_of_symbols_keeps_them_as_levels(tmp_path):
 
 def test_options_of_a_file_are_those_of_the_command_line(european, tmp_path):
     options = {
-        "encoding": "cp1252",
-        "na_values": ["weiß nicht"],
-        "drop": ["nr"],
-        "kinds": {"y": "continuous"},
-    }
+        "encoding": "cp1252", "na_values": ["weiß nicht"], "drop": ["nr"], "kinds": {"y": "continuous"},
+    }  # fmt: skip
     file = tmp_path / "reading.json"
     file.write_text(json.dumps({**options, "missing": "drop", "max_levels": 9}), encoding="utf-8")
     quick = ("--max-evaluations", "20", "--seed", "1")

@@ -15,11 +15,8 @@ from gomea_bn.data.row_weights import repeated_rows
 from gomea_bn.front.folder import read_front
 
 OPTIONS: dict[str, Any] = {
-    "max_seconds": None,
-    "max_evaluations": 300,
-    "single_evaluations": 200,
-    "random_state": 1,
-}
+    "max_seconds": None, "max_evaluations": 300, "single_evaluations": 200, "random_state": 1,
+}  # fmt: skip
 
 
 def frame(n=120, seed=0):
@@ -48,11 +45,8 @@ def test_learning_with_weights_equals_learning_from_repeated_rows():
     weights = np.random.default_rng(1).integers(0, 4, len(rows))
     # under the default score copies do not count
     options: dict[str, Any] = {
-        "max_seconds": None,
-        "max_evaluations": 200,
-        "random_state": 1,
-        "scoring_method": "density-bic",
-    }
+        "max_seconds": None, "max_evaluations": 200, "random_state": 1, "scoring_method": "density-bic",
+    }  # fmt: skip
     weighted = BayesNetLearner(**options).fit(rows, sample_weight=weights)
     repeated = BayesNetLearner(**options).fit(rows.iloc[np.repeat(np.arange(len(rows)), weights)])
     assert weighted.network_ == repeated.network_

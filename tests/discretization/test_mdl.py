@@ -241,37 +241,19 @@ def test_published_cuts_of_auto_mpg_are_found():
     """A graph and cuts behind Chen, Wheeler & Kochenderfer (2017): their MDL finds nothing, the corrected one this."""
     assert published(MPG, "published") == {}
     assert published(MPG, "corrected") == {
-        "C": [159.5, 264.5],
-        "D": [70.5, 99.0, 123.5],
-        "E": [2959.5],
-        "F": [13.75, 16.05],
-    }
+        "C": [159.5, 264.5], "D": [70.5, 99.0, 123.5], "E": [2959.5], "F": [13.75, 16.05],
+    }  # fmt: skip
 
 
 def test_published_cuts_of_wine_are_found():
     assert published(WINE, "published") == {
-        "B": [12.78],
-        "C": [1.42, 2.235],
-        "E": [17.9],
-        "I": [0.395],
-        "K": [3.46, 7.55],
-        "L": [0.785],
+        "B": [12.78], "C": [1.42, 2.235], "E": [17.9], "I": [0.395], "K": [3.46, 7.55], "L": [0.785],
         "M": [2.115, 2.505],
-    }
+    }  # fmt: skip
     assert published(WINE, "corrected") == {
-        "B": [12.78],
-        "C": [1.42, 2.235],
-        "D": [2.03],
-        "E": [17.9],
-        "F": [88.5],
-        "G": [2.12],
-        "H": [1.235, 2.1],
-        "J": [1.245, 1.645],
-        "K": [3.46, 7.55],
-        "L": [0.785],
-        "M": [2.505],
-        "N": [755.0],
-    }
+        "B": [12.78], "C": [1.42, 2.235], "D": [2.03], "E": [17.9], "F": [88.5], "G": [2.12],
+        "H": [1.235, 2.1], "J": [1.245, 1.645], "K": [3.46, 7.55], "L": [0.785], "M": [2.505], "N": [755.0],
+    }  # fmt: skip
 
 
 def test_published_cuts_of_housing_are_found():

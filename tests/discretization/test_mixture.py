@@ -96,17 +96,11 @@ def slow_maximisation(rows, memberships, sizes, least_variance, pseudo_count):
 
 def work_for(state):
     return MixtureWork(
-        np.zeros(len(state.weights)),
-        np.zeros_like(state.means),
-        np.zeros_like(state.means),
-        np.zeros_like(state.probabilities),
-        np.zeros(len(state.weights)),
-        np.zeros_like(state.means),
-        np.zeros_like(state.probabilities),
-        np.zeros(len(state.weights)),
-        np.array([-np.inf, -np.inf, 0.0]),
+        np.zeros(len(state.weights)), np.zeros_like(state.means), np.zeros_like(state.means),
+        np.zeros_like(state.probabilities), np.zeros(len(state.weights)), np.zeros_like(state.means),
+        np.zeros_like(state.probabilities), np.zeros(len(state.weights)), np.array([-np.inf, -np.inf, 0.0]),
         np.zeros(1, np.uint8),
-    )
+    )  # fmt: skip
 
 
 class Steps:
@@ -202,15 +196,10 @@ def test_steps_are_scikit_learns_on_continuous_columns():
         variances = shares.T @ values**2 - means**2
         for n_steps in (1, 3, 7):
             theirs = GaussianMixture(
-                3,
-                covariance_type="diag",
-                tol=0.0,
-                reg_covar=0.0,
-                max_iter=n_steps,
-                weights_init=np.bincount(labels) / len(labels),
-                means_init=means,
+                3, covariance_type="diag", tol=0.0, reg_covar=0.0, max_iter=n_steps,
+                weights_init=np.bincount(labels) / len(labels), means_init=means,
                 precisions_init=1 / variances,
-            )
+            )  # fmt: skip
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that so few steps do not converge
                 theirs.fit(values)

@@ -185,12 +185,9 @@ def test_tabu_search_starts_from_a_given_graph_and_never_ends_below_it():
 def test_tabu_search_keeps_an_experts_rules():
     frame = random_rows(1, 6)
     knowledge = ExpertKnowledge(
-        required_edges=[("f", "a")],
-        forbidden_edges=[("a", "b"), ("b", "a")],
-        temporal_order=[["f", "e"], ["c", "d"]],
-        max_indegree=2,
-        max_table_cells=12,
-    )
+        required_edges=[("f", "a")], forbidden_edges=[("a", "b"), ("b", "a")],
+        temporal_order=[["f", "e"], ["c", "d"]], max_indegree=2, max_table_cells=12,
+    )  # fmt: skip
     fitted = Tabu("aic", knowledge=knowledge).fit(frame)
     pairs = {frozenset(edge) for edge in fitted.edges_}
     assert ("f", "a") in fitted.edges_

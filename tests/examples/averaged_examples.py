@@ -43,45 +43,29 @@ def copy_with(seed: int) -> DiscretizedBayesNet:
         parents = [parent for parent in NAMES if (parent, name) in EDGES]
         tables[name] = rng.dirichlet(np.full(cards[name], 2.0), size=tuple(cards[p] for p in parents))
     return DiscretizedBayesNet(
-        NAMES,
-        EDGES,
-        cut_points=cuts,
-        support=SUPPORT,
-        levels=LEVELS,
-        tables=tables,
-        shapes=SHAPES,
+        NAMES, EDGES, cut_points=cuts, support=SUPPORT, levels=LEVELS, tables=tables, shapes=SHAPES,
         pseudo_count="auto",
-    )
+    )  # fmt: skip
 
 
 def line_of_b(**parts: Any) -> FamilyLine:
     """Return a line of "b" with two continuous parents and two groups."""
     content: dict[str, Any] = {
-        "weight": 0.4,
-        "parents": ("a", "p"),
-        "groups": ("g",),
-        "coefficients": np.array([[0.1, 0.8, -0.4], [-0.3, -0.7, 0.2]]),
-        "scales": np.array([0.4, 0.2]),
-        "freedom": np.array([61.0, 20.0]),
-        **parts,
-    }
+        "weight": 0.4, "parents": ("a", "p"), "groups": ("g",),
+        "coefficients": np.array([[0.1, 0.8, -0.4], [-0.3, -0.7, 0.2]]), "scales": np.array([0.4, 0.2]),
+        "freedom": np.array([61.0, 20.0]), **parts,
+    }  # fmt: skip
     return FamilyLine(**content)
 
 
 def surface_of_c(**parts: Any) -> FamilyLine:
     """Return a surface of "c" in own units, with two knots and a square."""
     content: dict[str, Any] = {
-        "weight": 0.7,
-        "parents": ("b",),
-        "groups": (),
-        "coefficients": np.array([[0.2, -0.9, 0.6, -0.5, 0.3]]),
-        "scales": np.array([0.3]),
-        "freedom": np.array([6.0]),
-        "knots": (np.array([-0.5, 0.4]),),
-        "has_products": True,
-        "in_units": True,
+        "weight": 0.7, "parents": ("b",), "groups": (),
+        "coefficients": np.array([[0.2, -0.9, 0.6, -0.5, 0.3]]), "scales": np.array([0.3]),
+        "freedom": np.array([6.0]), "knots": (np.array([-0.5, 0.4]),), "has_products": True, "in_units": True,
         **parts,
-    }
+    }  # fmt: skip
     return FamilyLine(**content)
 
 

@@ -18,16 +18,9 @@ HOSTILE_NAMES = [
     "tablee3", "\\N", "a, b", "class", "x|y", "Default", "  padded", "(p)",
 ]  # fmt: skip
 HOSTILE_LEVELS = [
-    ("a b", "a_b", ""),
-    (1, "1", 2.5),
-    ("table", "default1", "}"),
-    (True, False),
-    ("only",),
-    ("never",),
-    ("é", "ü", "//", '"', "\n"),
-    (-5, 1e-7, 1e20, 10**25),
-    ("<5", "5-12", "12+", "a, b"),
-]
+    ("a b", "a_b", ""), (1, "1", 2.5), ("table", "default1", "}"), (True, False), ("only",), ("never",),
+    ("é", "ü", "//", '"', "\n"), (-5, 1e-7, 1e20, 10**25), ("<5", "5-12", "12+", "a, b"),
+]  # fmt: skip
 
 
 def small_network(

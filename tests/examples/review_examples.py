@@ -13,19 +13,10 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.simulation.random_networks import random_network
 
 HOSTILE_NAMES = [
-    "</script><script>window.hacked = 1</script>",
-    "<img src=x onerror='window.hacked = 1'>",
-    "\"quotes' and `ticks`",
-    "very long " * 40 + "name",
-    "עברית שם",
-    "اسم المتغير",
-    "😀 👩‍👩‍👧",
-    "a\nb\u2028c\u2029d",
-    "日本語の変数名",
-    "&lt;b&gt; {{data}} ${x} \\u003c",
-    "%20#network=1&pin=2",
-    "__proto__",
-]
+    "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 1'>",
+    "\"quotes' and `ticks`", "very long " * 40 + "name", "עברית שם", "اسم المتغير", "😀 👩‍👩‍👧",
+    "a\nb\u2028c\u2029d", "日本語の変数名", "&lt;b&gt; {{data}} ${x} \\u003c", "%20#network=1&pin=2", "__proto__",
+]  # fmt: skip
 PRICE = Objective("price <b>", "Price of <measuring>", '€ per "person"', "cheaper")
 
 

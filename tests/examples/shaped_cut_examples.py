@@ -112,9 +112,6 @@ def random_example(
     variables.append(with_cuts(ScoredVariable("x", values, 0, shape=shape)))
     parents = [[], [0], [0, 1]][rng.integers(3)]
     families: list[list[tuple[int, list[int]]]] = [
-        [],
-        [(2, [])],
-        [(2, [0]), (3, [])],
-        [(2, [3, 4]), (3, [0])],
-    ]
+        [], [(2, [])], [(2, [0]), (3, [])], [(2, [3, 4]), (3, [0])],
+    ]  # fmt: skip
     return Example(variables, parents, families[rng.integers(4)])

@@ -34,13 +34,10 @@ def point_at_a_cut(lower: float = 0.3) -> DiscretizedBayesNet:
     """
     shape = Shape([0.0, 10.0], [0.5], [0.7], {4.0: 0.4})
     return network_with(
-        ["x", "y"],
-        [("x", "y")],
-        cut_points={"x": [4.0], "y": [0.25]},
+        ["x", "y"], [("x", "y")], cut_points={"x": [4.0], "y": [0.25]},
         support={"x": (0.0, 10.0), "y": (0.0, 1.0)},
-        tables={"x": [lower, 1 - lower], "y": [[1.0, 0.0], [0.0, 1.0]]},
-        shapes={"x": shape},
-    )
+        tables={"x": [lower, 1 - lower], "y": [[1.0, 0.0], [0.0, 1.0]]}, shapes={"x": shape},
+    )  # fmt: skip
 
 
 def shaped_network(

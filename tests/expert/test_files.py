@@ -46,12 +46,9 @@ def test_json_files_of_experts_and_networks(tmp_path):
     text = expert.to_json(tmp_path / "expert.json")
     assert (tmp_path / "expert.json").read_text(encoding="utf-8") == text
     assert json.loads(text) == {
-        "format": "gomea-bn expert",
-        "format_version": 1,
-        "names": ["c", "b", "a"],
-        "edges": [["a", "b"]],
+        "format": "gomea-bn expert", "format_version": 1, "names": ["c", "b", "a"], "edges": [["a", "b"]],
         "cut_points": {"b": [0.1, 0.3]},
-    }
+    }  # fmt: skip
     assert ExpertNetwork.from_file(tmp_path / "expert.json") == expert
     assert json.loads(ExpertNetwork.from_edges([], names=["a"]).to_json())["edges"] == []
     network = small_network(2)

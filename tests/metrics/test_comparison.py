@@ -49,11 +49,8 @@ def test_differences_are_reported_in_values():
     assert (comparison.names_only_a, comparison.names_only_b) == ((), ())
     assert [states.name for states in comparison.variables] == ["age", "smoking", "cost", "sex"]
     assert [(states.n_a, states.n_b, states.equal) for states in comparison.variables] == [
-        (3, 3, True),
-        (4, 6, False),
-        (2, 2, False),
-        (2, 3, False),
-    ]
+        (3, 3, True), (4, 6, False), (2, 2, False), (2, 3, False),
+    ]  # fmt: skip
     assert comparison.variables[0].cut_points_b == (3.0, 5.0)
     assert comparison.variables[0].levels_a is None
     assert comparison.variables[3].levels_b == ("f", "m", "x")

@@ -147,12 +147,9 @@ def test_density_integrates_to_one_over_the_support(seed):
 def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
     tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
     network = network_with(
-        ["x", "y"],
-        [("x", "y")],
-        cut_points={"x": [-0.377, 0.5], "y": [10.01]},
-        support={"x": (-2.0, 1.0), "y": (5.0, 11.0)},
-        tables=tables,
-    )
+        ["x", "y"], [("x", "y")], cut_points={"x": [-0.377, 0.5], "y": [10.01]},
+        support={"x": (-2.0, 1.0), "y": (5.0, 11.0)}, tables=tables,
+    )  # fmt: skip
     x = np.linspace(-2, 1, 1501)
     y = np.linspace(5, 11, 1501)
     middle_x, middle_y = np.meshgrid((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2)
@@ -525,9 +522,9 @@ def recorded_network(**metadata: Any) -> DiscretizedBayesNet:
 def test_names_alone_are_columns():
     assert fixed_columns(recorded_network(fixed_cut_points=["x", ["y"], 4])) == {"x"}
     assert fixed_columns(recorded_network(fixed_cut_points="x")) == frozenset()
-    assert columns_of_expert_fit(recorded_network(expert_fit={"not_mentioned": ["y", [1]]}), "not_mentioned") == {
-        "y"
-    }
+    assert columns_of_expert_fit(
+        recorded_network(expert_fit={"not_mentioned": ["y", [1]]}), "not_mentioned"
+    ) == {"y"}
     assert columns_of_expert_fit(recorded_network(expert_fit=["y"]), "not_mentioned") == frozenset()
 
 

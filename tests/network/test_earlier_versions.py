@@ -37,12 +37,9 @@ VARIABLES: list[dict[str, Any]] = [
     },
 ]
 OLD: dict[str, Any] = {
-    "format": "gomea-bn network",
-    "format_version": 1,
-    "pseudo_count": 1.0,
-    "metadata": {"kept": 1},
+    "format": "gomea-bn network", "format_version": 1, "pseudo_count": 1.0, "metadata": {"kept": 1},
     "variables": VARIABLES,
-}
+}  # fmt: skip
 OLD_AVERAGED: dict[str, Any] = {
     "format": "gomea-bn averaged network",
     "format_version": 1,

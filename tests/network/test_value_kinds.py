@@ -16,13 +16,9 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.network.value_kinds import ValueKind, measuring_step
 
 CUTS: dict[str, list[float]] = {
-    "age": [18, 40],
-    "weight": [70.25],
-    "x": [0.5],
-    "day [days since 1970-01-01]": [18_300],
-    "wait [seconds]": [90.0],
-    "start [hours]": [12.0],
-}
+    "age": [18, 40], "weight": [70.25], "x": [0.5], "day [days since 1970-01-01]": [18_300],
+    "wait [seconds]": [90.0], "start [hours]": [12.0],
+}  # fmt: skip
 EDGES = [("age", "weight"), ("day [days since 1970-01-01]", "wait [seconds]"), ("grade", "x")]
 
 
@@ -163,11 +159,8 @@ def test_wrong_options_are_refused(network):
     with pytest.raises(GomeaBnError, match="values must be"):
         network.sample(3, values="whole", evidence={"town": "A"})
     parts: dict[str, Any] = {
-        "cut_points": {},
-        "support": {},
-        "levels": {"a": [0, 1]},
-        "tables": {"a": [0.5, 0.5]},
-    }
+        "cut_points": {}, "support": {}, "levels": {"a": [0, 1]}, "tables": {"a": [0.5, 0.5]},
+    }  # fmt: skip
     for kinds in ({"b": ValueKind()}, {"a": 3}, {"a": ValueKind(is_integer=True)}):
         with pytest.raises(GomeaBnError, match="value_kinds"):
             DiscretizedBayesNet(["a"], [], **parts, value_kinds=untyped(kinds))

@@ -29,12 +29,9 @@ def shaped_front() -> Front:
     """Return networks with few and many bins; an expert with three bins."""
     networks = [shaped_network(TABLE, n_bins) for n_bins in (1, 4, 12)]
     return Front(
-        [MISFIT, COMPLEXITY],
-        [[3.0, 10], [2.0, 20], [1.0, 30]],
-        networks,
-        table=TABLE,
+        [MISFIT, COMPLEXITY], [[3.0, 10], [2.0, 20], [1.0, 30]], networks, table=TABLE,
         expert=shaped_network(TABLE, 3),
-    )
+    )  # fmt: skip
 
 
 def page_data(page: str) -> dict[str, Any]:

@@ -99,15 +99,9 @@ def test_a_rule_is_kept_once(page):
 
 def test_the_address_merges_equal_rules_and_leaves_out_wrong_ones(browser, page_file):
     texts = [
-        "0-1-lacks",
-        "1-0-lacks",
-        "0-1-lacks",
-        "0-0-has",
-        "0-99-has",
-        "99-cut-1~2",
-        "0-bins-3~2",
+        "0-1-lacks", "1-0-lacks", "0-1-lacks", "0-0-has", "0-99-has", "99-cut-1~2", "0-bins-3~2",
         "0-other-1~2",
-    ]
+    ]  # fmt: skip
     with opened(browser, page_file, "#" + "&".join(f"edge={text}" for text in texts)) as page:
         assert len(rules(page)) == 1
 

@@ -237,11 +237,8 @@ def test_unfinished_files_of_killed_processes_are_removed(written):
 
 
 CONTENT = {
-    "a": [1, None, "ü"],
-    "x": np.arange(6, dtype=np.int16).reshape(2, 3),
-    "seed": 2**130,
-    "inf": np.inf,
-}
+    "a": [1, None, "ü"], "x": np.arange(6, dtype=np.int16).reshape(2, 3), "seed": 2**130, "inf": np.inf,
+}  # fmt: skip
 
 arrays = npst.arrays(
     st.sampled_from([np.int16, np.uint64, np.float64, np.bool_, np.float32]), npst.array_shapes(min_side=0)

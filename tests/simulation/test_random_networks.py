@@ -86,16 +86,9 @@ def test_every_network_keeps_the_bounds(
 ):
     def draw() -> DiscretizedBayesNet:
         return random_network(
-            n,
-            law=law,
-            kind=kind,
-            rows=rows,
-            max_indegree=max_indegree,
-            max_edge_fraction=max_edge_fraction,
-            max_table_rows=max_table_rows,
-            discrete_fraction=discrete_fraction,
-            random_state=seed,
-        )
+            n, law=law, kind=kind, rows=rows, max_indegree=max_indegree, max_edge_fraction=max_edge_fraction,
+            max_table_rows=max_table_rows, discrete_fraction=discrete_fraction, random_state=seed,
+        )  # fmt: skip
 
     network = draw()
     assert network == draw()

@@ -183,13 +183,10 @@ def test_wrong_statements_are_named(files, statement, message):
 def test_statements_find_names_with_operators_and_typed_levels():
     names = ["a", "a=b", "x in y", "n"]
     network = DiscretizedBayesNet(
-        names,
-        [],
-        cut_points={"a": []},
-        support={"a": (0.0, 1.0)},
+        names, [], cut_points={"a": []}, support={"a": (0.0, 1.0)},
         levels={"a=b": (1, "1", 2.5), "x in y": ("p,q", "r"), "n": (1.5, 2.0)},
         tables={"a": [1.0], "a=b": [0.2, 0.3, 0.5], "x in y": [0.5, 0.5], "n": [0.5, 0.5]},
-    )
+    )  # fmt: skip
     stated = read_statements("--given", ["a=b = 1", "a=0.5", 'x in y in {"p,q", r}', "n=2"], network)
     assert stated == {"a=b": "1", "a": 0.5, "x in y": {"p,q", "r"}, "n": 2.0}
     assert read_statements("--given", ["a in -1..-0.5"], network) == {"a": (-1.0, -0.5)}
@@ -200,12 +197,9 @@ def test_statements_find_names_with_operators_and_typed_levels():
 def test_statements_take_dates_and_say_how_numbers_are_written():
     visit, weight = "visit [days since 1970-01-01]", "weight (kg)"
     network = network_with(
-        [visit, weight],
-        [],
-        cut_points={visit: [], weight: []},
-        support={visit: (19_000.0, 20_000.0), weight: (40.0, 120.0)},
-        tables={visit: [1.0], weight: [1.0]},
-    )
+        [visit, weight], [], cut_points={visit: [], weight: []},
+        support={visit: (19_000.0, 20_000.0), weight: (40.0, 120.0)}, tables={visit: [1.0], weight: [1.0]},
+    )  # fmt: skip
     stated = read_statements("--given", ["visit in 2023-05-01..01.06.2023"], network)
     assert stated == {visit: (19_478.0, 19_509.0)}
     assert read_statements("--given", [f"{visit}=19478"], network) == {visit: 19_478.0}

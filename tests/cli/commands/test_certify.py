@@ -47,17 +47,8 @@ def finished(tmp_path_factory):
     options = {"sep": ";", "decimal": ",", "encoding": "cp1252", "drop": ["nr"], "kinds": {"k": "discrete"}}
     (folder / "reading.json").write_text(json.dumps(options))
     quick = [
-        "--max-evaluations",
-        "300",
-        "--seed",
-        "1",
-        "--curves",
-        "none",
-        "--forbid",
-        "k,x",
-        "--penalty",
-        "aic",
-    ]
+        "--max-evaluations", "300", "--seed", "1", "--curves", "none", "--forbid", "k,x", "--penalty", "aic",
+    ]  # fmt: skip
     ok("learn", folder / "rows.txt", *quick, "--reading", folder / "reading.json", "--out", folder / "run")
     return folder
 
@@ -129,14 +120,9 @@ def test_what_cannot_be_computed_is_refused_before_the_work(run, finished, tmp_p
 
 def test_the_former_options_of_learn_warn(finished, tmp_path):
     result = ok(
-        "learn",
-        finished / "rows.txt",
-        "--reading",
-        finished / "reading.json",
-        "--max-evaluations",
-        "100",
+        "learn", finished / "rows.txt", "--reading", finished / "reading.json", "--max-evaluations", "100",
         "--confidence",
-    )
+    )  # fmt: skip
     assert "move to the command `gomea-bn confidence RUN`" in result.stderr
 
 

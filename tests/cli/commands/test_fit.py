@@ -26,15 +26,8 @@ def test_fit_is_from_table(files, rows):
     assert result.stdout.startswith(expected.summary())
     assert "Left out, since the graph does not have these columns: d." in result.stderr
     arguments = (
-        "--cut-points",
-        "a=0",
-        "--cut-points",
-        "b=-0.5,0.5",
-        "--pseudo-count",
-        2,
-        "--shape",
-        "uniform",
-    )
+        "--cut-points", "a=0", "--cut-points", "b=-0.5,0.5", "--pseudo-count", 2, "--shape", "uniform",
+    )  # fmt: skip
     ok("fit", "edges.csv", "rows.csv", *arguments, "-o", "two.json")
     counted = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]], EDGES, CUTS, pseudo_count=2.0)
     assert DiscretizedBayesNet.from_json("two.json") == counted

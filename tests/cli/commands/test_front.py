@@ -38,19 +38,9 @@ def learned(folder):
     """Return the folder of a front, and what the command printed."""
     out = folder / "front"
     arguments = [
-        "--expert",
-        folder / "expert.csv",
-        "--misfit",
-        "in-sample",
-        "--pseudo-count",
-        "1",
-        "--max-evaluations",
-        "3000",
-        "--seed",
-        "3",
-        "--jobs",
-        "2",
-    ]
+        "--expert", folder / "expert.csv", "--misfit", "in-sample", "--pseudo-count", "1",
+        "--max-evaluations", "3000", "--seed", "3", "--jobs", "2",
+    ]  # fmt: skip
     result = ok("front", folder / "rows.csv", *arguments, "--out", out)
     return out, result
 

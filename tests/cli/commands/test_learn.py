@@ -113,12 +113,9 @@ def test_options_reach_the_learner(table, tmp_path):
     assert parameters["cut_points"] == {"a": [-0.5, 0.5]}
     assert (parameters["patience"], parameters["max_generations"]) == (None, 4)
     assert parameters["knowledge"] == {
-        "required_edges": [["d", "a"], ["b", "c"]],
-        "forbidden_edges": [["a", "b"]],
-        "temporal_order": [["d"], ["a", "b"]],
-        "max_indegree": None,
-        "max_table_cells": 60,
-    }
+        "required_edges": [["d", "a"], ["b", "c"]], "forbidden_edges": [["a", "b"]],
+        "temporal_order": [["d"], ["a", "b"]], "max_indegree": None, "max_table_cells": 60,
+    }  # fmt: skip
     assert content["run"]["stopped_by"] == "max_generations"
     assert content["run"]["n_jobs"] == 1
     network = DiscretizedBayesNet.from_json(json.dumps(content["network"]))
@@ -341,18 +338,9 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
     frame.to_csv(path, index=False)
     quoted = '"x=1,y",' + names[0]
     result = ok(
-        "learn",
-        path,
-        *QUICK,
-        "--out",
-        tmp_path / "out",
-        "--cut-points",
-        "x=1,y=0",
-        "--require",
-        quoted,
-        "--forbid",
-        '"a->b",é',
-    )
+        "learn", path, *QUICK, "--out", tmp_path / "out", "--cut-points", "x=1,y=0", "--require", quoted,
+        "--forbid", '"a->b",é',
+    )  # fmt: skip
     for text in (result.stdout, result.stderr):
         assert "\x1b" not in text
         assert "\\x1b[31mred" in text

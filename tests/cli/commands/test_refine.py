@@ -49,15 +49,9 @@ def test_the_folder_of_a_run_names_its_network(tmp_path, monkeypatch):
     for name in ("run", "run/network.json"):
         ok("refine", name, "rows.csv", "--out", f"{name.replace('/', '-')}.json", "--seed", "1")
         ok(
-            "discretize",
-            "rows.csv",
-            "--method",
-            "bayesian",
-            "--network",
-            name,
-            "-o",
+            "discretize", "rows.csv", "--method", "bayesian", "--network", name, "-o",
             name.replace("/", "-") + ".cuts",
-        )
+        )  # fmt: skip
     for ending in ("json", "cuts"):
         texts = [(tmp_path / f"{name}.{ending}").read_text() for name in ("run", "run-network.json")]
         assert texts[0] == texts[1]

@@ -64,15 +64,9 @@ def test_an_unknown_target_is_an_error(network):
 
 def test_the_command_writes_a_page(folder):
     ok(
-        "report",
-        folder / "network.json",
-        "--target",
-        "y",
-        "--data",
-        folder / "data.csv",
-        "-o",
+        "report", folder / "network.json", "--target", "y", "--data", folder / "data.csv", "-o",
         folder / "r.html",
-    )
+    )  # fmt: skip
     assert "What drives y" in (folder / "r.html").read_text()
     assert invoke("report", folder / "network.json", "-o", folder / "r.txt").exit_code == 2
     assert invoke("report", folder / "network.json", "--target", "z", "-o", folder / "r.html").exit_code == 2

@@ -57,24 +57,13 @@ def test_show_answers_questions_about_the_graph(rows, table, tmp_path):
     network.to_json(tmp_path / "net.json")
     show = ("show", tmp_path / "net.json")
     relatives = (
-        "--parents",
+        "--parents", "b", "--children", "b", "--ancestors", "c", "--descendants", "d", "--markov-blanket",
         "b",
-        "--children",
-        "b",
-        "--ancestors",
-        "c",
-        "--descendants",
-        "d",
-        "--markov-blanket",
-        "b",
-    )
+    )  # fmt: skip
     assert ok(*show, *relatives).stdout.splitlines() == [
-        "Parents of b: a",
-        "Children of b: c",
-        "Ancestors of c: a, b",
-        "Descendants of d: none",
+        "Parents of b: a", "Children of b: c", "Ancestors of c: a, b", "Descendants of d: none",
         "Markov blanket of b: a, c",
-    ]
+    ]  # fmt: skip
     assert "a and c are d-separated given b" in ok(*show, "--d-separated", "a", "c", "--given", "b").stdout
     assert "a and c are not d-separated:" in ok(*show, "--d-separated", "a", "c").stdout
     why = ok(*show, "--why", "a", "b", "--data", table).stdout

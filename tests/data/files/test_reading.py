@@ -467,12 +467,9 @@ def test_public_tables_survive_every_way_of_writing(load, tmp_path):
     frame = load(as_frame=True).frame
     expected, _ = warned(frame)
     ways: list[tuple[str, dict[str, Any]]] = [
-        ("a.csv", {}),
-        ("b.csv", {"sep": ";", "decimal": ","}),
-        ("c.tsv", {"sep": "\t", "decimal": ","}),
-        ("d.txt", {"sep": "|"}),
-        ("e.dat", {"sep": " "}),
-    ]
+        ("a.csv", {}), ("b.csv", {"sep": ";", "decimal": ","}), ("c.tsv", {"sep": "\t", "decimal": ","}),
+        ("d.txt", {"sep": "|"}), ("e.dat", {"sep": " "}),
+    ]  # fmt: skip
     for name, options in ways:
         frame.to_csv(tmp_path / name, index=False, **options)
         with warnings.catch_warnings():

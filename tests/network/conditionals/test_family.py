@@ -509,12 +509,9 @@ def test_products_of_curves_follow_the_products_of_positions():
 )
 def test_the_kind_of_terms_and_their_content(knots, has_products, product_knots, n_terms, kind):
     line = two_groups(
-        coefficients=np.ones((2, n_terms + 1)),
-        knots=tuple(map(np.array, knots)),
-        has_products=has_products,
-        in_units=True,
-        product_knots=tuple(map(np.array, product_knots)),
-    )
+        coefficients=np.ones((2, n_terms + 1)), knots=tuple(map(np.array, knots)), has_products=has_products,
+        in_units=True, product_knots=tuple(map(np.array, product_knots)),
+    )  # fmt: skip
     assert (line.terms.n_terms, line.terms.kind) == (n_terms, kind)
     again = FamilyLine.from_content(json.loads(json.dumps(line.to_content())))
     assert again.in_units

@@ -75,12 +75,9 @@ def test_the_density_of_a_root_is_the_network_s(n_bins):
         shapes = {name: whole.shapes[name]} if name in whole.shapes else {}
         (column,) = (c for c in table.columns if c.name == name)
         alone = one_column(
-            whole.cut_points[name],
-            whole.support[name],
-            marginal(whole, name).probabilities,
-            name=name,
+            whole.cut_points[name], whole.support[name], marginal(whole, name).probabilities, name=name,
             shapes=shapes,
-        )
+        )  # fmt: skip
         frame = table.to_frame()[[name]]
         curve = marginal_density(whole, name).curve
         expected = np.exp(alone.log_density(frame))

@@ -267,12 +267,8 @@ def test_refining_keeps_automatic_smoothing(frame, tmp_path):
     network.to_json(tmp_path / "net.json")
     frame.to_csv(tmp_path / "data.csv", index=False)
     arguments = [
-        "refine",
-        str(tmp_path / "net.json"),
-        str(tmp_path / "data.csv"),
-        "--out",
-        str(tmp_path / "new.json"),
-    ]
+        "refine", str(tmp_path / "net.json"), str(tmp_path / "data.csv"), "--out", str(tmp_path / "new.json"),
+    ]  # fmt: skip
     assert CliRunner().invoke(main, arguments).exit_code == 0
     assert DiscretizedBayesNet.from_json(tmp_path / "new.json").pseudo_count == "auto"
 

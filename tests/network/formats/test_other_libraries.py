@@ -112,13 +112,10 @@ def test_every_value_has_the_same_bin_in_files_of_pyagrum(ending, case):
 
 def test_evidence_equal_to_a_cut_gives_the_same_answer_in_pyagrum():
     network = DiscretizedBayesNet(
-        ["Age", "ill"],
-        [("Age", "ill")],
-        cut_points={"Age": [30.0, 40.0]},
-        support={"Age": (18.0, 90.0)},
+        ["Age", "ill"], [("Age", "ill")], cut_points={"Age": [30.0, 40.0]}, support={"Age": (18.0, 90.0)},
         levels={"ill": ["no", "yes"]},
         tables={"Age": [0.2, 0.3, 0.5], "ill": [[0.774, 0.226], [0.522, 0.478], [0.1, 0.9]]},
-    )
+    )  # fmt: skip
     engine = pyagrum.LazyPropagation(network.to_pyagrum())
     for value in (30, 30.1, 40, 40.1):
         engine.setEvidence({"Age": str(value)})
@@ -203,13 +200,9 @@ def network():
         "flag": [[0.3, 0.7], [0, 1]],
     }
     return DiscretizedBayesNet(
-        ["x", "day", "flag"],
-        [("x", "day"), ("day", "flag")],
-        cut_points={"x": [1.0, 2.0]},
-        support={"x": (0.0, 3.0)},
-        levels={"day": ["mon", "tue"], "flag": [True, False]},
-        tables=tables,
-    )
+        ["x", "day", "flag"], [("x", "day"), ("day", "flag")], cut_points={"x": [1.0, 2.0]},
+        support={"x": (0.0, 3.0)}, levels={"day": ["mon", "tue"], "flag": [True, False]}, tables=tables,
+    )  # fmt: skip
 
 
 def test_query_is_indexed_by_bins_or_levels(network):

@@ -92,14 +92,10 @@ def test_an_answer_of_a_query_is_evidence(network):
 
 def test_the_first_interval_of_an_answer_contains_the_minimum():
     network = DiscretizedBayesNet(
-        ["x", "y"],
-        [("x", "y")],
-        cut_points={"x": [1.0]},
-        support={"x": (0.0, 4.0)},
-        levels={"y": ["no", "yes"]},
-        tables={"x": [0.6, 0.4], "y": [[0.9, 0.1], [0.2, 0.8]]},
+        ["x", "y"], [("x", "y")], cut_points={"x": [1.0]}, support={"x": (0.0, 4.0)},
+        levels={"y": ["no", "yes"]}, tables={"x": [0.6, 0.4], "y": [[0.9, 0.1], [0.2, 0.8]]},
         shapes={"x": Shape([0.0, 4.0], [0.5], [0.5], {0.0: 0.5})},
-    )
+    )  # fmt: skip
     answer = network.query("y", {"x": network.query("x")})
     weights = np.array([0.6, 0.4]) ** 2
     expected = weights @ [[0.9, 0.1], [0.2, 0.8]] / weights.sum()

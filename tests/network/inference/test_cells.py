@@ -22,12 +22,9 @@ def network_of_one(
     table = np.full(len(cuts) + 1, 1 / (len(cuts) + 1))
     copy = TableSet({"x": np.array(cuts)}, {"x": ()}, {"x": table})
     return one_column(
-        cuts,
-        support,
-        table,
-        shapes={} if shape is None else {"x": shape},
+        cuts, support, table, shapes={} if shape is None else {"x": shape},
         conditionals=Conditionals([copy], n_rows=50, set_values={} if set_to is None else {"x": set_to}),
-    )
+    )  # fmt: skip
 
 
 def check_levels(network: DiscretizedBayesNet) -> None:
@@ -129,12 +126,9 @@ def test_cells_follow_tables_and_scales_that_the_shape_does_not_resolve():
     scale = Shape([0.0, 0.001, 0.1, 1000.0], heights, heights)
     copy = TableSet({"x": np.array([0.1])}, {"x": ()}, {"x": np.array([0.8, 0.2])})
     network = one_column(
-        [0.1],
-        (0.0, 1000.0),
-        [0.8, 0.2],
-        shape=shape,
+        [0.1], (0.0, 1000.0), [0.8, 0.2], shape=shape,
         conditionals=Conditionals([copy], scales={"x": scale}, n_rows=50),
-    )
+    )  # fmt: skip
     cuts = network.cell_grids.level(0).cuts["x"]
     shares = np.concatenate(([0.0], scale.distribution(cuts), [1.0]))
     assert np.diff(shares).max() < 0.05

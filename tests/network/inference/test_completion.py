@@ -233,13 +233,9 @@ def test_levels_that_a_column_of_bools_cannot_hold_are_written_as_levels():
 @pytest.mark.parametrize("how", ["draw", "mode", "mean"])
 def test_a_column_without_any_value_is_filled_with_its_only_level(how):
     network = DiscretizedBayesNet(
-        ["x", "nothing"],
-        [],
-        cut_points={"x": []},
-        support={"x": (0.0, 1.0)},
-        levels={"nothing": ("(empty)",)},
-        tables={"x": [1.0], "nothing": [1.0]},
-    )
+        ["x", "nothing"], [], cut_points={"x": []}, support={"x": (0.0, 1.0)},
+        levels={"nothing": ("(empty)",)}, tables={"x": [1.0], "nothing": [1.0]},
+    )  # fmt: skip
     frame = pd.DataFrame({"x": [0.5, np.nan], "nothing": [np.nan, np.nan]})
     filled = network.impute(frame, how, random_state=1)
     assert filled["nothing"].tolist() == ["(empty)", "(empty)"]
