@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import published_tables
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mdl_oracles import slow_information, slow_partition
-from mlxtend.data import autompg_data, boston_housing_data, iris_data, wine_data
 from processor_time import at_most
 
 from gomea_bn.data.table import read_table
@@ -196,41 +196,19 @@ def test_a_grid_is_refined_down_to_neighbouring_values():
         assert values[values <= truth].max() < cut < values[values > truth].min()
 
 
-def mpg() -> pd.DataFrame:
-    x, y = autompg_data()
-    frame = pd.DataFrame(np.asarray(x, np.float64)[:, :7], columns=list("BCDEFGH"))
-    frame.insert(0, "A", np.asarray(y, np.float64))
-    return frame
-
-
-def wine() -> pd.DataFrame:
-    x, y = wine_data()
-    frame = pd.DataFrame(x, columns=list("BCDEFGHIJKLMN"))
-    frame.insert(0, "A", y)
-    return frame
-
-
-def housing() -> pd.DataFrame:
-    x, y = boston_housing_data()
-    frame = pd.DataFrame(x, columns=list("ABCDEFGHIJKLM"))
-    frame["N"] = y
-    return frame
-
-
 def families(text: str) -> list[tuple[str, str]]:
     """Edges of families written parents first: "AB" is A -> B, "ABC" is A -> C and B -> C."""
     return [(parent, family[-1]) for family in text.split() for parent in family[:-1]]
 
 
-MPG = (mpg, "BGH", "BC CE EA AECG CD DF")
-WINE = (wine, "A", "HA AK AD AB HG AN HDAI AC AHM NAF ADE AL HFJ")
-HOUSING = (housing, "DI", "EB EH EBC CEBI EBG ICBJ ICJK GM JL MN NAF")
+MPG = (published_tables.auto_mpg, "BC CE EA AECG CD DF")
+WINE = (published_tables.wine, "HA AK AD AB HG AN HDAI AC AHM NAF ADE AL HFJ")
+HOUSING = (published_tables.housing, "EB EH EBC CEBI EBG ICBJ ICJK GM JL MN NAF")
 
 
 def published(case: tuple[Any, ...], variant: str) -> dict[str, list[float]]:
-    load, discrete, text = case
-    frame = load()
-    kinds = {name: "discrete" if name in discrete else "continuous" for name in frame.columns}
+    load, text = case
+    frame, kinds = load()
     learner = MDLDiscretizer(kinds=kinds, variant=variant, max_bins=255)
     fitted = learner.fit(frame, network=families(text))
     assert fitted.stopped_by_ == "fixpoint"
@@ -262,12 +240,11 @@ def test_published_cuts_of_housing_are_found():
 
 @pytest.mark.parametrize("as_target", [False, True])
 def test_iris_has_the_same_cuts_by_target_and_by_naive_bayes(as_target):
-    x, y = iris_data()
-    frame = pd.DataFrame(x, columns=list("ABCD"))
+    frame, kinds = published_tables.iris()
     if as_target:
-        fitted = MDLDiscretizer().fit(frame, y)
+        fitted = MDLDiscretizer().fit(frame.drop(columns="E"), frame["E"])
     else:
-        fitted = MDLDiscretizer().fit(frame.assign(E=y), network=[("E", name) for name in "ABCD"])
+        fitted = MDLDiscretizer(kinds=kinds).fit(frame, network=[("E", name) for name in "ABCD"])
     cuts = {name: np.round(values, 6).tolist() for name, values in fitted.cut_points_.items()}
     assert cuts == {"A": [5.45, 6.15], "B": [2.95, 3.35], "C": [2.45, 4.75], "D": [0.8, 1.75]}
 

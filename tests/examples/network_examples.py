@@ -23,6 +23,22 @@ HOSTILE_LEVELS = [
 ]  # fmt: skip
 
 
+RAIN_AND_HEIGHT: dict[str, Any] = {
+    "names": ["rain", "height"],
+    "edges": [("rain", "height")],
+    "cut_points": {"height": [1.0, 2.5]},
+    "support": {"height": (0.0, 4.0)},
+    "levels": {"rain": ["no", "yes"]},
+    "tables": {"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
+}
+
+
+def rain_and_height(**changes: Any) -> DiscretizedBayesNet:
+    """Return a network of a discrete and a continuous variable, with some other parts."""
+    parts = {**RAIN_AND_HEIGHT, **changes}
+    return DiscretizedBayesNet(parts.pop("names"), parts.pop("edges"), **parts)
+
+
 def small_network(
     seed: int,
     n_variables: int = 4,
@@ -100,6 +116,16 @@ def with_parts(network: DiscretizedBayesNet, *, edges: Any = None, **parts: Any)
     for part in ("cut_points", "support", "levels", "tables"):
         parts.setdefault(part, getattr(network, part))
     return DiscretizedBayesNet(network.names, network.edges if edges is None else edges, **parts)
+
+
+def padded(network: DiscretizedBayesNet, name: str) -> np.ndarray:
+    """Return a table with the second, impossible states that formats give to variables of one state."""
+    table = network.tables[name]
+    full = np.full([max(2, size) for size in table.shape], 1 / max(2, table.shape[-1]))
+    inner = tuple(slice(0, size) for size in table.shape)
+    full[(*inner[:-1], slice(None))] = 0.0
+    full[inner] = table
+    return full
 
 
 def all_states(network: DiscretizedBayesNet):

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from network_examples import (
     HOSTILE_LEVELS,
     HOSTILE_NAMES,
+    RAIN_AND_HEIGHT,
     all_states,
     joint_probability,
     network_with,
+    rain_and_height,
     slow_code,
     slow_log_density,
     small_network,
@@ -33,24 +35,10 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import columns_of_expert_fit, fixed_columns
 from gomea_bn.network.tables import draw_codes, smoothed_table
 
-PARTS: dict[str, Any] = {
-    "names": ["rain", "height"],
-    "edges": [("rain", "height")],
-    "cut_points": {"height": [1.0, 2.5]},
-    "support": {"height": (0.0, 4.0)},
-    "levels": {"rain": ["no", "yes"]},
-    "tables": {"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
-}
-
-
-def build(**changes):
-    parts = {**PARTS, **changes}
-    return DiscretizedBayesNet(parts.pop("names"), parts.pop("edges"), **parts)
-
 
 @pytest.fixture
 def network():
-    return build()
+    return rain_and_height()
 
 
 def test_the_parts_of_a_network_can_be_read(network):
@@ -226,7 +214,7 @@ def test_sample_frequencies_agree_with_the_tables(seed):
 
 
 def test_sample_never_draws_what_is_impossible():
-    network = build(tables={"rain": [1.0, 0.0], "height": [[0.0, 1.0, 0.0], [1, 0, 0]]})
+    network = rain_and_height(tables={"rain": [1.0, 0.0], "height": [[0.0, 1.0, 0.0], [1, 0, 0]]})
     rows = network.sample(2000, 0)
     assert (rows.rain == "no").all()
     assert ((rows.height > 1.0) & (rows.height <= 2.5)).all()
@@ -259,7 +247,9 @@ def test_sample_is_seeded_and_typed(network):
 
 def test_samples_lie_in_bins_even_where_floats_are_coarse():
     low = 1e15
-    network = build(cut_points={"height": [low + 0.25, low + 0.5]}, support={"height": (low, low + 1)})
+    network = rain_and_height(
+        cut_points={"height": [low + 0.25, low + 0.5]}, support={"height": (low, low + 1)}
+    )
     rows = network.sample(3000, 1)
     assert (rows.height > low).all()
     assert set(network.discretize(rows).height) == {0, 1, 2}
@@ -280,14 +270,14 @@ def test_a_network_cannot_be_changed(network):
     network.support.clear()
     network.cut_points.clear()
     network.metadata["new"] = 1
-    assert network == build()
+    assert network == rain_and_height()
     assert network.metadata == {}
 
 
 def test_what_a_network_was_built_from_can_change_later():
     cuts, table = np.array([1.0, 2.5]), np.array([[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])
     levels, metadata = ["no", "yes"], {"steps": [1]}
-    network = build(
+    network = rain_and_height(
         cut_points={"height": cuts},
         tables={"rain": [0.25, 0.75], "height": table},
         levels={"rain": levels},
@@ -295,12 +285,12 @@ def test_what_a_network_was_built_from_can_change_later():
     )
     cuts[0], table[0, 0], levels[0] = 0.1, 0.9, "changed"
     metadata["steps"].append(2)
-    assert network == build()
+    assert network == rain_and_height()
     assert network.metadata == {"steps": [1]}
 
 
 def test_equality_goes_by_content(network):
-    same = build(metadata={"other": 1})
+    same = rain_and_height(metadata={"other": 1})
     assert network == same
     assert hash(network) == hash(same)
     assert pickle.loads(pickle.dumps(same)) == network
@@ -308,13 +298,13 @@ def test_equality_goes_by_content(network):
     assert copy.deepcopy(network) == network
     assert network != 1
     others = [
-        build(cut_points={"height": [1.0, 2.6]}),
-        build(support={"height": (0.0, 5.0)}),
-        build(levels={"rain": ["no", "maybe"]}),
-        build(tables={**PARTS["tables"], "rain": [0.5, 0.5]}),
-        build(pseudo_count=1.0),
-        build(edges=[], tables={"rain": [0.25, 0.75], "height": [0.5, 0.25, 0.25]}),
-        build(names=["height", "rain"]),
+        rain_and_height(cut_points={"height": [1.0, 2.6]}),
+        rain_and_height(support={"height": (0.0, 5.0)}),
+        rain_and_height(levels={"rain": ["no", "maybe"]}),
+        rain_and_height(tables={**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.5]}),
+        rain_and_height(pseudo_count=1.0),
+        rain_and_height(edges=[], tables={"rain": [0.25, 0.75], "height": [0.5, 0.25, 0.25]}),
+        rain_and_height(names=["height", "rain"]),
     ]
     assert all(network != other for other in others)
 
@@ -338,7 +328,7 @@ def test_variables_in_another_order_are_the_same_network():
 
 
 def test_bin_labels_take_the_digits_they_need():
-    network = build(cut_points={"height": [1.00000001, 1.00000002]})
+    network = rain_and_height(cut_points={"height": [1.00000001, 1.00000002]})
     assert network.bin_labels("height") == (
         "[0, 1.00000001]", "(1.00000001, 1.00000002]", "(1.00000002, 4]",
     )  # fmt: skip
@@ -387,12 +377,18 @@ def test_bin_labels_take_the_digits_they_need():
         ({"edges": ["ab"]}, ["pair (parent, child)", "'ab'"]),
         ({"edges": [("rain", "height", "x")]}, ["pair"]),
         ({"tables": {"rain": [0.5, 0.5]}}, ["tables must have an entry for 'height'"]),
-        ({"tables": {**PARTS["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),
-        ({"tables": {**PARTS["tables"], "rain": [0.5, 0.50001]}}, ["'rain'", "sum to 1", "1.00001"]),
-        ({"tables": {**PARTS["tables"], "rain": [1.5, -0.5]}}, ["'rain'", "-0.5 at [1]"]),
-        ({"tables": {**PARTS["tables"], "rain": [np.nan, 1]}}, ["'rain'", "nan at [0]"]),
-        ({"tables": {**PARTS["tables"], "height": [0.5, 0.25, 0.25]}}, ["'height'", "(2, 3)", "(3,)"]),
-        ({"tables": {**PARTS["tables"], "height": [[1], [1, 2]]}}, ["'height'", "(2, 3)"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),
+        (
+            {"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.50001]}},
+            ["'rain'", "sum to 1", "1.00001"],
+        ),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [1.5, -0.5]}}, ["'rain'", "-0.5 at [1]"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [np.nan, 1]}}, ["'rain'", "nan at [0]"]),
+        (
+            {"tables": {**RAIN_AND_HEIGHT["tables"], "height": [0.5, 0.25, 0.25]}},
+            ["'height'", "(2, 3)", "(3,)"],
+        ),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "height": [[1], [1, 2]]}}, ["'height'", "(2, 3)"]),
         ({"tables": [1]}, ["tables must map"]),
         ({"pseudo_count": -1}, ["pseudo_count", "-1"]),
         ({"pseudo_count": math.inf}, ["pseudo_count", "finite"]),
@@ -403,7 +399,7 @@ def test_bin_labels_take_the_digits_they_need():
 )
 def test_bad_parts_are_refused_by_name(changes, words):
     with pytest.raises(GomeaBnError) as caught:
-        build(**changes)
+        rain_and_height(**changes)
     for word in words:
         assert word in str(caught.value)
 

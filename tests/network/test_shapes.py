@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import slow_code
+from network_examples import rain_and_height, slow_code
 from scipy.stats import chisquare, kstest
 from shape_oracles import slow_log_density, slow_mass
 from shaped_examples import random_network, shaped_network, shaped_table
@@ -22,20 +22,12 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.shape import Shape
 
-PARTS: dict[str, Any] = {
-    "cut_points": {"height": [1.0, 2.5]},
-    "support": {"height": (0.0, 4.0)},
-    "levels": {"rain": ["no", "yes"]},
-    "tables": {"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
-}
 # half of the probability below 1, a point at the cut 2.5
 SHAPE = Shape([0.0, 1.0, 4.0], [2.0, 0.2], [2.0, 0.2], {2.5: 0.35})
 
 
 def build(**changes: Any) -> DiscretizedBayesNet:
-    return DiscretizedBayesNet(
-        ["rain", "height"], [("rain", "height")], **{**PARTS, "shapes": {"height": SHAPE}, **changes}
-    )
+    return rain_and_height(**{"shapes": {"height": SHAPE}, **changes})
 
 
 # ---------------------------------------------------------------- densities

@@ -9,7 +9,7 @@ import pyagrum
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, small_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, padded, small_network
 from pgmpy.readwrite import BIFReader
 
 from gomea_bn.errors import GomeaBnError
@@ -27,21 +27,6 @@ def read_bif(path):
 
 def parse_bif(text):
     return network_of(bif_variables(text), DiscretizedBayesNet, restore=False)
-
-
-def padded(network, name):
-    """Return a table with the second, impossible states that BIF gives to variables of one state."""
-    table = network.tables[name]
-    shape = [max(2, network.cardinality(other)) for other in (*network.parents(name), name)]
-    if list(table.shape) == shape:
-        return table
-    full = np.full(shape, 1 / shape[-1])
-    if table.shape[-1] == 1:
-        rows = tuple(slice(0, size) for size in table.shape[:-1])
-        full[rows] = [1.0, 0.0]
-    else:
-        full[tuple(slice(0, size) for size in table.shape)] = table
-    return full
 
 
 def check_with_pyagrum(network, path):

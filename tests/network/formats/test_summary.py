@@ -5,25 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from averaged_examples import averaged_example, tables_of
-from network_examples import network_with, one_column
+from network_examples import network_with, one_column, rain_and_height
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.problems.cuts.shape import Shape
-
-
-def rain_and_height(shape: Shape | None = None) -> DiscretizedBayesNet:
-    """Return a network of a discrete and a continuous variable, which may have a shape."""
-    return DiscretizedBayesNet(
-        ["rain", "height"],
-        [("rain", "height")],
-        cut_points={"height": [1.0, 2.5]},
-        support={"height": (0.0, 4.0)},
-        levels={"rain": ["no", "yes"]},
-        tables={"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
-        shapes=None if shape is None else {"height": shape},
-    )
 
 
 def test_the_summary_names_edges_and_bins():
@@ -38,11 +24,11 @@ def test_the_summary_names_edges_and_bins():
 
 
 def test_the_summary_names_shapes_and_points():
-    network = rain_and_height(Shape([0.0, 4.0], [0.5], [0.51], {0.0: 0.49, 2.0: 0.005}))
+    network = rain_and_height(shapes={"height": Shape([0.0, 4.0], [0.5], [0.51], {0.0: 0.49, 2.0: 0.005})})
     lines = [line.strip() for line in network.summary().splitlines()]
     assert "shape of its column inside; 0 in 49 % of rows, 2 in 0.5 % of rows" in lines
     assert "uniform inside" not in lines
-    without_points = rain_and_height(Shape([0.0, 4.0], [1.0], [1.0])).summary()
+    without_points = rain_and_height(shapes={"height": Shape([0.0, 4.0], [1.0], [1.0])}).summary()
     assert "shape of its column inside\n" in without_points
 
 
