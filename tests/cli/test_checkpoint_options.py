@@ -86,17 +86,11 @@ def test_refusals_name_the_options_of_the_command(table, tmp_path, killed):
     folder = tmp_path / "checkpoint"
     killed("learn", table, *QUICK, "--checkpoint", folder, "--every", "0")
     for arguments, message in (
-        (
-            ["--checkpoint", folder],
-            f"'{folder / 'checkpoint.gomea'}' exists and would be lost; --resume goes on",
-        ),
-        (
-            ["--checkpoint", folder, "--resume", "--max-bins", "7"],
-            "option --max-bins was 'auto', and is now 7",
-        ),
+        (["--checkpoint", folder], f"'{folder / 'checkpoint.gomea'}' exists and would be lost; --resume goes on"),
+        (["--checkpoint", folder, "--resume", "--max-bins", "7"], "option --max-bins was 'auto', and is now 7"),
         (["--resume"], "--resume needs the folder of --checkpoint"),
         (["--checkpoint", table, "--resume"], "is not a folder"),
-    ):
+    ):  # fmt: skip
         refused = invoke("learn", table, *QUICK, *arguments)
         assert refused.exit_code == 2
         assert message in refused.stderr.replace("\n", " ")

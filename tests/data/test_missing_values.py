@@ -162,10 +162,7 @@ def discrete_table() -> Table:
     [
         ("The learner", lambda table: BayesNetLearner(max_evaluations=10, missing="error").fit(table)),
         ("The learner", lambda table: ParetoBayesNetLearner(max_evaluations=10, missing="error").fit(table)),
-        (
-            "The learner",
-            lambda table: BayesNetEnsemble(BayesNetLearner(missing="error"), n_networks=2).fit(table),
-        ),
+        ("The learner", lambda table: BayesNetEnsemble(BayesNetLearner(missing="error"), n_networks=2).fit(table)),
         ("EqualFrequency", lambda table: EqualFrequency().fit(table)),
         ("K2", lambda table: K2().fit(discrete_table())),
         ("The network", lambda table: table_for(network(), table)),
@@ -174,7 +171,7 @@ def discrete_table() -> Table:
         ("simulated_expert", lambda table: simulated_expert(network(), table=table)),
         ("histogram_baseline", lambda table: histogram_baseline(table)),
     ],
-)
+)  # fmt: skip
 def test_whoever_cannot_use_missing_values_names_them(what, use):
     with pytest.raises(GomeaBnError, match=f"^{what}.* needs a table without missing values") as caught:
         use(table_with_gaps())

@@ -202,11 +202,7 @@ def test_what_needs_pyarrow_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("values", "name", "expected"),
     [
-        (
-            pd.date_range("1970-01-02", periods=N, freq="12h"),
-            "t [days since 1970-01-01]",
-            1 + np.arange(N) / 2,
-        ),
+        (pd.date_range("1970-01-02", periods=N, freq="12h"), "t [days since 1970-01-01]", 1 + np.arange(N) / 2),
         (
             pd.date_range("1970-01-02", periods=N, freq="D", tz="Etc/GMT-12"),
             "t [days since 1970-01-01]",
@@ -219,7 +215,7 @@ def test_what_needs_pyarrow_is_named(monkeypatch):
         ([f"{i % 24:02}:15" for i in range(N)], "t [hours]", 0.25 + np.arange(N) % 24),
         ([f"1970-01-{1 + i:02} 06:00" for i in range(N)], "t [days since 1970-01-01]", 0.25 + np.arange(N)),
     ],
-)
+)  # fmt: skip
 def test_dates_times_and_durations_become_numbers(values, name, expected):
     rows = pd.DataFrame({"t": values, "other": np.linspace(0, 1, N)})
     table = read_table(rows)

@@ -191,22 +191,10 @@ def with_column(values):
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
-        (
-            with_missing,
-            {},
-            ["'height' has 2 missing", "rows 4, 19", "'town' has 1", "row 2", 'missing="drop"'],
-        ),
-        (
-            lambda f: f.assign(height=[*f.height[:-1], -np.inf]),
-            {},
-            ["'height'", "1 missing or infinite", "row 29"],
-        ),
+        (with_missing, {}, ["'height' has 2 missing", "rows 4, 19", "'town' has 1", "row 2", 'missing="drop"']),
+        (lambda f: f.assign(height=[*f.height[:-1], -np.inf]), {}, ["'height'", "1 missing or infinite", "row 29"]),
         (with_column([np.inf] * N), {"missing": "drop"}, ["'odd' has no values", "all 30 rows"]),
-        (
-            with_column([np.nan] * 25 + [1.5, 2, 3, 4, 5]),
-            {"missing": "drop"},
-            ["10 rows, got 5 after dropping 25"],
-        ),
+        (with_column([np.nan] * 25 + [1.5, 2, 3, 4, 5]), {"missing": "drop"}, ["10 rows, got 5 after dropping 25"]),
         (
             lambda f: pd.DataFrame({"odd": [3] * N, "even": ["q"] * N}),
             {},
@@ -218,11 +206,7 @@ def with_column(values):
         (lambda f: f.rename(columns={"town": 1, "rooms": "1"}), {}, ["'1' occurs more than once"]),
         (lambda f: f.rename(columns={"town": " "}), {}, ["position 3 has no name"]),
         (lambda f: f.rename(columns={"town": None}), {}, ["position 3 has no name"]),
-        (
-            lambda f: f.set_axis(pd.MultiIndex.from_product([["a"], list(f)]), axis=1),
-            {},
-            ["2 levels", "flatten"],
-        ),
+        (lambda f: f.set_axis(pd.MultiIndex.from_product([["a"], list(f)]), axis=1), {}, ["2 levels", "flatten"]),
         (
             with_column([f"{i % 29}!" for i in range(N)]),
             {"max_levels": 20, "kinds": {"odd": "discrete"}},
@@ -234,11 +218,7 @@ def with_column(values):
         (lambda f: f, {"kinds": {"height": "categorical"}}, ["'continuous', 'discrete'", "'categorical'"]),
         (lambda f: f, {"kinds": ["height"]}, ["kinds must map"]),
         (lambda f: f, {"kinds": {"town": "continuous"}}, ["'town' must hold numbers", "'b'", "rows 0, 1, 2"]),
-        (
-            with_column([True, False] * 15),
-            {"kinds": {"odd": "continuous"}},
-            ["'odd' must hold numbers, got bools"],
-        ),
+        (with_column([True, False] * 15), {"kinds": {"odd": "continuous"}}, ["'odd' must hold numbers, got bools"]),
         (lambda f: f, {"missing": "fill"}, ["missing must be", "'fill'"]),
         (lambda f: f, {"max_levels": 1}, ["max_levels must be", "got 1"]),
         (lambda f: f, {"min_rows": "10"}, ["min_rows must be", "'10'"]),
@@ -252,20 +232,12 @@ def with_column(values):
         (with_column([None, "a", 2] * 10), {"missing": "drop"}, ["str 'a' in row 1", "int 2 in row 2"]),
         (with_column(lambda: pd.Categorical(pd.cut(np.arange(N), 3))), {}, ["'odd'", "Interval", "rename"]),
         (with_column([2**60 + 2 * i for i in range(N)]), {}, ["'odd'", "2**53"]),
-        (
-            with_column(lambda: pd.Series([10**400 + i for i in range(N)], dtype=object)),
-            {},
-            ["'odd'", "infinite"],
-        ),
-        (
-            with_column(lambda: pd.Series([None, *(10**400 + i for i in range(1, N))], dtype=object)),
-            {},
-            ["'odd'"],
-        ),
+        (with_column(lambda: pd.Series([10**400 + i for i in range(N)], dtype=object)), {}, ["'odd'", "infinite"]),
+        (with_column(lambda: pd.Series([None, *(10**400 + i for i in range(1, N))], dtype=object)), {}, ["'odd'"]),
         (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "too wide", "Rescale it."]),
         (with_column([0.0, 1e-310, 3e-308] * 10), {}, ["'odd' ranges from", "too narrow", "Rescale it."]),
     ],
-)
+)  # fmt: skip
 def test_bad_tables_are_refused_with_the_column_and_the_rows(frame, change, options, words):
     with pytest.raises(GomeaBnError) as caught:
         read_table(change(frame), **options)

@@ -127,16 +127,13 @@ def test_text_bools_tables_and_columns_of_one_value_are_levels():
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (
-            pd.DataFrame({"x": np.arange(60.0)}),
-            "'x' has 60 distinct values, more than 50; K2 learns from discretized",
-        ),
+        (pd.DataFrame({"x": np.arange(60.0)}), "'x' has 60 distinct values, more than 50; K2 learns from discretized"),
         (pd.DataFrame({"x": [1.0, np.nan]}), r"'x' has missing or infinite values in row 1"),
         (pd.DataFrame({"x": []}), "needs rows and columns"),
         (read_table(pd.DataFrame({"x": np.arange(60.0)})), "'x' is continuous"),
         (3, "must be a Table, a frame of pandas"),
     ],
-)
+)  # fmt: skip
 def test_columns_that_are_not_discretized_are_refused(frame, message):
     with pytest.raises(GomeaBnError, match=message):
         K2().fit(frame)

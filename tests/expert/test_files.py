@@ -218,21 +218,13 @@ def test_properties_that_do_not_fit_are_refused(tmp_path):
     )  # fmt: skip
     path = tmp_path / "n.bif"
     for old, new, message in [
-        (
-            "edges = 0.0 1.0 2.0 3.0",
-            "edges = 0.0 1.0 2.0",
-            "'v' has 3 states, but its property edges makes 2",
-        ),
+        ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0 1.0 2.0", "'v' has 3 states, but its property edges makes 2"),
         ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0", "'v' has 3 states, but its property edges makes 0"),
         ("levels = a b", "edges = 0.5", "'w' has 2 states, but its property edges makes 0"),
-        (
-            "edges = 0.0 1.0 2.0 3.0",
-            "edges = 0.0 1.0 two 3.0",
-            "'v': its property edges must hold numbers, got 'two'",
-        ),
+        ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0 1.0 two 3.0", "'v': its property edges must hold numbers, got 'two'"),
         ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0 2.0 1.0 3.0", r"cut_points\['v'\] must increase"),
         ("levels = a b", "levels = a b c", "'w' has 2 states, but its property levels makes 3"),
-    ]:
+    ]:  # fmt: skip
         assert old in text
         path.write_text(text.replace(old, new))
         with pytest.raises(GomeaBnError, match=f"File '.*n.bif': .*{message}"):

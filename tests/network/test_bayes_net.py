@@ -378,16 +378,10 @@ def test_bin_labels_take_the_digits_they_need():
         ({"edges": [("rain", "height", "x")]}, ["pair"]),
         ({"tables": {"rain": [0.5, 0.5]}}, ["tables must have an entry for 'height'"]),
         ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),
-        (
-            {"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.50001]}},
-            ["'rain'", "sum to 1", "1.00001"],
-        ),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.50001]}}, ["'rain'", "sum to 1", "1.00001"]),
         ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [1.5, -0.5]}}, ["'rain'", "-0.5 at [1]"]),
         ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [np.nan, 1]}}, ["'rain'", "nan at [0]"]),
-        (
-            {"tables": {**RAIN_AND_HEIGHT["tables"], "height": [0.5, 0.25, 0.25]}},
-            ["'height'", "(2, 3)", "(3,)"],
-        ),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "height": [0.5, 0.25, 0.25]}}, ["'height'", "(2, 3)", "(3,)"]),
         ({"tables": {**RAIN_AND_HEIGHT["tables"], "height": [[1], [1, 2]]}}, ["'height'", "(2, 3)"]),
         ({"tables": [1]}, ["tables must map"]),
         ({"pseudo_count": -1}, ["pseudo_count", "-1"]),
@@ -396,7 +390,7 @@ def test_bin_labels_take_the_digits_they_need():
         ({"metadata": {"when": object()}}, ["metadata['when']", "JSON"]),
         ({"metadata": {"loss": math.nan}}, ["metadata['loss']", "JSON"]),
     ],
-)
+)  # fmt: skip
 def test_bad_parts_are_refused_by_name(changes, words):
     with pytest.raises(GomeaBnError) as caught:
         rain_and_height(**changes)
@@ -431,15 +425,12 @@ def test_a_table_too_large_is_refused_before_it_is_made():
         ({"rain": ["no"], "Height": [1.0]}, ["no column 'height'", "Did you mean 'Height'?"]),
         ({"rain": ["no", "no"], "height": [1.0, math.inf]}, ["'height'", "row 1"]),
         ({"rain": ["no", None], "height": [1.0, math.inf]}, ["'height'", "1 infinite value", "row 1"]),
-        (
-            {"rain": ["no", "hail", "fog"], "height": [1.0] * 3},
-            ["'rain'", "'hail', 'fog'", "rows 1, 2", "'yes'"],
-        ),
+        ({"rain": ["no", "hail", "fog"], "height": [1.0] * 3}, ["'rain'", "'hail', 'fog'", "rows 1, 2", "'yes'"]),
         ({"rain": [0, 1], "height": [1.0] * 2}, ["'rain'", "unknown level 0, 1"]),
         ({"rain": ["no"], "height": ["tall"]}, ["'height' must hold numbers", "'tall'", "row 0"]),
         ({"rain": [["no"]], "height": [1.0]}, ["'rain'"]),
     ],
-)
+)  # fmt: skip
 def test_rows_that_do_not_fit_are_refused(network, rows, words):
     with pytest.raises(GomeaBnError) as caught:
         network.log_density(pd.DataFrame(rows))

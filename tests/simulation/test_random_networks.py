@@ -265,15 +265,12 @@ def test_rows_follow_their_law():
         ({"rows": "normal"}, "rows must be one of"),
         ({"max_indegree": 0}, "max_indegree must be an integer of at least 1"),
         ({"max_edge_fraction": 1.5}, "max_edge_fraction must be a finite number of at least 0 and at most 1"),
-        (
-            {"discrete_fraction": -0.1},
-            "discrete_fraction must be a finite number of at least 0 and at most 1",
-        ),
+        ({"discrete_fraction": -0.1}, "discrete_fraction must be a finite number of at least 0 and at most 1"),
         ({"cardinality": (1, 4)}, "cardinality must be two integers"),
         ({"cardinality": (5, 4)}, "cardinality must be two integers"),
         ({"max_table_rows": 5}, "max_table_rows = 5"),
     ],
-)
+)  # fmt: skip
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         random_network(**{"n_variables": 4, **options})

@@ -262,16 +262,13 @@ def test_few_rows_are_enough(tmp_path):
         ('{"format": "gomea-bn network"}', "got 'gomea-bn network'"),
         ('{"format": "gomea-bn cut points", "format_version": 2}', "format_version 2"),
         ('{"format": "gomea-bn cut points", "format_version": 1}', "wanted an object under 'cut_points'"),
-        (
-            '{"format": "gomea-bn cut points", "format_version": 1, "cut_points": {"a": "1"}}',
-            "'a' must be a list",
-        ),
+        ('{"format": "gomea-bn cut points", "format_version": 1, "cut_points": {"a": "1"}}', "'a' must be a list"),
         (
             '{"format": "gomea-bn cut points", "format_version": 1, "cut_points": {"a": [NaN]}}',
             "NaN is not a JSON number",
         ),
     ],
-)
+)  # fmt: skip
 def test_files_that_hold_no_cuts_are_refused(tmp_path, content, message):
     path = tmp_path / "cuts.json"
     path.write_text(content)

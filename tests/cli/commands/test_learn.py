@@ -472,16 +472,12 @@ def test_the_rule_of_kinds_names_the_option_of_the_command(table):
         ("ragged.csv", b"a,b\n1,2,3\n1,2\n", "ragged"),
         ("few.csv", b"a,b\n1,2\n3,4\n", "at least 10 rows"),
         ("double.csv", b"a,a\n" + b"1,2\n" * 12, "occurs more than once"),
-        (
-            "constant.csv",
-            b"a,b\n" + b"1,2\n" * 12,
-            "All columns of the table are constant: 'a' is 1, 'b' is 2",
-        ),
+        ("constant.csv", b"a,b\n" + b"1,2\n" * 12, "All columns of the table are constant: 'a' is 1, 'b' is 2"),
         ("ids.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i) for i in range(60)), "Give --kind a=continuous"),
         ("many.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i % 60) for i in range(180)), "at most 50 levels"),
         ("rows.parquet", b"PAR1 no parquet", "not a readable Parquet file"),
     ],
-)
+)  # fmt: skip
 def test_unusable_data_is_one_line_and_exit_3(tmp_path, name, content, message):
     if content is not None:
         (tmp_path / name).write_bytes(content)

@@ -140,18 +140,10 @@ UUIDS = [f"{i:08x}-0000-4000-8000-{7 * i:012x}" for i in range(N // 2)] * 2
         ("x", pd.array(range(N), dtype="Int64"), "a running number"),
         ("x", [f"name {i}" for i in range(N)], "a different text in every row"),
         ("x", UUIDS, "UUIDs"),
-        (
-            "PassengerId",
-            [i * i for i in range(N)],
-            "a different number in every row, under the name of an identifier",
-        ),
-        (
-            "row_id",
-            [-i for i in range(N)],
-            "a different number in every row, under the name of an identifier",
-        ),
+        ("PassengerId", [i * i for i in range(N)], "a different number in every row, under the name of an identifier"),
+        ("row_id", [-i for i in range(N)], "a different number in every row, under the name of an identifier"),
     ],
-)
+)  # fmt: skip
 def test_identifiers_are_left_out_unless_they_are_named(name, values, reason):
     rows = base(**{name: values})
     table, said = warned(rows)
@@ -330,13 +322,10 @@ def test_given_symbols_of_missing_values_can_be_stored_as_json():
     ("content", "words"),
     [
         ("a;b,c\n1;2,3\n" * 2, "may be separated by ',' or ';'; say by which"),
-        (
-            "a;b\n1,5;0.5\n" + "2,5;1.5\n" * 12,
-            "'a' holds numbers such as '1,5', but column 'b' holds decimal points",
-        ),
+        ("a;b\n1,5;0.5\n" + "2,5;1.5\n" * 12, "'a' holds numbers such as '1,5', but column 'b' holds decimal points"),
         ("a;b\n1,234;u\n" + "2,345;v\n" * 12, "which may be 1.234 or 1234"),
     ],
-)
+)  # fmt: skip
 def test_what_is_ambiguous_must_be_said(tmp_path, content, words):
     (tmp_path / "a.txt").write_text(content)
     with pytest.raises(GomeaBnError, match=words):

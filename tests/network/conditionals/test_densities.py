@@ -360,10 +360,7 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"lines": {"q": line_of_b()}}, "'q'"),
         ({"lines": {"g": line_of_b()}}, "lines must not have an entry for 'g', which is discrete"),
         ({"lines": {"c": line_of_b()}}, r"The line of 'c' must have the continuous parents \('b',\)"),
-        (
-            {"lines": {"b": line_of_b(parents=("p", "c"))}},
-            r"The line of 'b' must have the continuous parents",
-        ),
+        ({"lines": {"b": line_of_b(parents=("p", "c"))}}, r"The line of 'b' must have the continuous parents"),
         ({"lines": {"b": line_of_b(groups=())}}, r"The line of 'b' must .* discrete parents \('g',\)"),
         (
             {"lines": {"b": line_of_b(coefficients=np.zeros((1, 3)), scales=np.ones(1), freedom=np.ones(1))}},
@@ -383,7 +380,7 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"cut_probabilities": {"a": [0.5]}}, "cut_probabilities must have an entry for 'p', got none"),
         ({"cut_probabilities": {"g": [0.5]}}, "cut_probabilities must not have an entry for 'g'"),
     ],
-)
+)  # fmt: skip
 def test_parts_that_do_not_fit_are_refused(parts, message):
     with pytest.raises(GomeaBnError, match=message):
         averaged_example(**parts)

@@ -174,20 +174,14 @@ def test_every_way_to_state_a_value_outside_the_support_warns(network):
     mixed = pd.DataFrame({"x": pd.Series([(0, 1), 9.5, None, (20, 30)], dtype=object)})
     rows = network.sample(2, 1)
     for ask, words in (
-        (
-            lambda: network.query("y", {"x": 1e9}),
-            "1 value of 'x' (support 0 to 4); for example x = 1000000000.",
-        ),
-        (
-            lambda: network.query("y", {"x": (20, None)}),
-            "1 value of 'x' (support 0 to 4); for example x in 20...",
-        ),
+        (lambda: network.query("y", {"x": 1e9}), "1 value of 'x' (support 0 to 4); for example x = 1000000000."),
+        (lambda: network.query("y", {"x": (20, None)}), "1 value of 'x' (support 0 to 4); for example x in 20..."),
         (lambda: network.query("y", {"x": {(-3, -2), (5, 6)}}), "2 values of 'x' (support 0 to 4)"),
         (lambda: network.query("y", mixed), "2 values of 'x' (support 0 to 4); for example x = 9.5."),
         (lambda: network.do({"x": 1e9}), "1 value of 'x' (support 0 to 4); for example x = 1000000000."),
         (lambda: network.sample(2, 1, evidence={"x": (5, 6)}), "for example x in 5..6."),
         (lambda: network.log_density(rows.assign(x=9.0), of="y", given="x"), "2 values of 'x'"),
-    ):
+    ):  # fmt: skip
         with pytest.warns(GomeaBnWarning) as caught:
             ask()
         assert [words in str(warning.message) for warning in caught] == [True]
@@ -336,10 +330,7 @@ def test_values_that_are_no_dates_are_named(of_times):
     for ask, words in (
         (lambda: of_times.query("sick", {"visit": "May"}), "evidence['visit'] must be a number, or a date"),
         (lambda: of_times.query("sick", {"visit": "May"}), "or a date such as 2024-12-31, got 'May'"),
-        (
-            lambda: of_times.query("sick", {"visit": dt.timedelta(1)}),
-            "a date such as 2024-12-31, got datetime",
-        ),
+        (lambda: of_times.query("sick", {"visit": dt.timedelta(1)}), "a date such as 2024-12-31, got datetime"),
         (lambda: of_times.query("sick", {"stay": dt.date(2023, 1, 1)}), "or a duration such as"),
         (lambda: of_times.query("sick", {"hour": dt.date(2023, 1, 1)}), "or a time of day such as 13:30"),
         (lambda: of_times.query("sick", {"visit": 1, of_times.names[0]: 2}), "evidence names 'visit [days"),
@@ -349,7 +340,7 @@ def test_values_that_are_no_dates_are_named(of_times):
             lambda: of_times.predict(frame.assign(visit=pd.Timedelta(days=1)), "sick"),
             "must hold values in days since 1970-01-01, got values in seconds",
         ),
-    ):
+    ):  # fmt: skip
         with pytest.raises(GomeaBnError) as caught:
             ask()
         assert words in str(caught.value)
