@@ -92,8 +92,7 @@ print(learner.network_.names)
         "HOME": str(Path.home()),
         "PYTHONPATH": sysconfig.get_path("purelib"),
     }
-    printed = called(python, "-c", script, cwd=tmp_path, env=environment)
-    assert "a" in printed
+    assert "a" in called(python, "-c", script, cwd=tmp_path, env=environment)
     assert (tmp_path / "page.html").is_file()
     command = called(python.parent / "gomea-bn", "--version", cwd=tmp_path, env=environment)
     assert command.startswith("gomea-bn ")

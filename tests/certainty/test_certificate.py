@@ -112,8 +112,7 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
 
 
 def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
-    rng = np.random.default_rng(8)
-    x = rng.normal(size=(150, 4))
+    x = np.random.default_rng(8).normal(size=(150, 4))
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(e=x.sum(axis=1))
     best = Averaged(prefer="density")
     network = BayesNetLearner(max_evaluations=3000, random_state=1, density=best).fit(frame).network_

@@ -61,8 +61,7 @@ def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     assert "Learned again 2 times" in result.stdout
     assert network.metadata["stability_in_words"][0] in result.stdout
     assert "Probabilities of edges (exact; means over 2 sets of bins" in result.stdout
-    again = ok("learn", table, *FURTHER, "--confidence", "--json", "--out", out)
-    content = json.loads(again.stdout)
+    content = json.loads(ok("learn", table, *FURTHER, "--confidence", "--json", "--out", out).stdout)
     assert content["confidence"]["n_bin_sets"] == 1
     assert not content["confidence"]["has_drawn_bins"]
     assert "stability" not in content

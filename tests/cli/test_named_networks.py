@@ -33,8 +33,7 @@ def folder(front, tmp_path_factory) -> Path:
     network.to_json(path / "run" / "network.json")
     for ending in ("json", "bif", "xdsl"):
         getattr(network, f"to_{ending}")(path / f"model.{ending}")
-    expert = ExpertNetwork.from_edges(network.edges, names=network.names)
-    expert.to_json(path / "expert.json")
+    ExpertNetwork.from_edges(network.edges, names=network.names).to_json(path / "expert.json")
     for ending, mark in (("csv", ","), ("tsv", "\t")):
         lines = [mark.join(edge) for edge in [("parent", "child"), *network.edges]]
         (path / f"edges.{ending}").write_text("\n".join(lines) + "\n")

@@ -121,8 +121,7 @@ REPEATED_ROWS = st.lists(st.tuples(VALUES, VALUES, st.sampled_from("ab")), min_s
 
 
 def table_of(rows):
-    frame = pd.DataFrame(rows, columns=["x", "y", "k"])
-    return read_table(frame, kinds=CONTINUOUS)
+    return read_table(pd.DataFrame(rows, columns=["x", "y", "k"]), kinds=CONTINUOUS)
 
 
 def twin_of_chance(rows):

@@ -112,8 +112,7 @@ def test_dropping_twice_names_the_rows_of_the_source(first, second):
 def test_a_frame_keeps_missing_values():
     frame = table_with_gaps().to_frame()
     assert frame.isna().to_numpy().tolist() == frame_with_gaps().isna().to_numpy().tolist()
-    again = read_table(frame, missing="keep")
-    assert [column.n_missing for column in again.columns] == [2, 3, 1]
+    assert [column.n_missing for column in read_table(frame, missing="keep").columns] == [2, 3, 1]
 
 
 def test_taken_rows_keep_missing_values():

@@ -36,8 +36,7 @@ def test_rows_stand_as_often_as_their_weights_say():
 def test_weights_are_those_of_the_rows_that_were_not_dropped():
     rows = frame(12)
     rows.loc[1, "x"] = np.nan
-    table = read_table(rows, missing="drop")
-    assert repeated_rows(table, [1, 9, 1, 2, *[1] * 8]).n_rows == 12
+    assert repeated_rows(read_table(rows, missing="drop"), [1, 9, 1, 2, *[1] * 8]).n_rows == 12
 
 
 def test_learning_with_weights_equals_learning_from_repeated_rows():

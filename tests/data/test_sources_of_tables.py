@@ -96,8 +96,7 @@ def test_the_dataframe_interchange_is_read():
 
 
 def test_the_columns_of_an_array_are_numbered():
-    array = np.random.default_rng(0).normal(size=(12, 2))
-    assert read_table(array).names == ("x0", "x1")
+    assert read_table(np.random.default_rng(0).normal(size=(12, 2))).names == ("x0", "x1")
     mixed = np.array([[0.5 * i, "ab"[i % 2]] for i in range(12)], dtype=object)
     assert [column.is_continuous for column in read_table(mixed).columns] == [True, False]
 
@@ -125,8 +124,7 @@ def test_other_objects_are_refused(source, words):
 
 def test_series_in_a_dict_are_not_aligned():
     first, second = pd.Series(np.arange(12.0)), pd.Series(np.arange(12.0)[::-1].copy(), index=range(20, 32))
-    table = read_table({"a": first, "b": second})
-    assert table.columns[1].values.tolist() == second.tolist()
+    assert read_table({"a": first, "b": second}).columns[1].values.tolist() == second.tolist()
 
 
 @pytest.mark.parametrize("ending", [".feather", ".arrow", ".arrows"])

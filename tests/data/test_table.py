@@ -433,8 +433,7 @@ def test_the_order_of_an_ordered_categorical_is_kept():
     ordered = pd.Categorical(["low", "high"] * 6, categories=["low", "high"], ordered=True)
     assert column_of(ordered).ordered
     assert not column_of(pd.Categorical(["low", "high"] * 6)).ordered
-    table = read_table(pd.DataFrame({"x": ordered, "y": range(12)}))
-    assert table.to_frame()["x"].cat.ordered
+    assert read_table(pd.DataFrame({"x": ordered, "y": range(12)})).to_frame()["x"].cat.ordered
 
 
 def test_every_source_gives_the_same_table(tmp_path):
@@ -466,8 +465,7 @@ def test_a_negative_zero_is_zero():
     x = np.concatenate(([-0.0, 0.0], np.arange(8.0) - 8.5))
     table = read_table(pd.DataFrame({"x": x}), kinds={"x": "continuous"})
     assert np.signbit(table.columns[0].values).tolist() == [False, False] + [True] * 8
-    texts = numeric_values(pd.Series(["-0.0", "0"]), "x")
-    assert not np.signbit(texts).any()
+    assert not np.signbit(numeric_values(pd.Series(["-0.0", "0"]), "x")).any()
 
 
 def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
@@ -476,8 +474,7 @@ def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
     with pytest.warns(match="All but 21 cells of 'rent' are numbers; 'k.A.' is not.*na_values=\"k.A.\""):
         table = read_table(frame)
     assert table.names == ("x",)
-    again = read_table(frame, na_values=["k.A.", "n/b"], missing="keep")
-    assert again.names == ("rent", "x")
+    assert read_table(frame, na_values=["k.A.", "n/b"], missing="keep").names == ("rent", "x")
 
 
 @pytest.mark.parametrize("name", ["nr", "Nr", "no", "Pat-Nr", "visit_no", "CaseNr", "id"])

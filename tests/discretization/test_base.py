@@ -263,8 +263,7 @@ def test_starting_bins_count_the_levels_of_the_largest_discrete_column(frame):
 )
 def test_equal_width_start_bins_rows_as_the_published_code_does(values, n_bins):
     x = np.array(values, np.float64)
-    table = Table((Column("x", x, None, ""),), len(x), ())
-    task = Recorder().fit(table).task
+    task = Recorder().fit(Table((Column("x", x, None, ""),), len(x), ())).task
     cuts = starting_cuts(task, n_bins=n_bins)[0]
     published = np.minimum(np.floor((x - x.min()) / ((x.max() - x.min()) / n_bins)), n_bins - 1)
     _, compact = np.unique(published, return_inverse=True)
@@ -274,8 +273,7 @@ def test_equal_width_start_bins_rows_as_the_published_code_does(values, n_bins):
 def test_neighbouring_floats_are_cut_above_the_minimum_or_not_at_all():
     low = 1.0
     x = np.array([low, np.nextafter(low, 2), 3.0])
-    table = Table((Column("x", x, None, ""),), 3, ())
-    assert Recorder().fit(table).cut_points_["x"].tolist() == [2.0]
+    assert Recorder().fit(Table((Column("x", x, None, ""),), 3, ())).cut_points_["x"].tolist() == [2.0]
     pair = Table((Column("x", x[:2], None, ""),), 2, ())
     assert Recorder().fit(pair).cut_points_["x"].tolist() == []
 

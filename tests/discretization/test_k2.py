@@ -166,8 +166,7 @@ def test_max_levels_is_at_most_what_codes_hold():
 
 
 def test_the_deadline_of_k2_holds():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 3, (20_000, 12)))
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (20_000, 12)))
     K2(max_seconds=0.01).fit(frame.head(50))  # compiles
     with at_most(4):
         fitted = K2(n_restarts=10**18, max_seconds=0.3, random_state=0).fit(frame)

@@ -182,8 +182,7 @@ def test_the_most_bins_hold_in_every_search(max_bins):
 
 
 def test_a_grid_is_refined_down_to_neighbouring_values():
-    generator = np.random.default_rng(2)
-    values = generator.random(3000)
+    values = np.random.default_rng(2).random(3000)
     child = (values > 0.3).astype(np.int32) + (values > 0.71)
     around = Neighbourhood((), (CodedFamily(CodedColumn(child, 3), ()),))
     problem = ThresholdProblem(SortedColumn(values), around, Criterion("mdl", len(values)))
@@ -290,8 +289,7 @@ def test_exploded_numbers_are_cut_where_they_were_joined(search):
     ("n_rows", "n_levels", "why"), [(4000, 2, "none is removed"), (4000, 6, "all are removed")]
 )
 def test_the_single_threshold_rule_warns_where_it_is_degenerate(n_rows, n_levels, why):
-    generator = np.random.default_rng(0)
-    x = generator.random(n_rows)
+    x = np.random.default_rng(0).random(n_rows)
     y = np.minimum((x * n_levels).astype(int), n_levels - 1)
     frame = pd.DataFrame({"x": x, "y": pd.Categorical(y)})
     with pytest.warns(UserWarning, match=f"'x': .*{why}"):
@@ -537,8 +535,7 @@ def test_cycles_may_be_limited_and_ordered():
     fitted = MDLDiscretizer(max_cycles=1).fit(frame, network=truth.edges)
     assert (fitted.n_cycles_, fitted.stopped_by_) == (1, "max_cycles")
     names = list(truth.cut_points)
-    other = MDLDiscretizer(order=names[::-1]).fit(frame, network=truth.edges)
-    assert other.stopped_by_ == "fixpoint"
+    assert MDLDiscretizer(order=names[::-1]).fit(frame, network=truth.edges).stopped_by_ == "fixpoint"
     for order, message in (
         (names[1:], "order must name every column that is cut or grouped once; it lacks"),
         (["X99"], "'X99' is not a column that is cut or grouped"),

@@ -185,15 +185,13 @@ def test_climbing_respects_the_knowledge():
     two_causes = [a, other, np.where(np.arange(1500) % 2, a, other)]
     assert max(map(len, climbed(two_causes, "aic").parents)) == 2
     assert max(map(len, climbed(two_causes, "aic", max_indegree=1).parents)) == 1
-    small = ExpertKnowledge(max_table_cells=15)
-    assert climbed([a, b, c], "mdl", small).edges == []
+    assert climbed([a, b, c], "mdl", ExpertKnowledge(max_table_cells=15)).edges == []
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_graph_and_bins_of_random_networks_are_recovered(seed):
     truth = random_network(8, random_state=seed)
-    frame = truth.sample(3200, random_state=seed)
-    learner = MDLNetwork().fit(frame)
+    learner = MDLNetwork().fit(truth.sample(3200, random_state=seed))
     pairs = {frozenset(edge) for edge in learner.network_.edges}
     assert pairs == {frozenset(edge) for edge in truth.edges}
     close = sum(len(learner.cut_points_[name]) == len(cuts) for name, cuts in truth.cut_points.items())
@@ -206,8 +204,7 @@ def test_graph_and_bins_of_random_networks_are_recovered(seed):
 @settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(30, 300), st.sampled_from(["exact", "merge"]))
 def test_the_description_never_grows_over_rounds(seed, n_rows, search):
-    truth = random_network(5, random_state=seed)
-    frame = truth.sample(n_rows, random_state=seed)
+    frame = random_network(5, random_state=seed).sample(n_rows, random_state=seed)
     frame = frame[[name for name in frame if frame[name].nunique() > 1]]
     learner = MDLNetwork(search).fit(frame)
     lengths = [entry.objective for entry in learner.history_]
@@ -293,8 +290,7 @@ def test_knowledge_and_first_graphs_hold():
 
 
 def test_limits_hold():
-    truth = random_network(12, random_state=1)
-    frame = truth.sample(50_000, random_state=1)
+    frame = random_network(12, random_state=1).sample(50_000, random_state=1)
     learner = MDLNetwork(max_seconds=1.0)
     learner.compile()
     with at_most(2.5):

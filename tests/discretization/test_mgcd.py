@@ -70,15 +70,13 @@ def test_graph_and_bins_are_learned_in_turn(options):
     assert network.score(frame) > DiscretizedBayesNet.from_table(fitted.table_, [], fitted.cut_points_).score(
         frame
     )
-    again = clone(fitted).fit(frame)
-    assert again.network_ == fitted.network_
+    assert clone(fitted).fit(frame).network_ == fitted.network_
     fixed = fitted.fit(frame, network=fitted.network_)
     assert not hasattr(fixed, "network_")
 
 
 def test_rounds_that_change_nothing_end_at_a_fixpoint():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(400, 3))).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(400, 3))).add_prefix("x")
     fitted = MGCDiscretizer(random_state=0).fit(frame)
     assert fitted.edges_ == []
     assert fitted.stopped_by_ == "fixpoint"
@@ -134,8 +132,7 @@ def test_units_do_not_matter():
 
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_tiny_tables_and_tables_without_continuous_columns_are_cut(n):
-    rng = np.random.default_rng(n)
-    frame = pd.DataFrame({"x": rng.normal(size=n), "y": np.arange(n) % 2})
+    frame = pd.DataFrame({"x": np.random.default_rng(n).normal(size=n), "y": np.arange(n) % 2})
     kinds = {"x": "continuous", "y": "discrete"}
     fitted = MGCDiscretizer(random_state=0, kinds=kinds).fit(frame)
     assert len(fitted.cut_points_["x"]) < n
@@ -231,8 +228,7 @@ def test_the_best_round_is_kept_though_a_later_one_scores_lower():
 
 
 def test_the_deadline_holds_and_leaves_a_usable_result():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.uniform(size=(30_000, 8))).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).uniform(size=(30_000, 8))).add_prefix("x")
     MGCDiscretizer(max_seconds=0.01).fit(frame.iloc[:50])  # compiles
     with at_most(4):
         fitted = MGCDiscretizer(max_seconds=0.3, random_state=0).fit(frame)

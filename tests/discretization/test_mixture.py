@@ -311,8 +311,7 @@ def test_one_class_is_the_moments_of_the_table():
 def test_repeated_values_do_not_make_the_likelihood_infinite():
     rng = np.random.default_rng(5)
     x = np.concatenate((np.zeros(60), np.ones(60), rng.normal(size=80)))
-    table = table_of({"x": x, "y": rng.permutation(x)})
-    mixture = MixtureSearch(table).fit(6)
+    mixture = MixtureSearch(table_of({"x": x, "y": rng.permutation(x)})).fit(6)
     assert np.isfinite(mixture.log_likelihood)
     assert min(mixture.standard_deviations["x"]) / x.std() == pytest.approx(0.01)
 

@@ -235,8 +235,7 @@ def test_one_column_has_no_moves():
 
 
 def test_the_deadline_holds_and_the_best_so_far_stays():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 3, (20_000, 25))).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (20_000, 25))).add_prefix("x")
     Tabu(max_seconds=0.01).fit(frame.head(50))  # compiles
     with at_most(4):
         fitted = Tabu(patience=10**9, max_seconds=0.3).fit(frame)

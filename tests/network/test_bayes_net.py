@@ -411,8 +411,7 @@ def test_a_cycle_is_named_in_the_direction_of_its_edges():
 
 
 def test_a_table_too_large_is_refused_before_it_is_made():
-    frame = pd.DataFrame({f"c{i}": np.arange(50) + 0.25 for i in range(7)})
-    table = read_table(frame)
+    table = read_table(pd.DataFrame({f"c{i}": np.arange(50) + 0.25 for i in range(7)}))
     cuts = {name: np.arange(0.5, 49) for name in table.names}
     with pytest.raises(GomeaBnError, match=r"table of 'c0' with 6 parents would have 781,250,000,000 cells"):
         DiscretizedBayesNet.from_table(table, [(f"c{i}", "c0") for i in range(1, 7)], cuts)
@@ -546,7 +545,6 @@ def test_the_score_is_the_mean_over_all_rows(tall, n):
 def test_a_message_names_the_row_of_the_whole_table(tall):
     network = small_network(3)
     frame = network.sample(40, random_state=1)
-    column = next(iter(network.cut_points))
-    frame.loc[37, column] = np.inf
+    frame.loc[37, next(iter(network.cut_points))] = np.inf
     with pytest.raises(GomeaBnError, match="row 37"):
         network.score(frame)

@@ -91,8 +91,7 @@ def test_tables_of_old_files_get_an_axis_for_every_parent():
         assert table[:, level].tolist() == [[0.1, 0.9], [0.6, 0.4]]
     assert network.metadata == {"kept": 1}
     assert network.conditionals is None
-    again = DiscretizedBayesNet.from_json(network.to_json())
-    assert again == network
+    assert DiscretizedBayesNet.from_json(network.to_json()) == network
     assert "table_parents" not in network.to_json()
 
 

@@ -108,8 +108,7 @@ def test_the_density_of_a_child_integrates_to_one_for_every_configuration():
     network = build()
     values, weights = nodes(network, "height")
     for level, probability in (("no", 0.25), ("yes", 0.75)):
-        frame = pd.DataFrame({"rain": level, "height": values})
-        densities = np.exp(network.log_density(frame))
+        densities = np.exp(network.log_density(pd.DataFrame({"rain": level, "height": values})))
         assert float(densities @ np.array(weights)) == pytest.approx(probability)
 
 
@@ -117,8 +116,7 @@ def test_the_density_of_a_child_integrates_to_one_for_every_configuration():
 
 
 def test_samples_follow_the_density():
-    network = build()
-    frame = network.sample(20_000, 1)
+    frame = build().sample(20_000, 1)
     for level, row in (("no", [0.5, 0.25, 0.25]), ("yes", [0.1, 0.9, 0.0])):
         heights = frame.loc[frame["rain"] == level, "height"].to_numpy()
         codes = np.searchsorted([1.0, 2.5], heights, side="left")
@@ -163,8 +161,7 @@ def test_json_gives_back_every_bit(seed):
 
 
 def test_a_fitted_network_survives_a_file(tmp_path):
-    table = shaped_table()
-    network = shaped_network(table)
+    network = shaped_network(shaped_table())
     network.to_json(tmp_path / "net.json")
     back = DiscretizedBayesNet.from_json(tmp_path / "net.json")
     assert back == network

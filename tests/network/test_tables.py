@@ -56,8 +56,7 @@ def test_without_pseudo_counts_a_row_alone_in_its_cell_is_impossible_and_one_alo
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (3, 1, 2), (2, 3, 2), (2, 2, 2, 2)])
 @pytest.mark.parametrize("seed", range(4))
 def test_probabilities_of_left_out_rows_have_the_smoothing_of_all_rows(shape, seed):
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(0, 4, shape).astype(np.float64)
+    counts = np.random.default_rng(seed).integers(0, 4, shape).astype(np.float64)
     smoothing = fitted_smoothing(counts)
     table, left_out = smoothed_and_left_out(counts)
     np.testing.assert_array_equal(table, smoothed(counts, smoothing), strict=True)

@@ -369,8 +369,7 @@ def test_a_column_that_has_moved_is_named_and_no_other(networks, kind):
 
 
 def test_a_change_that_keeps_the_mean_loss_is_found_by_the_cells(networks):
-    frame = pd.DataFrame({"x": ["a"] * 500 + ["b"] * 500})
-    network = DiscretizedBayesNet.from_table(frame, [], {})
+    network = DiscretizedBayesNet.from_table(pd.DataFrame({"x": ["a"] * 500 + ["b"] * 500}), [], {})
     report = network.drift(pd.DataFrame({"x": ["a"] * 250 + ["b"] * 150}))
     assert report.loc["x", "log_loss"] == pytest.approx(report.loc["x", "expected"], abs=1e-3)
     # twice the chi-square of two samples, to first order

@@ -91,8 +91,7 @@ def test_a_stated_number_is_not_rounded(network):
 
 def test_a_bin_without_a_value_of_the_grid_gives_the_nearest_one():
     table = read_table(pd.DataFrame({"n": np.arange(40) % 20, "y": np.arange(40.0) ** 0.5}))
-    network = DiscretizedBayesNet.from_table(table, [], {"n": [5.2, 5.4], "y": []})
-    drawn = network.sample(3000, 0)
+    drawn = DiscretizedBayesNet.from_table(table, [], {"n": [5.2, 5.4], "y": []}).sample(3000, 0)
     assert set(drawn["n"]) <= set(range(20))
 
 

@@ -71,8 +71,7 @@ def test_an_expert_may_give_bins_without_tables_or_nothing(truth):
     assert [text.get_text() for text in ax.get_legend().get_texts()][1] == "expert (3 bins, no tables)"
     silent = ExpertNetwork.from_edges([], names=truth.names)
     assert set(density_bins(truth, name, expert=silent)["source"]) == {"network"}
-    whole = ExpertNetwork.from_network(truth)
-    assert set(density_bins(truth, name, expert=whole)["how"]) == {"exact"}
+    assert set(density_bins(truth, name, expert=ExpertNetwork.from_network(truth))["how"]) == {"exact"}
 
 
 def test_density_plots_draw_these_numbers(truth, frame):

@@ -33,8 +33,7 @@ def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, 
     assert other["complexity"] == truth.n_parameters
     distance = kl_divergence(front.expert, truth, 200_000, random_state=9)
     assert other["expert_distance"] == pytest.approx(distance.mean, abs=3 * distance.standard_error)
-    again = front_points(front, expert=True, truth=truth)
-    pd.testing.assert_frame_equal(points, again)
+    pd.testing.assert_frame_equal(points, front_points(front, expert=True, truth=truth))
 
 
 def test_distances_to_an_expert_are_the_learner_s_objective(frame):

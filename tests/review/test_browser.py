@@ -647,8 +647,7 @@ def test_paper_gets_one_page(browser, page_file):
     with opened(browser, page_file) as page:
         page.fill("#note", "Agrees with the clinic.")
         page.locator("body").press("s")
-        text = page.pdf(prefer_css_page_size=True)
-        assert re.findall(rb"/Count (\d+)", text) == [b"1"]
+        assert re.findall(rb"/Count (\d+)", page.pdf(prefer_css_page_size=True)) == [b"1"]
         page.emulate_media(media="print")
         summary = page.locator("#print-summary").inner_text()
         assert "Agrees with the clinic." in summary

@@ -117,8 +117,7 @@ def test_networks_share_a_density_only_if_their_bins_have_the_same_probabilities
         shapes={name: shape for name, shape in network.shapes.items() if name != "tail"},
     )
     front = Front([MISFIT, COMPLEXITY], [[1.0, 2], [2.0, 1]], [network, other], table=TABLE)
-    data = page_data(review_page(front))
-    first, second = data["networks"]
+    first, second = page_data(review_page(front))["networks"]
     for position, name in enumerate(network.names):
         assert (first["d"][position] == second["d"][position]) == (name != "tail")
         assert (first["c"][position] == second["c"][position]) == (name != "tail")
@@ -151,8 +150,7 @@ def offset_table(offset: float, scale: float) -> Table:
     """Return rows of a column that is far from 0, and of a child."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=300)
-    frame = pd.DataFrame({"x": offset + scale * x, "y": x + 0.3 * rng.normal(size=300)})
-    return read_table(frame)
+    return read_table(pd.DataFrame({"x": offset + scale * x, "y": x + 0.3 * rng.normal(size=300)}))
 
 
 def offset_network(table: Table, *, shaped: bool = True) -> DiscretizedBayesNet:
@@ -207,8 +205,7 @@ def test_bins_far_from_zero_are_drawn_and_named_apart(shown):
 
 def test_cuts_between_integers_keep_their_decimal(shown):
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame({"x": rng.integers(0, 400, 300), "y": rng.normal(size=300)})
-    table = read_table(frame)
+    table = read_table(pd.DataFrame({"x": rng.integers(0, 400, 300), "y": rng.normal(size=300)}))
     network = DiscretizedBayesNet.from_table(table, [], {"x": [4.5, 6.5, 123.25], "y": [0.123456]})
     expected = [["≤ 4.5", "4.5 \u2013 6.5", "6.5 \u2013 123.3", "> 123.3"], ["≤ 0.1235", "> 0.1235"]]
     with shown(network, table=table) as page:

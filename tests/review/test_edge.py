@@ -58,8 +58,7 @@ def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
     object_to(page, first, "This direction is impossible")
     assert left(page) == sum(first not in candidate.network.edges for candidate in front)
     object_to(page, second, "There is no such edge")
-    content = saved(page)
-    decision = read_decision(json.dumps(content))
+    decision = read_decision(json.dumps(saved(page)))
     assert decision.forbidden_edges == (first, second, second[::-1])
     assert decision.required_edges == ()
     assert decision.rules == (f"lacks {first[0]} → {first[1]}", f"lacks {second[0]} \u2013 {second[1]}")
@@ -148,8 +147,7 @@ def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front)
 def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_path):
     front = example_front(n_networks=4, n_variables=6, names=HOSTILE_NAMES[:6])
     test = certainty.test_graph(front.expert, front.table, random_state=0)
-    text = review_page(front, tmp_path / "page.html", test_graph=True)
-    notes = page_data(text)["tested"]["pairs"]
+    notes = page_data(review_page(front, tmp_path / "page.html", test_graph=True))["tested"]["pairs"]
     assert {(front.expert.names[i], front.expert.names[j]): note for i, j, note in notes} == test.notes
     assert set(front.expert.edges) <= set(test.notes)
     with opened(browser, tmp_path / "page.html") as page:
@@ -169,8 +167,7 @@ def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_
 
 
 def test_the_page_of_one_network_says_what_rows_say_about_its_edges(shown, browser, tmp_path):
-    frame = sick_network().sample(400, 1)
-    network, table = sick_network(), read_table(frame)
+    network, table = sick_network(), read_table(sick_network().sample(400, 1))
     network_report(network, table, tmp_path / "page.html", test_graph=True)
     with opened(browser, tmp_path / "page.html") as page:
         expect(page.locator("#panel > .tested")).to_have_text(

@@ -113,8 +113,7 @@ def test_a_file_under_another_name_is_not_taken_for_the_kernel(folder):
     with announced_kernels(print) as progress:
         assert new_kernel()(2.5) == 7.5
     assert progress.n_compiled == 1
-    other = next(file for file in folder.glob("*.kernel") if file != path)
-    path.write_bytes(other.read_bytes())
+    path.write_bytes(next(file for file in folder.glob("*.kernel") if file != path).read_bytes())
     assert n_compiled(new_kernel()) == 1
 
 

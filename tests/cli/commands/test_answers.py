@@ -26,8 +26,7 @@ def network(rows):
 @pytest.fixture(scope="module")
 def gaps(rows):
     """Return the rows with an id, 20 % of the cells missing and one value outside the support."""
-    rng = np.random.default_rng(8)
-    frame = rows.mask(rng.random(rows.shape) < 0.2)
+    frame = rows.mask(np.random.default_rng(8).random(rows.shape) < 0.2)
     frame["d"] = frame["d"].astype("Int64")
     frame.insert(0, "id", [f"r{i}" for i in range(len(rows))])
     frame.loc[0, "a"] = 50.0
@@ -85,8 +84,7 @@ def test_the_target_need_not_be_in_the_data(files, network, gaps):
 
 
 def test_columns_that_the_data_lack_count_as_missing(files, network, gaps):
-    less = gaps.drop(columns=["b", "d"]).assign(B=1.5)
-    less.to_csv("less.csv", index=False)
+    gaps.drop(columns=["b", "d"]).assign(B=1.5).to_csv("less.csv", index=False)
     complete = gaps.assign(b=None, d=None)
     result = ok("predict", "net.json", "less.csv", "--target", "c")
     lacking = "The table lacks 2 columns of the network, whose cells count as missing: 'b', 'd'."

@@ -76,8 +76,7 @@ def test_export_marks_reversible_edges_in_dot(front, folder, run):
 
 
 def test_export_gives_the_table(front, folder, tmp_path):
-    text = ok("export", folder, "--to", "csv").stdout
-    frame = pd.read_csv(io.StringIO(text), index_col="id")
+    frame = pd.read_csv(io.StringIO(ok("export", folder, "--to", "csv").stdout), index_col="id")
     assert np.allclose(frame[list(front.names)], front.values, rtol=1e-12)
     assert frame["n_edges"].tolist() == [len(entry.network.edges) for entry in front]
     assert frame.index[frame["knee"]].tolist() == [front.knee().index]
@@ -165,8 +164,7 @@ MOVED = "The table is not where it was, or has changed"
 
 def test_review_writes_the_page_of_a_front(stand_in, front, folder, data, tmp_path):
     result = ok("review", folder, "-o", tmp_path / "page.html", "--networks", 5)
-    page = (tmp_path / "page.html").read_text()
-    assert front.run_hash in page
+    assert front.run_hash in (tmp_path / "page.html").read_text()
     assert MOVED in result.stderr
     assert f"gomea-bn accept {folder} decision.json -o model.json" in result.stdout
     out = tmp_path / "front"

@@ -120,8 +120,7 @@ def test_learn_takes_the_cuts(table, rows, tmp_path):
 
 def test_learn_takes_a_discretizer_by_name(table, rows):
     options = ["--discretizer", "bayesian", "--max-evaluations", 2000, "--seed", 1, "--json", "-q"]
-    result = ok("learn", table, *options)
-    content = json.loads(result.stdout)
+    content = json.loads(ok("learn", table, *options).stdout)
     learner = BayesNetLearner("bayesian", max_evaluations=2000, random_state=1).fit(rows)
     assert DiscretizedBayesNet.from_json(json.dumps(content["network"])) == learner.network_
     assert content["run"]["parameters"]["discretizer"] == "bayesian"

@@ -41,8 +41,7 @@ def learned(folder):
         "--expert", folder / "expert.csv", "--misfit", "in-sample", "--pseudo-count", "1",
         "--max-evaluations", "3000", "--seed", "3", "--jobs", "2",
     ]  # fmt: skip
-    result = ok("front", folder / "rows.csv", *arguments, "--out", out)
-    return out, result
+    return out, ok("front", folder / "rows.csv", *arguments, "--out", out)
 
 
 def test_the_values_are_those_of_the_networks(folder, learned):
@@ -108,8 +107,7 @@ def test_the_table_has_averaged_misfits_unless_they_are_interrupted(
 def test_a_page_and_a_model_follow(folder, learned):
     out, _ = learned
     ok("review", out)
-    page = (out / "review.html").read_text()
-    assert read_front(out).run_hash in page
+    assert read_front(out).run_hash in (out / "review.html").read_text()
     ok("compare", f"{out}#knee", f"{out}#expert")
 
 

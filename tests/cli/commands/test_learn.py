@@ -43,8 +43,7 @@ def test_learn_prints_the_kinds_then_the_network(table, rows):
 
 @pytest.mark.parametrize("shape", ["auto", "uniform"])
 def test_learn_says_where_probabilities_enter_the_density(tmp_path, shape):
-    table = shaped_table(200)
-    table.to_frame().to_csv(tmp_path / "rows.csv", index=False)
+    shaped_table(200).to_frame().to_csv(tmp_path / "rows.csv", index=False)
     result = ok("learn", tmp_path / "rows.csv", "--max-evaluations", "500", "--seed", "1", "--shape", shape)
     noted = "in the data's units (point masses of rain count with their probability): " in result.stdout
     assert noted == (shape == "auto")
@@ -66,8 +65,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
     assert network.conditionals is None
-    printed = json.loads(learn(table, *QUICK, "--json").stdout)
-    assert set(printed) == {"run", "network"}
+    assert set(json.loads(learn(table, *QUICK, "--json").stdout)) == {"run", "network"}
 
 
 def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
@@ -148,8 +146,7 @@ def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
         assert result.stderr.count("is constant") == 1
         assert warning in result.stderr
         assert "site  discrete    constant: 'north' in all 150 rows" in result.stderr
-    network = DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
-    assert network.levels["site"] == ("north",)
+    assert DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json").levels["site"] == ("north",)
     assert "--max-candidates" not in learn(table, *QUICK).stdout
     for command, folder in (("export", "run"), ("review", "front"), ("review", "run")):
         arguments = ["--to", "bif"] if command == "export" else []
@@ -332,8 +329,7 @@ def test_a_folder_that_vanishes_below_a_file_is_reported(tmp_path):
 
 def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
     names = [name.strip() for name in HOSTILE_NAMES[:12]] + ["a->b", "x=1,y", "\x1b[31mred", "\u202etricky"]
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(60, len(names))), columns=names)
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, len(names))), columns=names)
     path = tmp_path / "hostile.csv"
     frame.to_csv(path, index=False)
     quoted = '"x=1,y",' + names[0]

@@ -64,8 +64,7 @@ def test_the_density_is_the_mixture_of_copies_and_lines(averaged, sampled):
     np.testing.assert_allclose(total, sum(terms.values()), rtol=1e-12)
     assert averaged.score(rows) == pytest.approx(total.mean())
     # columns are found by name, and other columns are ignored
-    other = rows[list(NAMES[::-1])].assign(other=1)
-    np.testing.assert_array_equal(averaged.log_density(other), total)
+    np.testing.assert_array_equal(averaged.log_density(rows[list(NAMES[::-1])].assign(other=1)), total)
 
 
 @pytest.mark.parametrize("lines", [True, False])
@@ -292,8 +291,7 @@ def test_conditionals_cannot_be_changed(averaged):
     before = averaged.to_json()
     for part in (known.lines, known.scales, known.units, known.cut_probabilities, known.set_values):
         part.clear()
-    frame = averaged.cut_probabilities("b")
-    frame["probability"] = 0.0
+    averaged.cut_probabilities("b")["probability"] = 0.0
     for array in (known.lines["b"].scales, known.copies[0].tables["a"], known.copies[0].cut_points["a"]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0

@@ -77,8 +77,7 @@ def test_pyagrum_and_pgmpy_read_the_same_probabilities(tmp_path, seed):
 def test_hostile_names_and_levels_are_read_too(tmp_path, seed):
     names = np.random.default_rng(seed).permutation(HOSTILE_NAMES).tolist()
     network = small_network(seed, names=names, levels=HOSTILE_LEVELS)
-    text = network.to_bif(tmp_path / "net.bif")
-    assert text.isascii()
+    assert network.to_bif(tmp_path / "net.bif").isascii()
     check_with_pyagrum(network, tmp_path / "net.bif")
     check_with_pgmpy(network, tmp_path / "net.bif")
 
@@ -116,8 +115,7 @@ def test_safe_names_are_injective_and_keep_what_is_safe(names, fold_case, digits
     for name in safe:
         assert name.isascii()
         assert all(letter.isalnum() or letter in "_-" for letter in name)
-    again = safe_names(safe, fold_case=fold_case, digits=digits)
-    assert again == safe
+    assert safe_names(safe, fold_case=fold_case, digits=digits) == safe
 
 
 def test_a_safe_name_stays_as_it_is_even_after_one_that_would_become_the_same():
@@ -126,8 +124,7 @@ def test_a_safe_name_stays_as_it_is_even_after_one_that_would_become_the_same():
 
 
 def test_pyagrum_reads_bins_with_huge_cuts(tmp_path):
-    network = one_column([1e-20, 1e20], (0.0, 1e30), [0.25, 0.25, 0.5])
-    network.to_bif(tmp_path / "x.bif")
+    one_column([1e-20, 1e20], (0.0, 1e30), [0.25, 0.25, 0.5]).to_bif(tmp_path / "x.bif")
     model = pyagrum.loadBN(str(tmp_path / "x.bif"))
     assert model.variable("x").labels() == ("le_1e-20", "gt_1e-20_le_1e20", "gt_1e20")
     assert model.cpt("x").toarray().tolist() == [0.25, 0.25, 0.5]

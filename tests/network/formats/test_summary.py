@@ -62,8 +62,7 @@ def test_the_summary_names_the_gains_of_cuts():
 
 def test_the_summary_of_many_bins_is_cut():
     support, cuts = (0.0, 10.0), np.arange(1.0, 10.0)
-    network = one_column(cuts, support, np.full(10, 0.1))
-    text = network.summary({"x": cuts})
+    text = one_column(cuts, support, np.full(10, 0.1)).summary({"x": cuts})
     assert "(5, 6] …\n" in text
     assert text.endswith("6.0 at 6 …")
 

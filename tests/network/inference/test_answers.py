@@ -306,8 +306,7 @@ def test_a_variable_of_dates_takes_what_its_column_holds(of_times, name, value, 
     for given_name in (name, long_name):
         assert of_times.query("sick", {given_name: value}).tolist() == expected.tolist()
         cells = pd.DataFrame({given_name: pd.Series([value, None], dtype=object)})
-        rows = of_times.query("sick", cells)
-        np.testing.assert_allclose(rows.loc[0], expected, atol=1e-12)
+        np.testing.assert_allclose(of_times.query("sick", cells).loc[0], expected, atol=1e-12)
     if not isinstance(value, (tuple, dict, pd.Interval)) and number is not None:
         assert of_times.do({name: value}) == of_times.do({long_name: number})
 
@@ -434,8 +433,7 @@ def test_values_outside_the_support_are_reported(network):
 def test_the_density_of_rows_with_missing_cells_equals_enumeration(seed):
     network = random_network(seed, 4)
     frame = network.sample(8, seed)
-    rng = np.random.default_rng(seed)
-    rows = frame.astype(object).mask(rng.random(frame.shape) < 0.4)
+    rows = frame.astype(object).mask(np.random.default_rng(seed).random(frame.shape) < 0.4)
     densities = network.log_density(rows)
     for position in range(len(rows)):
         likelihoods, inside = {}, 0.0

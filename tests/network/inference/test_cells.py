@@ -91,8 +91,7 @@ def test_few_values_have_a_cell_each_and_coarse_cells_join_neighbours():
 def test_a_number_of_an_intervention_has_a_cell():
     network = network_of_one((0.0, 10.0), [5.0], set_to=3.0)
     check_levels(network)
-    answer = network.query("x")
-    np.testing.assert_array_equal(answer, [1.0, 0.0])
+    np.testing.assert_array_equal(network.query("x"), [1.0, 0.0])
     np.testing.assert_allclose(network.predict(network.sample(2, random_state=1), "x"), 3.0, atol=1e-6)
 
 
@@ -129,8 +128,7 @@ def test_cells_follow_tables_and_scales_that_the_shape_does_not_resolve():
         [0.1], (0.0, 1000.0), [0.8, 0.2], shape=shape,
         conditionals=Conditionals([copy], scales={"x": scale}, n_rows=50),
     )  # fmt: skip
-    cuts = network.cell_grids.level(0).cuts["x"]
-    shares = np.concatenate(([0.0], scale.distribution(cuts), [1.0]))
+    shares = np.concatenate(([0.0], scale.distribution(network.cell_grids.level(0).cuts["x"]), [1.0]))
     assert np.diff(shares).max() < 0.05
 
 

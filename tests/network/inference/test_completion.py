@@ -97,8 +97,7 @@ def test_blocks_of_rows_give_the_same_means(network, monkeypatch):
 def test_a_table_is_imputed_as_its_network_says():
     network = random_network(3, 4)
     frame = network.sample(300, 3)
-    rng = np.random.default_rng(0)
-    rows = frame.astype(object).mask(rng.random(frame.shape) < 0.3)
+    rows = frame.astype(object).mask(np.random.default_rng(0).random(frame.shape) < 0.3)
     first, second = (network.impute(rows, random_state=5) for _ in range(2))
     pd.testing.assert_frame_equal(first, second)
     assert np.isfinite(network.log_density(first)).all()
@@ -214,8 +213,7 @@ def test_filled_codes_keep_their_zeros_where_the_column_holds_numbers(dtype):
         tables={"zip": [0.5, 0.5], "k": [[1.0, 0.0], [0.0, 1.0]]},
     )
     numbers = pd.Series([10001, None, None, 10001], dtype="Int64").astype(dtype)
-    rows = pd.DataFrame({"zip": numbers, "k": list("babb")})
-    filled = network.impute(rows, how="mode")
+    filled = network.impute(pd.DataFrame({"zip": numbers, "k": list("babb")}), how="mode")
     assert filled["zip"].tolist() == ["10001", "02163", "10001", "10001"]
 
 

@@ -451,8 +451,7 @@ def test_rows_drawn_given_evidence_agree_with_the_answers(network):
 
 def test_filled_tables_keep_what_is_observed(network, gaps):
     kinds = {name: "continuous" if name in SUPPORT else "discrete" for name in network.names}
-    frame = gaps.astype({"d": float}).astype({"d": "Int64"})
-    table = read_table(frame, kinds=kinds, missing="keep")
+    table = read_table(gaps.astype({"d": float}).astype({"d": "Int64"}), kinds=kinds, missing="keep")
     filled = completed_table(network, table, np.random.default_rng(1))
     assert filled.n_missing == 0
     for before, after in zip(table.columns, filled.columns, strict=True):
