@@ -17,10 +17,10 @@ from gomea_bn import (
     ExpertKnowledge,
     GomeaBnError,
     compare,
+    read_table,
 )
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.certainty.chains.sampled_posterior import chain_difference
-from gomea_bn.data.table import read_table
 from gomea_bn.learning import Scoring
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import recorded_edge_probabilities

@@ -13,13 +13,13 @@ from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
 from typer.main import get_command
 
 import gomea_bn
-from gomea_bn import DiscretizedBayesNet, read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.cli.app import main
 from gomea_bn.cli.commands.front import _what_next
 from gomea_bn.cli.named_networks import ending_of
 from gomea_bn.cli.output import FAILED, WRONG_USE, check_targets, check_writable, fail
-from gomea_bn.errors import GomeaBnError, Setting
-from gomea_bn.metrics.distances import histogram_baseline
+from gomea_bn.errors import Setting
+from gomea_bn.metrics import histogram_baseline
 
 
 def test_no_command_shows_the_help_and_a_wrong_one_is_refused():

@@ -6,11 +6,9 @@ import pytest
 from command_line import ok, refused
 from front_examples import example_front, small_frame
 
-from gomea_bn import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, write_front
 from gomea_bn.cli.named_networks import named_network
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.folder import front_table, write_front
-from gomea_bn.front.front import Front
+from gomea_bn.front.folder import front_table
 from gomea_bn.front.store import NetworkParts
 
 NAMES = ("run", "front#3", "front#knee", "front#expert", "model.json", "model.bif", "model.xdsl")

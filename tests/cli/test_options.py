@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from gomea_bn import GomeaBnError
 from gomea_bn.cli import option_texts
 from gomea_bn.cli.commands.discretize import _read_options
 from gomea_bn.cli.option_texts import read_kinds
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.decision import Decision
 
 

@@ -11,20 +11,21 @@ from gomea_bn import (
     BayesNetLearner,
     DiscretizedBayesNet,
     ExpertNetwork,
+    GomeaBnError,
     ParetoBayesNetLearner,
+    read_table,
     refine_boundaries,
+    simulated_expert,
 )
+from gomea_bn.data import Table
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import MISSING_CODE, encode_levels
-from gomea_bn.data.table import Table, read_table, table_digest
-from gomea_bn.discretization import EqualFrequency
-from gomea_bn.discretization.structure_search.k2 import K2
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.data.table import table_digest
+from gomea_bn.discretization import K2, EqualFrequency
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.rows import table_for
 from gomea_bn.plots import density_bins
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.simulation import simulated_expert
 
 N = 20
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.data import Table
 from gomea_bn.data.pieces import pieces_of
-from gomea_bn.data.table import Table
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -8,11 +8,9 @@ import pytest
 from command_line import invoke, ok
 from review_examples import page_data
 
-from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner, read_front, read_table
 from gomea_bn.cli.named_networks import named_network
-from gomea_bn.data import read_table
 from gomea_bn.data.row_weights import repeated_rows
-from gomea_bn.front.folder import read_front
 
 OPTIONS: dict[str, Any] = {
     "max_seconds": None, "max_evaluations": 300, "single_evaluations": 200, "random_state": 1,

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, GomeaBnError, read_table
+from gomea_bn.data import Table
 from gomea_bn.data.frames import require_pyarrow
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError
 
 N = 24
 

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wrong_input import untyped
 
+from gomea_bn import GomeaBnError, read_table
+from gomea_bn.data import Column, Table
 from gomea_bn.data.columns import numeric_values
 from gomea_bn.data.sources import source_frame, source_table
-from gomea_bn.data.table import Column, Table, read_table, table_digest
-from gomea_bn.errors import GomeaBnError, row_list
+from gomea_bn.data.table import table_digest
+from gomea_bn.errors import row_list
 
 N = 30
 TEXT = st.characters(exclude_categories=["Cs"], exclude_characters="\0")  # pandas 2 compares up to a NUL

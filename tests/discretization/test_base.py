@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from wrong_input import untyped
 
 import gomea_bn.discretization as package
-from gomea_bn.data.table import Column, Table, read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.data import Column, Table
 from gomea_bn.discretization import (
     DISCRETIZERS,
     BayesianDiscretizer,
@@ -21,8 +22,6 @@ from gomea_bn.discretization import (
     discretizer,
 )
 from gomea_bn.discretization.base import starting_bin_count, starting_cuts
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, coded_bins, joint_codes
 

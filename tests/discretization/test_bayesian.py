@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from processor_time import at_most
 from published_tables import assert_cuts
 
-from gomea_bn.data.table import read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import LDBN, BayesianDiscretizer
 from gomea_bn.discretization.bayesian.bayesian import _PublishedPasses
 from gomea_bn.discretization.bayesian.cuts import BayesianCuts
 from gomea_bn.discretization.structure_search.k2 import k2_scorer
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, ParentSets
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from processor_time import at_most
 from published_tables import assert_cuts
 
-from gomea_bn.data.table import read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import K2, LDBN, EqualFrequency
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def slow_family_score(rows, child, parents, cardinality):

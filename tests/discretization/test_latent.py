@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import at_most
 
-from gomea_bn.data.table import read_table
-from gomea_bn.discretization import MDLP, discretizer
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.discretization import MDLP, LatentDiscretizer, discretizer
 from gomea_bn.discretization.latent import mixture
 from gomea_bn.discretization.latent.kernels import best_class_cut
-from gomea_bn.discretization.latent.latent import ClassCuts, LatentDiscretizer
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.discretization.latent.latent import ClassCuts
 
 # cuts of one column
 

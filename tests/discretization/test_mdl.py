@@ -17,16 +17,13 @@ from hypothesis import strategies as st
 from mdl_oracles import slow_information, slow_partition
 from processor_time import at_most
 
-from gomea_bn.data.table import read_table
-from gomea_bn.discretization import discretizer
-from gomea_bn.discretization.mdl.description_length import Criterion, description_length
-from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.discretization import MDLDiscretizer, description_length, discretizer
+from gomea_bn.discretization.mdl.description_length import Criterion
 from gomea_bn.discretization.mdl.search import SEARCHES, SearchOptions, ThresholdProblem
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 Rows = Sequence[Sequence[int]]
 

@@ -13,24 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import at_most
 
-from gomea_bn.data.table import Table
+from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn.data import Table
+from gomea_bn.discretization import MDLDiscretizer, MDLNetwork, description_length
 from gomea_bn.discretization.base import DiscretizationTask
-from gomea_bn.discretization.mdl.description_length import (
-    Criterion,
-    Described,
-    description_length,
-    total_length,
-)
+from gomea_bn.discretization.mdl.description_length import Criterion, Described, total_length
 from gomea_bn.discretization.mdl.greedy_structure import GreedyStructure
-from gomea_bn.discretization.mdl.mdl import MDLDiscretizer
-from gomea_bn.discretization.mdl.mdl_network import MDLNetwork
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.runtime.threads import StopFlag, Workers
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 CRITERIA = ("aic", "bic", "mdl")
 CHAINS = {"A->B B->C", "B->A B->C", "B->A C->B"}  # one and the same distribution

@@ -9,13 +9,10 @@ from processor_time import at_most
 from sklearn.base import clone
 from table_examples import truncated_gaussians
 
-from gomea_bn.discretization import discretizer
+from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn.discretization import MGCDiscretizer, discretizer
 from gomea_bn.discretization.mgcd.columns import MGCDColumns
-from gomea_bn.discretization.mgcd.mgcd import MGCDiscretizer
 from gomea_bn.discretization.mgcd.shared_gaussians import SharedMixture
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.knowledge import ExpertKnowledge
 
 
 @pytest.mark.parametrize(("n", "error"), [(1000, 0.12), (20_000, 0.06)])

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from processor_time import at_most
 from sklearn.base import clone
 
-from gomea_bn.discretization.structure_search.tabu import Tabu, TabuList
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn.discretization import Tabu
+from gomea_bn.discretization.structure_search.tabu import TabuList
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 

@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape, read_table
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
 from gomea_bn.network.conditionals.shown_tables import table_over_grid
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
-from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 NAMES = ("a", "g", "p", "b", "c", "d")

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn import DiscretizedBayesNet, Shape
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 HOSTILE_NAMES = [

@@ -7,10 +7,10 @@ import json
 
 import numpy as np
 
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn import DiscretizedBayesNet, Front, read_table
+from gomea_bn.data import Table
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
+from gomea_bn.simulation import random_network
 
 HOSTILE_NAMES = [
     "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 1'>",

@@ -5,10 +5,8 @@ import pandas as pd
 from network_examples import network_with, small_network, with_parts
 from shape_oracles import random_shape
 
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn import DiscretizedBayesNet, Shape, fit_shape, read_table
+from gomea_bn.data import Table
 
 
 def shaped_table(n_rows: int = 400, seed: int = 0) -> Table:

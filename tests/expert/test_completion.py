@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from network_examples import network_with, one_column, slow_code, slow_log_density, small_network
 from table_examples import patients
 
-from gomea_bn.data.table import Column, Table, read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
+from gomea_bn.data import Column, Table
 from gomea_bn.simulation.random_networks import random_network as ground_truth
 
 

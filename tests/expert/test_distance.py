@@ -6,10 +6,8 @@ import pytest
 from network_examples import network_with, one_column, with_parts
 from shaped_examples import shaped_network, shaped_table
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
 
 
 def test_a_sample_of_one_variable_has_one_value_in_every_quantile():

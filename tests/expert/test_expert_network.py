@@ -12,10 +12,7 @@ from network_examples import HOSTILE_NAMES, small_network
 from table_examples import patients
 from wrong_input import untyped
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
 
 
 def test_an_expert_of_edges_and_bins():

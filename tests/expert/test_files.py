@@ -12,10 +12,7 @@ from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, network_with, small_
 from pgmpy.readwrite import BIFReader, BIFWriter
 from wrong_input import untyped
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
 from gomea_bn.network.formats.discrete.bif import to_bif
 from gomea_bn.simulation.random_networks import random_network as ground_truth
 

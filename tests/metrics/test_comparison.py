@@ -6,11 +6,8 @@ from network_examples import small_network, with_parts
 from shaped_examples import point_at_a_cut
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.metrics.comparison import compare
-from gomea_bn.metrics.distances import shd
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, compare
+from gomea_bn.metrics import shd
 from gomea_bn.network.formats.discrete.bif import to_bif
 
 

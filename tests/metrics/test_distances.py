@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 from network_examples import one_column, with_parts
 from shaped_examples import point_at_a_cut
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, read_table
 from gomea_bn.metrics import distances as metrics
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 NAMES = ["a", "b", "c", "d"]
 

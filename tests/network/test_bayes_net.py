@@ -25,13 +25,10 @@ from network_examples import (
 )
 from scipy.stats import chisquare, kstest
 
-from gomea_bn import refine_boundaries
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table, refine_boundaries
 from gomea_bn.certainty import edge_probabilities
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.expert.distance import mentioned_names
 from gomea_bn.network import bayes_net
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import columns_of_expert_fit, fixed_columns
 from gomea_bn.network.tables import draw_codes, smoothed_table
 

@@ -13,10 +13,8 @@ from inference_examples import slow_joint
 from network_examples import network_with, small_network
 from wrong_input import untyped
 
-from gomea_bn import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.metrics import compare, cpdag
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, compare, read_table
+from gomea_bn.metrics import cpdag
 from gomea_bn.network.graph import layers, topological_order
 from gomea_bn.network.tables import table_and_left_out
 

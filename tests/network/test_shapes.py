@@ -18,9 +18,7 @@ from shape_oracles import slow_log_density, slow_mass
 from shaped_examples import random_network, shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 
 # half of the probability below 1, a point at the cut 2.5
 SHAPE = Shape([0.0, 1.0, 4.0], [2.0, 0.2], [2.0, 0.2], {2.5: 0.35})

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.recorded import known_text, ordered_parents
 from gomea_bn.network.shown_families import MOST_SHOWN_CELLS, shown_parents, shown_table
 from gomea_bn.network.smoothing import fitted_smoothing, smoothed, smoothed_and_left_out

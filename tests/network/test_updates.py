@@ -9,11 +9,10 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, average_families, fit_shape
 from gomea_bn.network.conditionals import FamilyLine
 from gomea_bn.network.tables import smoothed_table
 from gomea_bn.network.updates import shape_with_rows
-from gomea_bn.problems.cuts.shape_fit import fit_shape
 
 
 def rows(n: int, seed: int) -> pd.DataFrame:

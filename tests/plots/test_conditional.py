@@ -9,7 +9,7 @@ from averaged_examples import averaged_example, copy_with
 from network_examples import network_with, one_column
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.plots import conditional_densities, plot_conditional_density

@@ -13,13 +13,10 @@ from plot_examples import binned_network
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
+from gomea_bn import ExpertNetwork, GomeaBnError, Shape, read_table
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.marginals import level_probabilities
 from gomea_bn.plots import density_bins, marginal_density, plot_density
-from gomea_bn.problems.cuts.shape import Shape
 
 
 def test_densities_are_marginals_over_bin_widths(truth, frame):

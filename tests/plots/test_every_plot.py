@@ -12,8 +12,7 @@ from matplotlib.patches import Rectangle
 from network_examples import HOSTILE_NAMES, small_network
 from plot_examples import FIRST
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.plots import (
     plot_conditional_density,
     plot_density,

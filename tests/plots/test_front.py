@@ -10,10 +10,9 @@ import pytest
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.front import MISFIT, Front, Objective
-from gomea_bn.metrics.distances import kl_divergence
+from gomea_bn import ExpertNetwork, Front, GomeaBnError
+from gomea_bn.front.front import MISFIT, Objective
+from gomea_bn.metrics import kl_divergence
 from gomea_bn.plots import front_points, plot_front
 
 

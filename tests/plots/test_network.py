@@ -11,11 +11,9 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from network_examples import small_network
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
 from gomea_bn.plots import edge_marks, plot_network
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def two_networks():

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
+from gomea_bn.plots import network_layout
 from gomea_bn.plots.kernels import count_crossings
 from gomea_bn.plots.layers import _graph, _workspace, chains, ordered
-from gomea_bn.plots.network_layout import network_layout
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def graphs(max_nodes=9):

@@ -8,9 +8,7 @@ from playwright.sync_api import Browser, Page
 from review_browser import CHROMIUM, launched, opened
 from review_examples import example_front
 
-from gomea_bn.front.front import Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.review.page import network_report, review_page
+from gomea_bn import DiscretizedBayesNet, Front, network_report, review_page
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from review_browser import opened
 from review_examples import example_front
 
-from gomea_bn.review.page import review_page
+from gomea_bn import review_page
 
 AXE = "axe-core@4.14.1"
 CHECK = """async () => {

@@ -11,12 +11,10 @@ from playwright.sync_api import Page, expect
 from review_browser import opened
 from review_examples import HOSTILE_NAMES, example_front
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, network_report, review_page
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
 from gomea_bn.review import pools
-from gomea_bn.review.page import network_report, review_page
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 pytestmark = pytest.mark.filterwarnings("error")
 

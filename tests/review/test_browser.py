@@ -20,10 +20,8 @@ from review_browser import (
 )
 from review_examples import HOSTILE_NAMES, example_front
 
-from gomea_bn.front.decision import accept, read_decision
-from gomea_bn.front.front import Front
+from gomea_bn import Front, accept, network_report, read_decision, review_page
 from gomea_bn.review import page as review
-from gomea_bn.review.page import network_report, review_page
 from gomea_bn.simulation import random_network
 
 

@@ -11,15 +11,13 @@ from averaged_examples import averaged_example, conditionals_of
 from review_browser import opened
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
+from gomea_bn import DiscretizedBayesNet, Front, fit_shape, network_report, read_table, review_page
+from gomea_bn.data import Table
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.front.front import COMPLEXITY, MISFIT
 from gomea_bn.network.bin_distributions import Curve, scaled_by_bin
-from gomea_bn.network.marginals import marginal_density
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.plots import marginal_density
 from gomea_bn.review import pools
-from gomea_bn.review.page import network_report, review_page
 
 TABLE = shaped_table()
 PLAIN = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)

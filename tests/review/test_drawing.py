@@ -12,14 +12,12 @@ from playwright.sync_api import Page, expect
 from review_browser import hidden_nodes, name_size, opened
 from review_examples import example_front, learned_table, random_candidate
 
-from gomea_bn.front.front import Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.plots.network_layout import network_layout
+from gomea_bn import DiscretizedBayesNet, Front, network_report, review_page
+from gomea_bn.plots import network_layout
 from gomea_bn.plots.network_sketch import NetworkSketch
 from gomea_bn.review import drawings
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import box_sizes, consensus_arcs, layout, line_break
-from gomea_bn.review.page import network_report, review_page
 from gomea_bn.review.routes import box_hits, points_on, routes
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -9,10 +9,15 @@ from playwright.sync_api import Page, expect
 from review_browser import handle, left, opened, saved, selected
 from review_examples import HOSTILE_NAMES, example_front, page_data
 
-from gomea_bn import GomeaBnError, certainty, read_table
-from gomea_bn.front.decision import read_decision
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.review.page import network_report, review_page
+from gomea_bn import (
+    DiscretizedBayesNet,
+    GomeaBnError,
+    certainty,
+    network_report,
+    read_decision,
+    read_table,
+    review_page,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 

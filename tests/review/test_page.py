@@ -9,11 +9,9 @@ from network_examples import network_with
 from review_examples import HOSTILE_NAMES, Elements, edges_in, example_front, learned_table, page_data
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, network_report, review_page
+from gomea_bn.front.front import COMPLEXITY, MISFIT
 from gomea_bn.review import page as review
-from gomea_bn.review.page import network_report, review_page
 
 
 def test_report_of_one_network_leaves_out_what_chooses():

@@ -8,13 +8,9 @@ import pytest
 from network_examples import network_with, with_parts
 from review_examples import edges_in, example_front, page_data, stored
 
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, network_report, read_table, review_page
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.data.table import read_table
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.front import Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review import pools
-from gomea_bn.review.page import network_report, review_page
 from gomea_bn.review.pools import MOST_TABLE_ROWS
 
 pytestmark = pytest.mark.filterwarnings("error")

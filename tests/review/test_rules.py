@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from review_browser import left, opened, saved, selected
 
-from gomea_bn.front.decision import read_decision
+from gomea_bn import read_decision
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from gomea_bn.data.table import read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.linkage.models import LinkageTree
-from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn import Checkpoint, ExpertKnowledge, GomeaBnError, LinkageTree
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoint_file import checkpoint_bytes, read_checkpoint
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Checkpoint, Section, opened, option_text
+from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, opened, option_text
 from gomea_bn.runtime.files.atomic_files import write_bytes
 from gomea_bn.runtime.files.leftovers import process_mark
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from numba import typeof, types
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn import GomeaBnError
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.problems.benchmarks import NKLandscape, Trap
 from gomea_bn.runtime import jit, kernel_cache
 from gomea_bn.runtime.kernel_cache import prune_folders

@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import one_column
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_experts import simulated_expert
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table, simulated_expert
 from gomea_bn.simulation.random_networks import random_network as ground_truth
 
 

@@ -15,10 +15,10 @@ from network_examples import with_parts
 from scipy.stats import chisquare
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.simulation import random_network
 from gomea_bn.simulation.random_graphs import GraphBounds, ide_cozman_edges, tree_edges
-from gomea_bn.simulation.random_networks import _edge_limit, equalise_marginals, random_network
+from gomea_bn.simulation.random_networks import _edge_limit, equalise_marginals
 
 LAWS = ["tree", "ide-cozman"]
 KINDS = ["random", "equal-width", "equal-frequency"]

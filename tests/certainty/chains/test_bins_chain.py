@@ -13,12 +13,11 @@ from certainty_examples import discrete_frame, graphs, network_of
 from checkpoint_examples import killed_and_resumed
 from numpy.typing import NDArray
 
-from gomea_bn import Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn import Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
 from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
 from gomea_bn.certainty.chains import bins_chain, sampled_posterior
 from gomea_bn.certainty.chains.cut_sums import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.data.table import read_table
 from gomea_bn.runtime.threads import StopFlag
 
 Cuts = tuple[float, ...]

@@ -11,9 +11,8 @@ from command_line import invoke, ok, refused
 from front_examples import example_front, small_frame
 from network_examples import network_with
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table, write_front
 from gomea_bn.cli.statements import read_statements
-from gomea_bn.front.folder import write_front
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,9 @@ from command_line import ok, refused
 from front_examples import example_front, small_frame
 from review_examples import page_data
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, certainty
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, certainty, compare, read_front, write_front
 from gomea_bn.cli.named_networks import candidate, named_network
 from gomea_bn.front.decision import Decision
-from gomea_bn.front.folder import read_front, write_front
-from gomea_bn.metrics.comparison import compare
 from gomea_bn.network.conditionals import Conditionals
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"

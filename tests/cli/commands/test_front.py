@@ -11,9 +11,15 @@ import pytest
 from command_line import heavy_imports_of_help, invoke, ok, refused, searching
 from front_examples import example_front, small_frame
 
-from gomea_bn import ExpertKnowledge, GomeaBnError, ParetoBayesNetLearner, averaged_misfits
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.folder import read_front, write_front
+from gomea_bn import (
+    ExpertKnowledge,
+    ExpertNetwork,
+    GomeaBnError,
+    ParetoBayesNetLearner,
+    averaged_misfits,
+    read_front,
+    write_front,
+)
 from gomea_bn.learning import EdgeSearch, OptimalCuts, learner_of_options
 
 

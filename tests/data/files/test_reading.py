@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from ugly_files import N_ROWS, UGLY_FILES, clean_table, written
 
-from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.data import Table, read_frame
 from gomea_bn.data.files.numerals import numbers_in, written_with
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.files.table_files import read_frame
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError
 
 N = 24
 

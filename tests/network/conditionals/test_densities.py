@@ -31,12 +31,10 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import Conditionals, TableSet
 from gomea_bn.network.conditionals.checks import around_cuts
 from gomea_bn.network.marginals import conditional_density
-from gomea_bn.problems.cuts.shape import Shape
 
 
 @pytest.fixture(scope="module")

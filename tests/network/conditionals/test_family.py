@@ -19,15 +19,13 @@ from scipy.stats import chisquare, kstest, norm
 from scipy.stats import t as student
 from shape_oracles import random_shape, slow_distribution
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import FamilyLine
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
 from gomea_bn.network.conditionals.family_line import LineTerms, log_line_density
 from gomea_bn.network.conditionals.line_scales import ProbabilityScale, UnitScale
 from gomea_bn.network.conditionals.shown_tables import cell_middles, table_over_grid, table_over_rows
 from gomea_bn.network.conditionals.student import LEAST_SPREAD
-from gomea_bn.problems.cuts.shape import Shape
 
 SEEDS = st.integers(0, 5000)
 

@@ -10,19 +10,17 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.network.marginals import (
     conditional_density,
     conditional_probabilities,
     level_probabilities,
     marginal,
-    marginal_density,
     mean_density,
     mean_probabilities,
 )
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.plots import marginal_density
 
 
 def networks() -> list[DiscretizedBayesNet]:

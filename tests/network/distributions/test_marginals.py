@@ -6,11 +6,11 @@ import pytest
 from network_examples import all_states, joint_probability, one_column, small_network
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.marginals import marginal, marginal_density
+from gomea_bn import GomeaBnError, Shape
+from gomea_bn.network.marginals import marginal
 from gomea_bn.network.point_masses import unshared_points
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.plots import marginal_density
+from gomea_bn.simulation import random_network
 
 
 @pytest.mark.parametrize("seed", range(8))

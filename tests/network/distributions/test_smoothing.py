@@ -23,7 +23,7 @@ from gomea_bn import (
 )
 from gomea_bn.cli.app import main
 from gomea_bn.network.smoothing import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, padded, small_network
 from pgmpy.readwrite import BIFReader
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.formats.discrete.bif import bif_variables, safe_names
 from gomea_bn.network.formats.discrete.file_variables import network_of
 

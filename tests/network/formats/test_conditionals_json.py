@@ -8,8 +8,7 @@ import pytest
 from averaged_examples import averaged_example, conditionals_of, line_of_b, tables_of
 from network_examples import HOSTILE_NAMES, small_network
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.conditionals import Conditionals
 
 TEXT = averaged_example().to_json()

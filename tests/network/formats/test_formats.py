@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, small_network
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.runtime.files.atomic_files import write_text
 
 

@@ -7,9 +7,8 @@ import pytest
 from averaged_examples import averaged_example, tables_of
 from network_examples import network_with, one_column, rain_and_height
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError, Shape
 from gomea_bn.network.conditionals import Conditionals
-from gomea_bn.problems.cuts.shape import Shape
 
 
 def test_the_summary_names_edges_and_bins():

@@ -14,11 +14,10 @@ from inference_examples import slow_joint
 from network_examples import one_column, slow_code, small_network
 from shaped_examples import random_network
 
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.data.columns import encode_levels
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.problems.cuts.shape import Shape
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from network_examples import network_with, one_column
 from scipy.stats import norm
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
 from gomea_bn.network.conditionals.cells import SIZES
-from gomea_bn.problems.cuts.shape import Shape
 
 
 def network_of_one(

@@ -8,9 +8,8 @@ from network_examples import network_with, slow_code, small_network
 from scipy.stats import chisquare, kstest
 from shaped_examples import point_at_a_cut, random_network
 
-from gomea_bn import average_families, read_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_table
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.inference import completion
 
 

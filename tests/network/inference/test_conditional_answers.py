@@ -14,9 +14,8 @@ from averaged_examples import LEVELS, SUPPORT, averaged_example, copy_with, grid
 from inference_examples import slow_joint
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.inference import answers, cell_engine

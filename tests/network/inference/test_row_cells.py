@@ -10,9 +10,8 @@ from conditional_oracles import random_conditionals_network
 from network_examples import network_with
 from numpy.typing import NDArray
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
-from gomea_bn.problems.cuts.shape import Shape
 
 SUPPORT = {"w": (-1.0, 1.0), "x": (-2.0, 2.0), "y": (-1.0, 3.0), "z": (-9.0, 9.0)}
 PARENTS: dict[str, tuple[str, ...]] = {"w": (), "x": ("w",), "y": ("x",), "z": ("w", "x")}

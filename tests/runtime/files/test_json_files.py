@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.runtime.files.json_files import check_fields, field_of, load_json, read_json
 from gomea_bn.runtime.files.text_files import SIZE_VARIABLE, file_text, unpacked
 
