@@ -111,24 +111,6 @@ def test_log_density_equals_the_plain_twin(seed, n_variables, zeros):
     pd.testing.assert_frame_equal(frame, before)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_density_integrates_to_one_over_the_support(seed):
-    network = small_network(seed, 3)
-    rows, volumes = [], []
-    for codes in all_states(network):
-        row, volume = {}, 1.0
-        for name, code in codes.items():
-            if name in network.levels:
-                row[name] = network.levels[name][code]
-            else:
-                edges = [network.support[name][0], *network.cut_points[name], network.support[name][1]]
-                row[name] = (edges[code] + edges[code + 1]) / 2
-                volume *= edges[code + 1] - edges[code]
-        rows.append(row)
-        volumes.append(volume)
-    assert np.exp(network.log_density(pd.DataFrame(rows))) @ volumes == pytest.approx(1.0, abs=1e-12)
-
-
 def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
     tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
     network = network_with(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from network_examples import rain_and_height, slow_code
 from scipy.stats import chisquare, kstest
 from shape_oracles import slow_log_density, slow_mass
-from shaped_examples import random_network, shaped_network, shaped_table
+from shaped_examples import random_network
 from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
@@ -102,14 +102,6 @@ def test_the_density_integrates_to_one(seed):
     assert float(densities @ weights) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_the_density_of_a_child_integrates_to_one_for_every_configuration():
-    network = build()
-    values, weights = nodes(network, "height")
-    for level, probability in (("no", 0.25), ("yes", 0.75)):
-        densities = np.exp(network.log_density(pd.DataFrame({"rain": level, "height": values})))
-        assert float(densities @ np.array(weights)) == pytest.approx(probability)
-
-
 # ---------------------------------------------------------------- samples
 
 
@@ -156,16 +148,6 @@ def test_json_gives_back_every_bit(seed):
         assert back.shapes[name].edges.tobytes() == shape.edges.tobytes()
         assert back.shapes[name].points == shape.points
     assert back.to_json() == network.to_json()
-
-
-def test_a_fitted_network_survives_a_file(tmp_path):
-    network = shaped_network(shaped_table())
-    network.to_json(tmp_path / "net.json")
-    back = DiscretizedBayesNet.from_json(tmp_path / "net.json")
-    assert back == network
-    frame = network.sample(50, 1)
-    assert back.log_density(frame).tolist() == network.log_density(frame).tolist()
-    assert back.sample(50, 1).equals(frame)
 
 
 def test_files_without_shapes_are_uniform_inside_bins():

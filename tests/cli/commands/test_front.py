@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import heavy_imports_of_help, invoke, ok, refused, searching
+from command_line import invoke, ok, refused, searching
 from front_examples import example_front, small_frame
 
 from gomea_bn import (
@@ -166,12 +166,6 @@ def test_advice_names_options(tmp_path, command):
 def test_the_help_states_the_default_of_the_limit():
     text = " ".join(invoke("front", "--help").stdout.split())
     assert "10 times that of the network without edges, or the number of rows if that is larger" in text
-
-
-def test_help_imports_nothing_heavy():
-    text, imported = heavy_imports_of_help("front")
-    assert imported == "[]"
-    assert "--max-complexity" in text
 
 
 def test_json_is_for_programs(folder):

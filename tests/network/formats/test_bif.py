@@ -145,12 +145,6 @@ def test_the_reader_agrees_with_pgmpys_on_published_networks(name):
         np.testing.assert_allclose(network.tables[variable], expected.transpose([*axes, 0]), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["asia", "alarm", "insurance", "sachs"])
-def test_the_reader_agrees_with_pyagrums_on_published_networks(tmp_path, name):
-    (tmp_path / "net.bif").write_bytes(gzip.decompress((EXAMPLES / f"{name}.bif.gz").read_bytes()))
-    check_with_pyagrum(read_bif(tmp_path / "net.bif"), tmp_path / "net.bif")
-
-
 OLD_STYLE = """
 network "dogs" { property "author x"; }
 // a comment with variable and } in it
