@@ -1,7 +1,5 @@
 """Calls of the commands: in this process, and in a process of their own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig
@@ -67,7 +65,7 @@ def invoke(*arguments: object) -> Result:
 def ok(*arguments: object) -> Result:
     """Return what a command printed that must succeed."""
     result = invoke(*arguments)
-    assert result.exit_code == 0, result.stderr
+    assert result.exit_code == 0, (arguments, result.stderr)
     return result
 
 

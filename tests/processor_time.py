@@ -1,7 +1,5 @@
 """Limits on work that do not depend on what else the machine does, and Ctrl-C in the middle of a run."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

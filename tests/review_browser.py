@@ -1,14 +1,11 @@
 """Opening a review page in the system's browser, and reading off what it shows."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -16,10 +13,6 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="no chromium, chromium-browser or google-chrome: install one (Debian: apt-get install chromium)",
-)
 
 
 @contextmanager

@@ -25,12 +25,9 @@ def tree(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tree")
     files = called("git", "ls-files", "-z", cwd=ROOT)
     archive = subprocess.run(
-        ["tar", "--create", "--null", "--files-from=-"],
-        input=files.encode(),
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-        check=True,
-    )
+        ["tar", "--create", "--null", "--files-from=-"], input=files.encode(), stdout=subprocess.PIPE,
+        cwd=ROOT, check=True,
+    )  # fmt: skip
     subprocess.run(["tar", "--extract"], input=archive.stdout, cwd=folder, check=True)
     return folder
 
@@ -95,8 +92,7 @@ print(learner.network_.names)
         "HOME": str(Path.home()),
         "PYTHONPATH": sysconfig.get_path("purelib"),
     }
-    printed = called(python, "-c", script, cwd=tmp_path, env=environment)
-    assert "a" in printed
+    assert "a" in called(python, "-c", script, cwd=tmp_path, env=environment)
     assert (tmp_path / "page.html").is_file()
     command = called(python.parent / "gomea-bn", "--version", cwd=tmp_path, env=environment)
     assert command.startswith("gomea-bn ")
@@ -138,14 +134,8 @@ def test_types_of_an_editable_installation_are_seen(tree, python, tmp_path):
         "reveal_type(BayesNetLearner().n_eval_)\nreveal_type(Trap(20))\n"
     )
     words = (
-        "-m",
-        "mypy",
-        "--python-executable",
-        python,
-        "--follow-imports=silent",
-        "--no-incremental",
-        "use.py",
-    )
+        "-m", "mypy", "--python-executable", python, "--follow-imports=silent", "--no-incremental", "use.py",
+    )  # fmt: skip
     # the checkout must not be found another way
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     printed = subprocess.run(

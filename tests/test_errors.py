@@ -1,4 +1,4 @@
-"""Errors with advice: their text, their copies, and how a command spells them; the checks of options."""
+"""Errors with advice: their text, their copies, and how a command spells them; options; counts and lists as text."""
 
 import copy
 import math
@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_integer, check_number
+from gomea_bn.texts import counted, listed, percent
 
 
 @pytest.mark.parametrize(
@@ -88,3 +89,22 @@ def test_another_number_is_refused_with_the_range(value, excluded, limits):
 def test_an_infinite_number_is_refused_where_there_is_no_range(value):
     with pytest.raises(GomeaBnError, match="x must be a finite number, got"):
         check_number("x", value)
+
+
+def test_a_noun_is_plural_unless_there_is_one():
+    assert [counted(n, "edge") for n in (0, 1, 2)] == ["0 edges", "1 edge", "2 edges"]
+    assert counted(1, "probability", "probabilities") == "1 probability"
+    assert counted(1234, "probability", "probabilities") == "1,234 probabilities"
+
+
+def test_only_items_beyond_the_limit_are_counted():
+    assert listed([]) == ""
+    assert listed(range(3)) == listed(range(3), most=3) == "0, 1, 2"
+    assert listed(range(5), most=3) == "0, 1, 2 and 2 more"
+
+
+def test_small_shares_say_how_small():
+    shares = (0, 0.0004, 0.0005, 0.0312, 0.0996, 0.5, 1)
+    assert [percent(share) for share in shares] == [
+        "0 %", "below 0.1 %", "0.1 %", "3.1 %", "10 %", "50 %", "100 %"
+    ]  # fmt: skip

@@ -214,12 +214,9 @@ def test_a_killed_run_goes_on_from_its_checkpoint(problem, algorithm, tmp_path, 
             pytest.warns(GomeaBnWarning) if last == 1 else nullcontext(),
         ):
             result = minimize(
-                as_problem(problem()),
-                algorithm(checkpoint=resumed),
-                ("n_gen", 14),
-                seed=1,
+                as_problem(problem()), algorithm(checkpoint=resumed), ("n_gen", 14), seed=1,
                 callback=iterations,
-            )
+            )  # fmt: skip
         seen += iterations.seen
     assert seen == whole.seen
     # a run that had ended gives its result again

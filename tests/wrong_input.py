@@ -1,7 +1,5 @@
 """Input of a wrong type, for calls that must refuse it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

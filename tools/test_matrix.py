@@ -26,10 +26,11 @@ TESTS = (
     "tests/data/test_table.py",
     "tests/network/test_graph.py",
     "tests/network/formats/test_summary.py",
-    "tests/test_public_names.py",
-    "tests/cli/test_plain_help.py",
+    "tests/test_packaging.py",
+    "tests/cli/test_app.py::test_help_shows_no_types_of_python",
+    "tests/cli/test_app.py::test_values_are_named_by_what_they_are",
     "tests/docs/test_readme.py",
-    "tests/docs/test_guides.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
+    "tests/docs/test_docs.py::test_the_python_blocks_of_a_guide_run_in_order[fronts]",
 )
 _TOOLS = (
     "pytest>=8.2",

@@ -1,5 +1,7 @@
-"""Certificates against brute force over all graphs, dynamic programming, and simulated interrupts."""
+"""Certificates and near-optimal graphs against brute force, dynamic programming, and simulated interrupts."""
 
+import itertools
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -26,13 +28,9 @@ from gomea_bn.network.recorded import counted_parents
 
 def of_bdeu(network, frame, max_indegree=3, knowledge=None, score="bdeu"):
     return GraphScores.of(
-        network,
-        frame,
-        max_indegree=max_indegree,
-        knowledge=knowledge,
-        scoring_method=score,
+        network, frame, max_indegree=max_indegree, knowledge=knowledge, scoring_method=score,
         equivalent_sample_size=1.0,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("max_indegree", [1, 2, 3])
@@ -42,13 +40,9 @@ def test_the_optimum_is_that_of_all_graphs(seed, score, max_indegree):
     frame = discrete_frame(seed)
     best = max(value for _, value in scored_graphs(frame, max_indegree, score))
     found = certify(
-        network_of(frame),
-        frame,
-        max_indegree=max_indegree,
-        scoring_method=score,
-        equivalent_sample_size=1.0,
+        network_of(frame), frame, max_indegree=max_indegree, scoring_method=score, equivalent_sample_size=1.0,
         max_seconds=None,
-    )
+    )  # fmt: skip
     assert found.stopped_by == "proof"
     assert found.best_score == pytest.approx(best, abs=1e-6)
     assert found.bound == pytest.approx(best, abs=1e-4)
@@ -118,8 +112,7 @@ def test_a_learned_network_with_cuts_has_its_recorded_score():
 
 
 def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
-    rng = np.random.default_rng(8)
-    x = rng.normal(size=(150, 4))
+    x = np.random.default_rng(8).normal(size=(150, 4))
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(e=x.sum(axis=1))
     best = Averaged(prefer="density")
     network = BayesNetLearner(max_evaluations=3000, random_state=1, density=best).fit(frame).network_
@@ -132,13 +125,9 @@ def test_networks_with_curves_are_judged_by_their_tables_with_a_warning():
     of_curves = [edge for edge in network.edges if edge not in counted]
     assert of_curves
     plain = DiscretizedBayesNet.from_table(
-        frame,
-        counted,
-        network.cut_points,
-        pseudo_count="auto",
-        shapes=network.shapes,
+        frame, counted, network.cut_points, pseudo_count="auto", shapes=network.shapes,
         metadata=network.metadata,
-    )
+    )  # fmt: skip
     for function in (certify, edge_probabilities, near_optimal_graphs):
         with pytest.warns(GomeaBnWarning, match=r"learned with curves of .* by the score of tables alone"):
             judged = function(network, frame)
@@ -218,3 +207,38 @@ def test_no_time_leaves_a_valid_bound():
     assert found.bound >= best - 1e-9
     assert found.stopped_by == "max_seconds"
     assert "No graph" in str(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("factor", [1.0, 3.0, 50.0, 1e6])
+def test_the_graphs_are_those_of_brute_force(seed, factor):
+    frame = discrete_frame(seed)
+    scored = list(scored_graphs(frame))
+    best = max(score for _, score in scored)
+    expected = {
+        frozenset((f"c{p}", f"c{v}") for v, parents in enumerate(graph) for p in parents): score
+        for graph, score in scored
+        if best - score <= 1e-9 or exp(best - score) <= factor
+    }
+    entries = near_optimal_graphs(
+        network_of(frame), frame, bayes_factor=factor + 1e-9, equivalent_sample_size=1.0
+    )
+    assert [frozenset(entry.edges) for entry in entries] == list(
+        dict.fromkeys(frozenset(entry.edges) for entry in entries)
+    )
+    assert {frozenset(entry.edges) for entry in entries} == set(expected)
+    for entry in entries:
+        assert entry.score == pytest.approx(expected[frozenset(entry.edges)], abs=1e-8)
+        assert entry.log_bayes_factor == pytest.approx(best - entry.score, abs=1e-8)
+    assert all(a.score >= b.score - 1e-9 for a, b in itertools.pairwise(entries))
+
+
+def test_the_number_of_graphs_is_limited_to_the_best():
+    frame = discrete_frame(0)
+    entries = near_optimal_graphs(network_of(frame), frame, bayes_factor=1e6, equivalent_sample_size=1.0)
+    first = near_optimal_graphs(
+        network_of(frame), frame, bayes_factor=1e6, max_graphs=5, equivalent_sample_size=1.0
+    )
+    assert first == entries[:5]
+    with pytest.raises(GomeaBnError, match="bayes_factor must be a finite number of at least 1"):
+        near_optimal_graphs(network_of(frame), frame, bayes_factor=0.5)

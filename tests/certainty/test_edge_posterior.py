@@ -17,10 +17,10 @@ from gomea_bn import (
     ExpertKnowledge,
     GomeaBnError,
     compare,
+    read_table,
 )
 from gomea_bn.certainty import edge_probabilities
 from gomea_bn.certainty.chains.sampled_posterior import chain_difference
-from gomea_bn.data.table import read_table
 from gomea_bn.learning import Scoring
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import recorded_edge_probabilities
@@ -76,13 +76,9 @@ def test_exact_probabilities_obey_knowledge():
 def test_sampled_probabilities_are_those_of_all_graphs(seed, max_indegree):
     frame = discrete_frame(seed)
     options: dict[str, Any] = {
-        "equivalent_sample_size": 1.0,
-        "max_indegree": max_indegree,
-        "method": "sampled",
-        "max_seconds": None,
-        "n_sweeps": 4000,
-        "tolerance": 0.0,
-    }
+        "equivalent_sample_size": 1.0, "max_indegree": max_indegree, "method": "sampled", "max_seconds": None,
+        "n_sweeps": 4000, "tolerance": 0.0,
+    }  # fmt: skip
     result = edge_probabilities(network_of(frame), frame, random_state=1, **options)
     np.testing.assert_allclose(result.arcs, by_graphs(frame, max_indegree), atol=0.02)
     assert result.has_mixed
@@ -227,8 +223,7 @@ def test_a_network_carries_its_probabilities_into_files_and_comparisons(tmp_path
     frame = discrete_frame(1, n_columns=5, n_rows=200)
     edges = [("c0", "c1"), ("c2", "c1"), ("c3", "c4")]
     result = edge_probabilities(network_of(frame, edges), frame)
-    network = result.recorded_network()
-    read = DiscretizedBayesNet.from_json(network.to_json(tmp_path / "n.json"))
+    read = DiscretizedBayesNet.from_json(result.recorded_network().to_json(tmp_path / "n.json"))
     recorded = recorded_edge_probabilities(read)
     assert list(recorded) == read.edges
     position = {name: k for k, name in enumerate(result.names)}
@@ -238,8 +233,7 @@ def test_a_network_carries_its_probabilities_into_files_and_comparisons(tmp_path
         assert adjacent == pytest.approx(result.adjacent[i, j], abs=0.006)
         assert f'label="{adjacent:.2f}"' in read.to_dot()
     assert recorded_edge_probabilities(network_of(frame, edges)) == {}
-    other = network_of(frame, edges[:2])
-    text = compare(read, other).to_text()
+    text = compare(read, network_of(frame, edges[:2])).to_text()
     assert f"(probability of an edge in either direction in a: {recorded['c3', 'c4'].adjacent:.2f})" in text
     stored = json.loads(result.to_json(tmp_path / "p.json"))
     assert stored["names"] == list(result.names)
@@ -250,8 +244,7 @@ def test_a_network_carries_its_probabilities_into_files_and_comparisons(tmp_path
     "record", [3, {"pairs": 3}, {"pairs": [["c0", "c1", 2, 0], ["c0"], [1, 2, 0.1, 0.1]]}]
 )
 def test_damaged_records_of_probabilities_say_nothing(record):
-    frame = discrete_frame(1)
-    network = network_of(frame, [("c0", "c1")]).with_metadata(edge_probabilities=record)
+    network = network_of(discrete_frame(1), [("c0", "c1")]).with_metadata(edge_probabilities=record)
     assert all(value == (0, 0) for value in recorded_edge_probabilities(network).values())
     assert network.to_dot()
 
@@ -259,8 +252,7 @@ def test_damaged_records_of_probabilities_say_nothing(record):
 def test_probabilities_over_several_sets_of_bins_are_means():
     rng = np.random.default_rng(5)
     x = rng.random(150)
-    frame = pd.DataFrame({"x": x, "y": x + 0.6 * rng.random(150), "z": rng.random(150)})
-    table = read_table(frame)
+    table = read_table(pd.DataFrame({"x": x, "y": x + 0.6 * rng.random(150), "z": rng.random(150)}))
 
     def network(**cuts):
         return DiscretizedBayesNet.from_table(table, [("x", "y")], cuts)
@@ -284,8 +276,7 @@ def test_probabilities_over_several_sets_of_bins_are_means():
 def test_an_ensemble_averages_over_its_bins():
     frame = discrete_frame(2, n_rows=80)
     learner = BayesNetLearner(max_evaluations=200, max_seconds=None, scoring_method="bdeu", random_state=1)
-    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=1).fit(frame)
-    result = ensemble.edge_probabilities()
+    result = BayesNetEnsemble(learner, n_networks=2, random_state=1).fit(frame).edge_probabilities()
     assert result.n_bin_sets == 2
     # levels are the same in all of them
     expected = edge_probabilities(network_of(frame), frame, equivalent_sample_size=10.0)

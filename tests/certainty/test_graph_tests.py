@@ -1,7 +1,5 @@
 """The test of a graph against data: permuted gains, false-discovery rates, and which graphs are rejected."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -158,8 +156,7 @@ def test_the_level_holds():
 
 def test_a_complete_graph_and_constant_columns_cannot_be_rejected():
     frame = chain_rows(50)[["a", "b"]]
-    network = DiscretizedBayesNet.from_table(frame, [("a", "b")], {})
-    result = graph_tests.test_graph(network, frame)
+    result = graph_tests.test_graph(DiscretizedBayesNet.from_table(frame, [("a", "b")], {}), frame)
     assert result.p_value == 1.0
     assert len(result.missing) == 0
     assert "50 rows do not reject the graph (p = 1)" in str(result)
@@ -167,8 +164,7 @@ def test_a_complete_graph_and_constant_columns_cannot_be_rejected():
 
 def test_an_experts_network_is_completed():
     frame = chain_rows(300)
-    expert = ExpertNetwork(["a", "b"], [("a", "b")])
-    result = graph_tests.test_graph(expert, frame, random_state=1)
+    result = graph_tests.test_graph(ExpertNetwork(["a", "b"], [("a", "b")]), frame, random_state=1)
     assert result.p_value < 0.05
     assert len(result.missing) == 5
 

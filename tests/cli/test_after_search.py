@@ -5,14 +5,9 @@ import json
 
 import pandas as pd
 import pytest
-from command_line import RUN_FILES, learn
+from command_line import RUN_FILES, learn, ok, refused
 
-from gomea_bn import (
-    BayesNetEnsemble,
-    BayesNetLearner,
-    DiscretizedBayesNet,
-    GomeaBnError,
-)
+from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, GomeaBnError
 from gomea_bn.certainty.chains import bins_chain, sampled_posterior
 
 FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]
@@ -22,8 +17,7 @@ FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]
 def test_learn_draws_bins_with_the_graphs(table, tmp_path, monkeypatch):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 1_000)
     monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1_000)
-    result = learn(table, *FURTHER, "--confidence", "--drawn-bins", "--out", tmp_path / "run")
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *FURTHER, "--confidence", "--drawn-bins", "--out", tmp_path / "run")
     assert "bins drawn with the graphs" in result.stdout
     assert json.loads((tmp_path / "run" / "run.json").read_text())["confidence"]["has_drawn_bins"]
 
@@ -56,8 +50,7 @@ def test_drawn_bins_under_another_score_are_refused_before_the_search(table, tmp
 
 def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     out = tmp_path / "run"
-    result = learn(table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
     assert {path.name for path in out.iterdir()} == RUN_FILES | {"confidence.json", "stability.json"}
     record = json.loads((out / "run.json").read_text())
     assert record["stability"]["n_networks"] == 2
@@ -68,22 +61,18 @@ def test_learn_writes_probabilities_of_edges_and_stability(table, tmp_path):
     assert "Learned again 2 times" in result.stdout
     assert network.metadata["stability_in_words"][0] in result.stdout
     assert "Probabilities of edges (exact; means over 2 sets of bins" in result.stdout
-    again = learn(table, *FURTHER, "--confidence", "--json", "--out", out)
-    assert again.exit_code == 0, again.stderr
-    content = json.loads(again.stdout)
+    content = json.loads(ok("learn", table, *FURTHER, "--confidence", "--json", "--out", out).stdout)
     assert content["confidence"]["n_bin_sets"] == 1
     assert not content["confidence"]["has_drawn_bins"]
     assert "stability" not in content
     assert not (out / "stability.json").exists()
-    without = learn(table, *FURTHER, "--out", out)
-    assert without.exit_code == 0, without.stderr
+    ok("learn", table, *FURTHER, "--out", out)
     assert {path.name for path in out.iterdir()} == RUN_FILES
 
 
 def test_a_network_with_conditionals_records_the_probabilities(table, tmp_path):
     out = tmp_path / "run"
-    result = learn(table, *FURTHER, "--confidence", "--out", out)
-    assert result.exit_code == 0, result.stderr
+    ok("learn", table, *FURTHER, "--confidence", "--out", out)
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert network.conditionals is not None
     assert network.metadata["edge_probabilities"]
@@ -114,7 +103,7 @@ def test_other_options_after_the_search_than_in_the_checkpoint_are_refused_at_th
     table, tmp_path, first, then, difference
 ):
     options = [*FURTHER, "--checkpoint", tmp_path / "saved"]
-    assert learn(table, *options, *first).exit_code == 0
+    ok("learn", table, *options, *first)
     result = learn(table, *options, *then, "--resume", "--out", tmp_path / "run")
     assert result.exit_code == 2, result.stderr
     assert difference in result.stderr.replace("\n", " ")
@@ -123,8 +112,7 @@ def test_other_options_after_the_search_than_in_the_checkpoint_are_refused_at_th
 
 
 def test_chains_that_have_not_mixed_are_reported_by_options_of_the_command(table):
-    result = learn(table, *FURTHER, "--confidence", "--drawn-bins", "--confidence-sweeps", "1")
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *FURTHER, "--confidence", "--drawn-bins", "--confidence-sweeps", "1")
     assert "The chains have not mixed" in result.stderr
     assert "Raise --confidence-sweeps." in result.stderr.replace("\n", " ")
 
@@ -136,8 +124,7 @@ def test_ctrl_c_during_the_chains_says_that_the_probabilities_are_those_so_far(t
         return dataclasses.replace(whole(learner, **options), stopped_by="interrupt")
 
     monkeypatch.setattr(BayesNetLearner, "edge_probabilities", interrupted)
-    result = learn(table, *FURTHER, "--confidence", "--out", tmp_path / "run")
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *FURTHER, "--confidence", "--out", tmp_path / "run")
     assert "Interrupted: the probabilities are those of the sweeps so far." in result.stderr
     assert (tmp_path / "run" / "confidence.json").exists()
 
@@ -150,8 +137,7 @@ def test_ctrl_c_after_the_search_keeps_the_network(table, tmp_path, monkeypatch,
     owner = BayesNetLearner if call == "edge_probabilities" else BayesNetEnsemble
     monkeypatch.setattr(owner, call, interrupted)
     out = tmp_path / "run"
-    result = learn(table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *FURTHER, "--repeat", "2", "--confidence", "--out", out)
     assert "Interrupted: the network is kept." in result.stderr
     expected = RUN_FILES if call == "fit" else RUN_FILES | {"stability.json"}
     assert {path.name for path in out.iterdir()} == expected
@@ -162,24 +148,22 @@ def test_probabilities_that_cannot_be_computed_lose_no_network(table, tmp_path, 
         raise GomeaBnError("too many parent sets")
 
     monkeypatch.setattr(BayesNetLearner, "edge_probabilities", failing)
-    result = learn(table, *FURTHER, "--confidence", "--out", tmp_path / "run")
-    assert result.exit_code == 1
-    assert "too many parent sets" in result.stderr
+    assert "too many parent sets" in refused(
+        1, "learn", table, *FURTHER, "--confidence", "--out", tmp_path / "run"
+    )
     assert (tmp_path / "run" / "network.json").exists()
 
 
 def test_probabilities_of_a_table_with_missing_values_are_means_over_completed_tables(tmp_path):
     rows = pd.DataFrame({"a": ["u", "v", None] * 20, "b": ["x", "y"] * 30})
     rows.to_csv(tmp_path / "gaps.csv", index=False)
-    result = learn(tmp_path / "gaps.csv", *FURTHER, "--confidence")
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", tmp_path / "gaps.csv", *FURTHER, "--confidence")
     assert "missing cells filled by draws, means over 5 tables" in result.stdout
 
 
 def test_a_resumed_run_keeps_repeats_and_probabilities(table, tmp_path, monkeypatch):
     kept = ["--checkpoint", tmp_path / "kept", "--repeat", "2", "--confidence"]
-    first = learn(table, *FURTHER, *kept, "--out", tmp_path / "first")
-    assert first.exit_code == 0, first.stderr
+    ok("learn", table, *FURTHER, *kept, "--out", tmp_path / "first")
     refused = learn(table, *FURTHER, *kept)
     assert refused.exit_code == 2
     (tmp_path / "kept" / "checkpoint.gomea").rename(tmp_path / "moved")
@@ -195,7 +179,6 @@ def test_a_resumed_run_keeps_repeats_and_probabilities(table, tmp_path, monkeypa
     monkeypatch.setattr(
         "gomea_bn.certainty.edge_posterior._Options.posterior", lambda *_: pytest.fail("computed again")
     )
-    again = learn(table, *FURTHER, *kept, "--resume", "--out", tmp_path / "again")
-    assert again.exit_code == 0, again.stderr
+    ok("learn", table, *FURTHER, *kept, "--resume", "--out", tmp_path / "again")
     for name in ("network.json", "stability.json", "confidence.json"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "first" / name).read_bytes()

@@ -1,27 +1,31 @@
-"""The command as a whole: its help, its former launchers, and the demonstration."""
+"""The command as a whole: its help, its launchers, its output, and the demonstration."""
 
+import os
+import re
 import runpy
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import QUICK, RUN_FILES, invoke, learn
+import typer
+from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
+from typer.main import get_command
 
 import gomea_bn
-from gomea_bn import (
-    DiscretizedBayesNet,
-    read_table,
-)
-from gomea_bn.metrics.distances import histogram_baseline
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.cli.app import main
+from gomea_bn.cli.commands.front import _what_next
+from gomea_bn.cli.named_networks import ending_of
+from gomea_bn.cli.output import FAILED, WRONG_USE, check_targets, check_writable, fail
+from gomea_bn.errors import Setting
+from gomea_bn.metrics import histogram_baseline
 
 
 def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
     assert "learn" in invoke().stdout
     assert invoke("--version").stdout == f"gomea-bn {gomea_bn.__version__}\n"
-    wrong = invoke("lern")
-    assert wrong.exit_code == 2
-    assert "lern" in wrong.stderr
+    assert "lern" in refused(2, "lern")
 
 
 def test_the_launcher_is_the_same_command(table, capsys):
@@ -62,6 +66,89 @@ def test_a_command_reads_its_table_once(table, monkeypatch, command):
 
     monkeypatch.setattr(pd, "read_csv", counting)
     arguments = ["--method", "mdl"] if command == "discretize" else ["--max-evaluations", "100"]
-    result = invoke(command, table, *arguments, "--quiet")
-    assert result.exit_code == 0, result.stderr
+    ok(command, table, *arguments, "--quiet")
     assert read == [200, None]  # first lines, then the rows
+
+
+COMMANDS = sorted(getattr(get_command(main), "commands"))  # noqa: B009 (typer types it as a single command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_types_of_python(command):
+    text = ok(command, "--help").stdout
+    assert not re.search(r"<[a-z]|\b(list\[|str\b|int range|float range|TEXT|INTEGER)", text)
+
+
+def test_values_are_named_by_what_they_are():
+    text = " ".join(ok("show", "--help").stdout.split())
+    for words in (
+        "--data PATH",
+        "--why NAME NAME",
+        "--given NAME,NAME",
+        "--parents NAME",
+        "--reversible Print",
+    ):
+        assert words in text
+    text = " ".join(ok("learn", "--help").stdout.split())
+    for words in ("--max-seconds NUMBER", "--max-indegree NUMBER|auto", "--out PATH"):
+        assert words in text
+
+
+def test_the_list_of_commands_has_whole_sentences(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = ok("--help").stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed[:3]] == ["learn", "show", "query"]
+    assert len(listed) == len(COMMANDS)
+    assert all(line.endswith((".", "?")) and not line.endswith("...") for line in listed)
+
+
+@pytest.mark.parametrize("command", ["learn", "front"])
+def test_help_shows_at_most_15_options_and_help_all_shows_the_rest(command):
+    short, whole = (
+        re.findall(r"^  (?:-\w, )?(--[\w-]+)", ok(command, asked).stdout.partition("Arguments:")[2], re.M)
+        for asked in ("--help", "--help-all")
+    )
+    assert len(short) <= 15
+    assert {"--out", "--max-seconds", "--help", "--help-all"} <= set(short) < set(whole)
+    assert len(whole) > 45
+    headings = re.findall(r"^([A-Z][a-z ]+):$", ok(command, "--help").stdout, re.M)
+    assert headings[1:] == ["Common", "Knowledge", "Reading a table", "Search"]
+
+
+def test_advice_is_spelled_as_an_option_with_its_column(capsys):
+    with pytest.raises(typer.Exit) as stopped:
+        fail(
+            GomeaBnError("Wrong.", [Setting("kinds", "continuous", "a b"), Setting("max_levels")]), WRONG_USE
+        )
+    assert stopped.value.exit_code == WRONG_USE
+    assert capsys.readouterr().err == "Error: Wrong. Give --kind 'a b=continuous', or raise --max-levels.\n"
+
+
+def test_two_options_need_two_files_and_one_option_may_name_a_file_twice(tmp_path, capsys):
+    file = tmp_path / "a.json"
+    check_targets({"--out": [file, file]}, {})
+    with pytest.raises(typer.Exit):
+        check_targets({"--out": [file], "--codes": [file]}, {})
+    assert "--out and --codes must be two files" in capsys.readouterr().err
+
+
+def test_the_ending_of_a_file_decides_the_format_whatever_its_case(tmp_path):
+    assert [ending_of(tmp_path / name) for name in ("a.json", "b.BIF", "c.x.Dot")] == ["json", "bif", "dot"]
+
+
+def test_networks_with_files_are_counted_once(tmp_path):
+    written = [
+        tmp_path / name for name in ("front.json", "front.csv", "networks/0001.json", "networks/0001.bif")
+    ]
+    assert "networks.gz (all 9 networks), networks/ (JSON, BIF and DOT of 1).\n" in _what_next(
+        tmp_path, 9, written
+    )
+
+
+def test_a_file_in_a_folder_without_permission_is_refused(tmp_path, monkeypatch, capsys):
+    check_writable(tmp_path / "a.json")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(typer.Exit) as stopped:
+        check_writable(tmp_path / "a.json")
+    assert stopped.value.exit_code == FAILED
+    assert "no permission to write in its folder" in capsys.readouterr().err

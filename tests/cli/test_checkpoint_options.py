@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import invoke, ok
+from command_line import invoke, ok, refused
 
 from gomea_bn.runtime import checkpoints
 
@@ -39,9 +39,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize(("command", "result"), [("learn", "network.json"), ("front", "front.csv")])
-def test_a_killed_command_goes_on_with_resume(
-    table: Path, tmp_path: Path, killed: Any, command: str, result: str
-) -> None:
+def test_a_killed_command_goes_on_with_resume(table, tmp_path, killed, command, result):
     folder = tmp_path / "checkpoint"
     killed(command, table, *QUICK, "--checkpoint", folder, "--every", "0")
     ok(command, table, *QUICK, "--checkpoint", folder, "--resume", "--out", tmp_path / "resumed")
@@ -50,9 +48,7 @@ def test_a_killed_command_goes_on_with_resume(
 
 
 @pytest.mark.parametrize(("command", "result"), [("learn", "network.json"), ("front", "front.csv")])
-def test_a_full_disk_under_the_checkpoint_loses_no_result(
-    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, result: str
-) -> None:
+def test_a_full_disk_under_the_checkpoint_loses_no_result(table, tmp_path, monkeypatch, command, result):
     replace = os.replace
 
     def full(source: Path, target: Path) -> None:
@@ -71,9 +67,7 @@ def test_a_full_disk_under_the_checkpoint_loses_no_result(
 
 
 @pytest.mark.parametrize("command", ["learn", "front"])
-def test_a_full_disk_under_the_result_is_one_line(
-    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_a_full_disk_under_the_result_is_one_line(table, tmp_path, monkeypatch, command):
     out = tmp_path / "out"
     ok(command, table, *QUICK, "--out", out)
     former = {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()}
@@ -82,57 +76,49 @@ def test_a_full_disk_under_the_result_is_one_line(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "rename", full)
-    search = invoke(command, table, *QUICK, "--seed", "2", "--out", out)
-    assert search.exit_code == 1
-    assert f"Error: Cannot write to folder '{out}': No space left on device." in search.stderr
+    assert f"Error: Cannot write to folder '{out}': No space left on device." in refused(
+        1, command, table, *QUICK, "--seed", "2", "--out", out
+    )
     assert {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()} == former
 
 
-def test_refusals_name_the_options_of_the_command(table: Path, tmp_path: Path, killed: Any) -> None:
+def test_refusals_name_the_options_of_the_command(table, tmp_path, killed):
     folder = tmp_path / "checkpoint"
     killed("learn", table, *QUICK, "--checkpoint", folder, "--every", "0")
     for arguments, message in (
-        (
-            ["--checkpoint", folder],
-            f"'{folder / 'checkpoint.gomea'}' exists and would be lost; --resume goes on",
-        ),
-        (
-            ["--checkpoint", folder, "--resume", "--max-bins", "7"],
-            "option --max-bins was 'auto', and is now 7",
-        ),
+        (["--checkpoint", folder], f"'{folder / 'checkpoint.gomea'}' exists and would be lost; --resume goes on"),
+        (["--checkpoint", folder, "--resume", "--max-bins", "7"], "option --max-bins was 'auto', and is now 7"),
         (["--resume"], "--resume needs the folder of --checkpoint"),
         (["--checkpoint", table, "--resume"], "is not a folder"),
-    ):
+    ):  # fmt: skip
         refused = invoke("learn", table, *QUICK, *arguments)
         assert refused.exit_code == 2
         assert message in refused.stderr.replace("\n", " ")
 
 
-def test_a_checkpoint_never_replaces_a_file_that_is_read(tmp_path: Path, table: Path) -> None:
+def test_a_checkpoint_never_replaces_a_file_that_is_read(tmp_path, table):
     data = tmp_path / "checkpoint.gomea"
     data.write_bytes(table.read_bytes())
-    refused = invoke("learn", data, *QUICK, "--checkpoint", tmp_path, "--resume")
-    assert refused.exit_code == 2
-    assert "the command reads it (DATA)" in refused.stderr
+    assert "the command reads it (DATA)" in refused(
+        2, "learn", data, *QUICK, "--checkpoint", tmp_path, "--resume"
+    )
     assert data.read_bytes() == table.read_bytes()
 
 
-def test_resuming_without_a_checkpoint_says_so_and_starts(table: Path, tmp_path: Path) -> None:
+def test_resuming_without_a_checkpoint_says_so_and_starts(table, tmp_path):
     result = ok("learn", table, *QUICK, "--checkpoint", tmp_path / "new", "--resume", "--json")
     assert "the run starts from the beginning" in result.stderr
     assert json.loads(result.stdout)["run"]["counts"]["n_eval"] == 1500
     assert (tmp_path / "new" / "checkpoint.gomea").is_file()
 
 
-def test_an_interval_needs_a_checkpoint(table: Path) -> None:
-    result = invoke("learn", table, *QUICK, "--every", "5")
-    assert result.exit_code == 2
-    assert "--every needs the folder of --checkpoint" in result.stderr
+def test_an_interval_needs_a_checkpoint(table):
+    assert "--every needs the folder of --checkpoint" in refused(2, "learn", table, *QUICK, "--every", "5")
 
 
-def test_a_checkpoint_among_the_networks_of_a_front_is_refused(table: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_among_the_networks_of_a_front_is_refused(table, tmp_path):
     out = tmp_path / "out"
-    result = invoke("front", table, *QUICK, "--checkpoint", out / "networks", "--out", out)
-    assert result.exit_code == 2
-    assert "must be two files" in result.stderr
+    assert "must be two files" in refused(
+        2, "front", table, *QUICK, "--checkpoint", out / "networks", "--out", out
+    )
     assert not out.exists()

@@ -42,15 +42,9 @@ def test_a_signal_before_the_first_network_ends_in_one_line(monkeypatch, rows, n
 
     monkeypatch.setattr(module, name, interrupted)
     result = invoke(
-        command,
-        rows,
-        "--max-evaluations",
-        "20",
-        "--out",
-        rows.parent / "out",
-        "--checkpoint",
+        command, rows, "--max-evaluations", "20", "--out", rows.parent / "out", "--checkpoint",
         rows.parent / "ck",
-    )
+    )  # fmt: skip
     assert result.exit_code == SIGNALS[number]
     assert result.stderr.endswith("Error: Interrupted; nothing was written.\n")
     assert result.stderr.count("Error: ") == 1

@@ -1,18 +1,14 @@
 """Every command takes a network by every name: a folder, FOLDER#ID, files of networks, an expert's edges."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 from command_line import ok, refused
 from front_examples import example_front, small_frame
 
-from gomea_bn import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, write_front
 from gomea_bn.cli.named_networks import named_network
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.folder import front_table, write_front
-from gomea_bn.front.front import Front
+from gomea_bn.front.folder import front_table
 from gomea_bn.front.store import NetworkParts
 
 NAMES = ("run", "front#3", "front#knee", "front#expert", "model.json", "model.bif", "model.xdsl")
@@ -35,8 +31,7 @@ def folder(front, tmp_path_factory) -> Path:
     network.to_json(path / "run" / "network.json")
     for ending in ("json", "bif", "xdsl"):
         getattr(network, f"to_{ending}")(path / f"model.{ending}")
-    expert = ExpertNetwork.from_edges(network.edges, names=network.names)
-    expert.to_json(path / "expert.json")
+    ExpertNetwork.from_edges(network.edges, names=network.names).to_json(path / "expert.json")
     for ending, mark in (("csv", ","), ("tsv", "\t")):
         lines = [mark.join(edge) for edge in [("parent", "child"), *network.edges]]
         (path / f"edges.{ending}").write_text("\n".join(lines) + "\n")
@@ -77,12 +72,9 @@ def test_the_network_of_the_single_search_has_a_name(front, tmp_path):
     write_front(tmp_path / "front", front, networks=0)
     assert "single if it has one" in refused(3, "show", f"{tmp_path / 'front'}#single")
     marked = Front(
-        front.objectives,
-        front.values,
-        front.network,
-        expert=front.expert,
+        front.objectives, front.values, front.network, expert=front.expert,
         record={"single_network": {"id": 2}},
-    )
+    )  # fmt: skip
     write_front(tmp_path / "marked", marked, networks=0)
     assert named_network(f"{tmp_path / 'marked'}#single") == front[2].network
 

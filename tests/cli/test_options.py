@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from gomea_bn import GomeaBnError
 from gomea_bn.cli import option_texts
 from gomea_bn.cli.commands.bins import _read_options
 from gomea_bn.cli.option_texts import read_kinds
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.decision import Decision
 
 
@@ -43,29 +43,21 @@ def test_tiers_come_from_one_place(tmp_path):
         option_texts.read_tiers(["a"], file)
 
 
-def test_one_tier_alone_says_that_it_rules_out_nothing(capsys) -> None:
+def test_one_tier_alone_says_that_it_rules_out_nothing(capsys):
     rules: dict[str, Any] = {
-        "require": (),
-        "forbid": (),
-        "rules": None,
-        "tiers": None,
-        "max_table_cells": 100,
-    }
+        "require": (), "forbid": (), "rules": None, "tiers": None, "max_table_cells": 100,
+    }  # fmt: skip
     option_texts.read_knowledge(tier=["a,b", "c"], **rules)
     assert capsys.readouterr().err == ""
     option_texts.read_knowledge(tier=["a,b"], **rules)
     assert "--tier: one tier alone rules out no edge; name at least two" in capsys.readouterr().err
 
 
-def test_rules_of_a_decision_join_those_of_the_options(tmp_path, capsys) -> None:
+def test_rules_of_a_decision_join_those_of_the_options(tmp_path, capsys):
     file = tmp_path / "decision.json"
     rules: dict[str, Any] = {"rules": file, "tier": (), "tiers": None, "max_table_cells": 100}
     decision = Decision(
-        None,
-        0,
-        "2026-11-05",
-        required_edges=(("a", "b"),),
-        forbidden_edges=(("b", "c"), ("c", "b")),
+        None, 0, "2026-11-05", required_edges=(("a", "b"),), forbidden_edges=(("b", "c"), ("c", "b"))
     )
     file.write_text(decision.to_json(), encoding="utf-8")
     knowledge = option_texts.read_knowledge(require=["a,b", "d,e"], forbid=["b,c"], **rules)

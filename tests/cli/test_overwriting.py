@@ -41,12 +41,7 @@ def folder(tmp_path, monkeypatch):
         ("learn rows.csv --cuts run/network.dot --out run", "--out", "run/network.dot", "--cuts"),
         ("learn rows.csv --tiers run/run.json --out ./run", "--out", "run/run.json", "--tiers"),
         ("learn run/run.json --out run", "--out", "run/run.json", "DATA"),
-        (
-            "front rows.csv --expert front/networks/0001.json --out front",
-            "--out",
-            "front/networks",
-            "--expert",
-        ),
+        ("front rows.csv --expert front/networks/0001.json --out front", "--out", "front/networks", "--expert"),
         ("front rows.csv --expert front/expert_completed.json --out linked", "--out", "linked", "--expert"),
         ("front rows.csv --tiers front/front.csv --out front", "--out", "front/front.csv", "--tiers"),
         ("discretize rows.csv --method mdl -o rows.csv", "--out", "rows.csv", "DATA"),
@@ -69,16 +64,11 @@ def folder(tmp_path, monkeypatch):
         ("accept front decision.json -o link.json", "--out", "link.json", "DECISION"),
         ("accept front decision.json -o front/expert_completed.json", "--out", "completed.json", "FOLDER"),
         ("fit run/network.json rows.csv -o run/network.json", "--out", "run/network.json", "GRAPH"),
-        (
-            "fit run/network.json rows.csv -o run/run.json --cuts run/run.json",
-            "--out",
-            "run/run.json",
-            "--cuts",
-        ),
+        ("fit run/network.json rows.csv -o run/run.json --cuts run/run.json", "--out", "run/run.json", "--cuts"),
         ("impute run rows.csv -o same.csv", "--out", "same.csv", "DATA"),
         ("bench table1 --out . --summary table1/rows.jsonl", "--summary", "rows.jsonl", "--out"),
     ],
-)
+)  # fmt: skip
 def test_what_a_command_reads_stays(folder, command, option, target, source):
     if command.startswith(("review run", "impute run")):
         Path("run/run.json").unlink()

@@ -175,7 +175,8 @@ def test_names_that_the_terminal_cannot_show_are_escaped(rows, tmp_path):
         assert rb"gr\xf6\xdfe" in text
 
 
-def test_help_imports_nothing_heavy():
-    text, imported = heavy_imports_of_help("learn")
+@pytest.mark.parametrize(("command", "option"), [("learn", "--require"), ("front", "--max-complexity")])
+def test_help_imports_nothing_heavy(command, option):
+    text, imported = heavy_imports_of_help(command)
     assert imported == "[]"
-    assert "--require" in text
+    assert option in text

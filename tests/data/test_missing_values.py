@@ -1,10 +1,5 @@
 """Missing values in a table: how columns hold them, and that whoever cannot use them says so."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,20 +11,21 @@ from gomea_bn import (
     BayesNetLearner,
     DiscretizedBayesNet,
     ExpertNetwork,
+    GomeaBnError,
     ParetoBayesNetLearner,
+    read_table,
     refine_boundaries,
+    simulated_expert,
 )
+from gomea_bn.data import Table
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import MISSING_CODE, encode_levels
-from gomea_bn.data.table import Table, read_table, table_digest
-from gomea_bn.discretization import EqualFrequency
-from gomea_bn.discretization.structure_search import K2
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.data.table import table_digest
+from gomea_bn.discretization import K2, EqualFrequency
 from gomea_bn.metrics import histogram_baseline
 from gomea_bn.network.rows import table_for
 from gomea_bn.plots import density_bins
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.simulation import simulated_expert
 
 N = 20
 
@@ -57,7 +53,7 @@ def table_with_gaps() -> Table:
     return read_table(frame_with_gaps(), missing="keep")
 
 
-def test_missing_values_are_nan_or_the_code_of_missing_values() -> None:
+def test_missing_values_are_nan_or_the_code_of_missing_values():
     table, whole = table_with_gaps(), read_table(complete_frame())
     gaps = {"height": [2, 5], "rooms": [5, 9, 11], "town": [0]}
     for column, other in zip(table.columns, whole.columns, strict=True):
@@ -79,7 +75,7 @@ def test_missing_values_are_nan_or_the_code_of_missing_values() -> None:
     assert "Missing: 6 values in 3 columns." in table.describe()
 
 
-def test_a_complete_table_is_the_same_however_missing_values_are_treated() -> None:
+def test_a_complete_table_is_the_same_however_missing_values_are_treated():
     tables = [read_table(complete_frame(), missing=missing) for missing in ("error", "drop", "keep")]
     assert len({table_digest(table) for table in tables}) == 1
     assert [table.n_missing for table in tables] == [0, 0, 0]
@@ -89,11 +85,11 @@ def test_a_complete_table_is_the_same_however_missing_values_are_treated() -> No
     assert column.observed is column.values
 
 
-def test_no_level_has_the_code_of_missing_values_as_a_byte() -> None:
+def test_no_level_has_the_code_of_missing_values_as_a_byte():
     assert np.array([MISSING_CODE], np.int32).astype(np.uint8)[0] == MAX_CARDINALITY
 
 
-def test_complete_rows_are_those_that_dropping_keeps() -> None:
+def test_complete_rows_are_those_that_dropping_keeps():
     dropped = read_table(frame_with_gaps(), missing="drop")
     rows = table_with_gaps().complete_rows()
     assert rows.dropped_rows == dropped.dropped_rows == (0, 2, 5, 9, 11)
@@ -101,7 +97,7 @@ def test_complete_rows_are_those_that_dropping_keeps() -> None:
 
 
 @given(first=st.sets(st.integers(0, N - 1), max_size=6), second=st.sets(st.integers(0, N - 1), max_size=6))
-def test_dropping_twice_names_the_rows_of_the_source(first: set[int], second: set[int]) -> None:
+def test_dropping_twice_names_the_rows_of_the_source(first, second):
     frame = complete_frame()
     frame.loc[list(first), "height"] = np.nan
     once = read_table(frame, missing="drop")
@@ -114,14 +110,13 @@ def test_dropping_twice_names_the_rows_of_the_source(first: set[int], second: se
     assert twice.n_rows == N - len(first | second)
 
 
-def test_a_frame_keeps_missing_values() -> None:
+def test_a_frame_keeps_missing_values():
     frame = table_with_gaps().to_frame()
     assert frame.isna().to_numpy().tolist() == frame_with_gaps().isna().to_numpy().tolist()
-    again = read_table(frame, missing="keep")
-    assert [column.n_missing for column in again.columns] == [2, 3, 1]
+    assert [column.n_missing for column in read_table(frame, missing="keep").columns] == [2, 3, 1]
 
 
-def test_taken_rows_keep_missing_values() -> None:
+def test_taken_rows_keep_missing_values():
     part = table_with_gaps().take(np.array([5, 0, 3]))
     assert [column.is_missing.tolist() for column in part.columns] == [
         [True, False, False],
@@ -130,7 +125,7 @@ def test_taken_rows_keep_missing_values() -> None:
     ]
 
 
-def test_a_column_with_one_observed_value_is_constant() -> None:
+def test_a_column_with_one_observed_value_is_constant():
     frame = complete_frame().assign(town=["q", None] * 10, height=[2.5, np.nan] * 10)
     with pytest.warns(UserWarning, match=r"'height' is 2\.5, 'town' is 'q'"):
         table = read_table(frame, missing="keep")
@@ -138,7 +133,7 @@ def test_a_column_with_one_observed_value_is_constant() -> None:
     assert table.n_varying == 1
 
 
-def test_infinite_values_are_not_missing() -> None:
+def test_infinite_values_are_not_missing():
     frame = frame_with_gaps()
     frame.loc[[4, 7], "height"] = [np.inf, -np.inf]
     with pytest.raises(GomeaBnError, match="'height' has 2 infinite values in rows 4, 7") as caught:
@@ -146,7 +141,7 @@ def test_infinite_values_are_not_missing() -> None:
     assert "'town'" not in str(caught.value)
 
 
-def test_the_summary_of_a_column_counts_its_missing_values() -> None:
+def test_the_summary_of_a_column_counts_its_missing_values():
     height, rooms, town = column_summary(table_with_gaps())
     assert sum(height["histogram"]["counts"]) == N - 2
     assert (height["n_missing"], rooms["n_missing"], town["n_missing"]) == (2, 3, 1)
@@ -166,14 +161,8 @@ def discrete_table() -> Table:
     ("what", "use"),
     [
         ("The learner", lambda table: BayesNetLearner(max_evaluations=10, missing="error").fit(table)),
-        (
-            "The learner",
-            lambda table: ParetoBayesNetLearner(max_evaluations=10, missing="error").fit(table),
-        ),
-        (
-            "The learner",
-            lambda table: BayesNetEnsemble(BayesNetLearner(missing="error"), n_networks=2).fit(table),
-        ),
+        ("The learner", lambda table: ParetoBayesNetLearner(max_evaluations=10, missing="error").fit(table)),
+        ("The learner", lambda table: BayesNetEnsemble(BayesNetLearner(missing="error"), n_networks=2).fit(table)),
         ("EqualFrequency", lambda table: EqualFrequency().fit(table)),
         ("K2", lambda table: K2().fit(discrete_table())),
         ("The network", lambda table: table_for(network(), table)),
@@ -182,8 +171,8 @@ def discrete_table() -> Table:
         ("simulated_expert", lambda table: simulated_expert(network(), table=table)),
         ("histogram_baseline", lambda table: histogram_baseline(table)),
     ],
-)
-def test_whoever_cannot_use_missing_values_names_them(what: str, use: Callable[[Table], Any]) -> None:
+)  # fmt: skip
+def test_whoever_cannot_use_missing_values_names_them(what, use):
     with pytest.raises(GomeaBnError, match=f"^{what}.* needs a table without missing values") as caught:
         use(table_with_gaps())
     message = str(caught.value)
@@ -195,7 +184,7 @@ def test_whoever_cannot_use_missing_values_names_them(what: str, use: Callable[[
     assert ("missing=" in message) == has_option
 
 
-def test_plots_draw_the_values_that_are_there() -> None:
+def test_plots_draw_the_values_that_are_there():
     table = table_with_gaps()
     for column in ("height", "town"):
         whole = density_bins(network(), column, table=table)
@@ -204,7 +193,7 @@ def test_plots_draw_the_values_that_are_there() -> None:
         assert "data" in set(whole["source"])
 
 
-def test_learners_and_discretizers_drop_incomplete_rows_of_a_table() -> None:
+def test_learners_and_discretizers_drop_incomplete_rows_of_a_table():
     learner = BayesNetLearner(missing="drop", max_evaluations=10, random_state=0).fit(table_with_gaps())
     assert learner.table_.n_rows == N - 5
     assert learner.table_.dropped_rows == (0, 2, 5, 9, 11)
@@ -213,12 +202,12 @@ def test_learners_and_discretizers_drop_incomplete_rows_of_a_table() -> None:
 
 
 @pytest.mark.parametrize("made", [BayesNetLearner(missing="keep"), EqualFrequency(missing="keep")])
-def test_learners_and_discretizers_do_not_keep_missing_values(made: Any) -> None:
+def test_learners_and_discretizers_do_not_keep_missing_values(made):
     for source in (frame_with_gaps(), table_with_gaps()):
         with pytest.raises(GomeaBnError, match="missing"):
             made.fit(source)
 
 
-def test_missing_values_have_no_level() -> None:
+def test_missing_values_have_no_level():
     with pytest.raises(GomeaBnError, match="'town' has 1 missing value in row 0"):
         encode_levels(frame_with_gaps()["town"], "town", ("a", "b"))

@@ -1,11 +1,8 @@
 """Columns of Arrow's, nullable, sparse and half-precision types give the answers of NumPy columns, or a clear error."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +10,8 @@ import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.data import Table
 from gomea_bn.data.pieces import pieces_of
-from gomea_bn.data.table import Table
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -70,11 +67,11 @@ REFUSED: dict[str, Any] = {
 }
 
 
-def other() -> pd.Series[Any]:
+def other() -> pd.Series:
     return pd.Series(["low" if step < 20 else "high" for step in STEPS])
 
 
-def in_numpy(name: str, gaps: list[int]) -> pd.Series[Any]:
+def in_numpy(name: str, gaps: list[int]) -> pd.Series:
     """The values of a type in NumPy storage."""
     kind, values = TYPES[name]
     series = pd.Series(values)
@@ -100,7 +97,7 @@ def in_arrow(name: str, gaps: list[int]) -> Any:
     return array
 
 
-def arrow_backed(array: Any) -> pd.Series[Any]:
+def arrow_backed(array: Any) -> pd.Series:
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])))
 
 
@@ -130,7 +127,7 @@ def assert_same(table: Table, expected: Table) -> None:
 
 @pytest.mark.parametrize("gaps", GAPS.values(), ids=GAPS)
 @pytest.mark.parametrize("name", TYPES)
-def test_tables_are_those_of_numpy_columns(name: str, gaps: list[int], tmp_path: Path) -> None:
+def test_tables_are_those_of_numpy_columns(name, gaps, tmp_path):
     rows, expected = frames(name, gaps)
     for missing in ("keep", "drop"):
         assert_same(read_table(rows, missing=missing), read_table(expected, missing=missing))
@@ -147,7 +144,7 @@ def test_tables_are_those_of_numpy_columns(name: str, gaps: list[int], tmp_path:
 
 @pytest.mark.parametrize("gaps", GAPS.values(), ids=GAPS)
 @pytest.mark.parametrize("name", TYPES)
-def test_networks_answer_as_for_numpy_columns(name: str, gaps: list[int]) -> None:
+def test_networks_answer_as_for_numpy_columns(name, gaps):
     rows, expected = frames(name, gaps)
     network = network_of(in_numpy(name, []).to_frame("x").assign(other=other()))
     np.testing.assert_array_equal(network.log_density(rows), network.log_density(expected))
@@ -169,7 +166,7 @@ def test_networks_answer_as_for_numpy_columns(name: str, gaps: list[int]) -> Non
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_learners_learn_and_score_as_from_numpy_columns(name: str, tmp_path: Path) -> None:
+def test_learners_learn_and_score_as_from_numpy_columns(name, tmp_path):
     rows, expected = frames(name, GAPS["many"])
     learner = BayesNetLearner(**{**LEARNER.get_params(), "missing": "drop"}).fit(rows)
     assert learner.network_ == BayesNetLearner(**learner.get_params()).fit(expected).network_
@@ -184,7 +181,7 @@ def test_learners_learn_and_score_as_from_numpy_columns(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_types_without_values_of_one_variable_are_refused(name: str) -> None:
+def test_types_without_values_of_one_variable_are_refused(name):
     rows = pd.DataFrame({"x": arrow_backed(REFUSED[name]), "other": other()})
     network = network_of(pd.DataFrame({"x": STEPS, "other": other()}).astype({"x": float}))
     text = network_of(pd.DataFrame({"x": ["a", "b"] * 20, "other": other()}))
@@ -200,7 +197,7 @@ def test_types_without_values_of_one_variable_are_refused(name: str) -> None:
             call()
 
 
-def test_a_column_of_nulls_is_empty() -> None:
+def test_a_column_of_nulls_is_empty():
     rows = pd.DataFrame({"x": arrow_backed(pa.nulls(N)), "other": other()})
     with pytest.warns(UserWarning, match="constant"):
         assert read_table(rows).columns[0].levels == ("(empty)",)
@@ -208,11 +205,11 @@ def test_a_column_of_nulls_is_empty() -> None:
     assert network.impute(rows, random_state=1)["x"].notna().all()
 
 
-def codes(values: Any) -> pd.Series[Any]:
+def codes(values: Any) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes([step % 3 for step in STEPS], values))
 
 
-STORED: dict[str, tuple[pd.Series[Any], pd.Series[Any] | list[Any]]] = {
+STORED: dict[str, tuple[pd.Series, pd.Series | list[Any]]] = {
     "NumPy float16": (pd.Series([step / 8 for step in STEPS], dtype="float16"), [step / 8 for step in STEPS]),
     "Int64": (pd.Series(STEPS, dtype="Int64"), STEPS),
     "Float64": (pd.Series([step / 8 for step in STEPS], dtype="Float64"), [step / 8 for step in STEPS]),
@@ -233,7 +230,7 @@ STORED: dict[str, tuple[pd.Series[Any], pd.Series[Any] | list[Any]]] = {
 
 @pytest.mark.parametrize("gaps", GAPS.values(), ids=GAPS)
 @pytest.mark.parametrize("name", STORED)
-def test_other_storages_give_the_answers_of_numpy_columns(name: str, gaps: list[int]) -> None:
+def test_other_storages_give_the_answers_of_numpy_columns(name, gaps):
     column, values = STORED[name]
     stored, numpy = (
         pd.DataFrame({"x": series.mask(series.index.isin(gaps)) if gaps else series, "other": other()})
@@ -248,7 +245,7 @@ def test_other_storages_give_the_answers_of_numpy_columns(name: str, gaps: list[
     )
 
 
-def test_numbers_of_categories_of_arrow_numbers_are_read() -> None:
+def test_numbers_of_categories_of_arrow_numbers_are_read():
     column, values = STORED["categories of Arrow numbers"]
     stored, numpy = (pd.DataFrame({"x": series, "other": other()}) for series in (column, values))
     kinds = {"x": "continuous"}
@@ -256,7 +253,7 @@ def test_numbers_of_categories_of_arrow_numbers_are_read() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["Float64", pd.ArrowDtype(pa.float64())])
-def test_a_nan_of_a_nullable_column_is_missing(dtype: Any) -> None:
+def test_a_nan_of_a_nullable_column_is_missing(dtype):
     ratio = pd.Series([0.0, 1.0, *STEPS[2:]], dtype=dtype) / pd.Series(
         [0.0, 1.0, *[4.0] * (N - 2)], dtype=dtype
     )
@@ -268,7 +265,7 @@ def test_a_nan_of_a_nullable_column_is_missing(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("levels", [["a", None, "b"], ["a", "a", "b"]])
-def test_dictionaries_with_a_null_or_a_repeated_value_are_read(levels: list[Any]) -> None:
+def test_dictionaries_with_a_null_or_a_repeated_value_are_read(levels):
     array = pa.DictionaryArray.from_arrays(pa.array([step % 3 for step in STEPS]), pa.array(levels))
     rows = pd.DataFrame({"x": arrow_backed(array), "other": other()})
     expected = pd.DataFrame({"x": pd.Categorical(array.to_pylist()), "other": other()})
@@ -276,7 +273,7 @@ def test_dictionaries_with_a_null_or_a_repeated_value_are_read(levels: list[Any]
 
 
 @pytest.mark.parametrize("is_of_arrow", [False, True])
-def test_decimals_may_be_levels(is_of_arrow: bool) -> None:
+def test_decimals_may_be_levels(is_of_arrow):
     values = [Decimal(step % 3) / 10 for step in STEPS]
     rows = pd.DataFrame({"x": arrow_backed(pa.array(values)) if is_of_arrow else values, "other": other()})
     table = read_table(rows, kinds={"x": "discrete"})
@@ -285,7 +282,7 @@ def test_decimals_may_be_levels(is_of_arrow: bool) -> None:
     assert codes.tolist() == [step % 3 for step in STEPS]
 
 
-def test_large_integers_next_to_a_missing_value_of_a_parquet_file_are_exact(tmp_path: Path) -> None:
+def test_large_integers_next_to_a_missing_value_of_a_parquet_file_are_exact(tmp_path):
     numbers = [2**53 + step for step in STEPS]
     table = pa.table({"x": pa.array([None, *numbers[1:]], pa.int64()), "other": other().tolist()})
     parquet.write_table(table, tmp_path / "rows.parquet")
@@ -293,7 +290,7 @@ def test_large_integers_next_to_a_missing_value_of_a_parquet_file_are_exact(tmp_
         read_table(tmp_path / "rows.parquet", missing="drop", kinds={"x": "continuous"})
 
 
-def test_the_index_of_pandas_is_no_column_of_files(tmp_path: Path) -> None:
+def test_the_index_of_pandas_is_no_column_of_files(tmp_path):
     rows = pd.DataFrame({"x": np.array(STEPS) / 8, "other": other()}, index=STEPS)
     rows.to_parquet(tmp_path / "rows.parquet")
     (piece,) = pieces_of(tmp_path)
@@ -302,7 +299,7 @@ def test_the_index_of_pandas_is_no_column_of_files(tmp_path: Path) -> None:
     assert read_table(tmp_path / "rows.parquet").names == ("x", "other")
 
 
-def test_rows_with_names_that_are_bools_are_dropped_by_position() -> None:
+def test_rows_with_names_that_are_bools_are_dropped_by_position():
     rows = pd.DataFrame({True: np.array(STEPS) / 8, False: other()})
     rows.loc[3, True] = np.nan
     named = rows.set_axis(["True", "False"], axis=1)
@@ -313,7 +310,7 @@ def test_rows_with_names_that_are_bools_are_dropped_by_position() -> None:
     assert np.flatnonzero(np.isnan(scores)).tolist() == [3]
 
 
-def test_classifiers_take_arrow_columns_and_numbered_ones() -> None:
+def test_classifiers_take_arrow_columns_and_numbered_ones():
     text = ["abc"[step % 3] for step in STEPS]
     learner = BayesNetLearner(max_seconds=None, max_evaluations=50, density="bins")
     rows = pd.DataFrame({0: text, 1: np.array(STEPS) / 8})
@@ -335,7 +332,7 @@ def with_unknown(rows: pd.DataFrame) -> pd.DataFrame:
     return changed
 
 
-def test_networks_with_conditionals_take_arrow_columns_and_numbered_ones() -> None:
+def test_networks_with_conditionals_take_arrow_columns_and_numbered_ones():
     text = ["abc"[step % 3] for step in STEPS]
     named = pd.DataFrame({"0": text, "other": other()})
     rows = pd.DataFrame({0: arrow_backed(pa.array(text, pa.string_view())), "other": other()})

@@ -1,7 +1,5 @@
 """Tests of frequency weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,18 +8,13 @@ import pytest
 from command_line import invoke, ok
 from review_examples import page_data
 
-from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
+from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner, read_front, read_table
 from gomea_bn.cli.named_networks import named_network
-from gomea_bn.data import read_table
 from gomea_bn.data.sources import repeated_rows
-from gomea_bn.front.folder import read_front
 
 OPTIONS: dict[str, Any] = {
-    "max_seconds": None,
-    "max_evaluations": 300,
-    "single_evaluations": 200,
-    "random_state": 1,
-}
+    "max_seconds": None, "max_evaluations": 300, "single_evaluations": 200, "random_state": 1,
+}  # fmt: skip
 
 
 def frame(n=120, seed=0):
@@ -41,8 +34,7 @@ def test_rows_stand_as_often_as_their_weights_say():
 def test_weights_are_those_of_the_rows_that_were_not_dropped():
     rows = frame(12)
     rows.loc[1, "x"] = np.nan
-    table = read_table(rows, missing="drop")
-    assert repeated_rows(table, [1, 9, 1, 2, *[1] * 8]).n_rows == 12
+    assert repeated_rows(read_table(rows, missing="drop"), [1, 9, 1, 2, *[1] * 8]).n_rows == 12
 
 
 def test_learning_with_weights_equals_learning_from_repeated_rows():
@@ -50,11 +42,8 @@ def test_learning_with_weights_equals_learning_from_repeated_rows():
     weights = np.random.default_rng(1).integers(0, 4, len(rows))
     # under the default score copies do not count
     options: dict[str, Any] = {
-        "max_seconds": None,
-        "max_evaluations": 200,
-        "random_state": 1,
-        "scoring_method": "density-bic",
-    }
+        "max_seconds": None, "max_evaluations": 200, "random_state": 1, "scoring_method": "density-bic",
+    }  # fmt: skip
     weighted = BayesNetLearner(**options).fit(rows, sample_weight=weights)
     repeated = BayesNetLearner(**options).fit(rows.iloc[np.repeat(np.arange(len(rows)), weights)])
     assert weighted.network_ == repeated.network_

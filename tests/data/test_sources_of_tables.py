@@ -1,9 +1,6 @@
 """Tables in memory, Arrow files and spreadsheets give the same table as a pandas frame."""
 
-from __future__ import annotations
-
 import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +8,9 @@ import pandas as pd
 import pytest
 from wrong_input import untyped
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, GomeaBnError, read_table
+from gomea_bn.data import Table
 from gomea_bn.data.frames import require_pyarrow
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError
 
 N = 24
 
@@ -72,14 +68,14 @@ def columns_of(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("source_of", [polars_frame, arrow_table, Capsule])
-def test_sources_with_missing_values_give_the_table_of_the_frame(source_of: Any) -> None:
+def test_sources_with_missing_values_give_the_table_of_the_frame(source_of):
     assert_same(read_table(source_of(gappy()), missing="keep"), read_table(gappy(), missing="keep"))
 
 
 @pytest.mark.parametrize(
     "source_of", [polars_frame, arrow_table, Capsule, columns_of, lambda f: f.to_records(index=False)]
 )
-def test_every_source_gives_the_table_of_the_frame(source_of: Any) -> None:
+def test_every_source_gives_the_table_of_the_frame(source_of):
     assert_same(read_table(source_of(frame())), read_table(frame()))
 
 
@@ -93,19 +89,18 @@ class Interchange:
         return self.table.__dataframe__(nan_as_null, allow_copy)
 
 
-def test_the_dataframe_interchange_is_read() -> None:
+def test_the_dataframe_interchange_is_read():
     numbers = frame()[["weight", "rooms"]]
     assert_same(read_table(Interchange(numbers)), read_table(numbers))
 
 
-def test_the_columns_of_an_array_are_numbered() -> None:
-    array = np.random.default_rng(0).normal(size=(12, 2))
-    assert read_table(array).names == ("x0", "x1")
+def test_the_columns_of_an_array_are_numbered():
+    assert read_table(np.random.default_rng(0).normal(size=(12, 2))).names == ("x0", "x1")
     mixed = np.array([[0.5 * i, "ab"[i % 2]] for i in range(12)], dtype=object)
     assert [column.is_continuous for column in read_table(mixed).columns] == [True, False]
 
 
-def test_learners_take_every_source() -> None:
+def test_learners_take_every_source():
     learner = BayesNetLearner(max_evaluations=10, random_state=0).fit(untyped(columns_of(frame())))
     assert learner.table_.names == ("weight", "rooms", "town", "sold")
     assert np.isfinite(learner.score(untyped(columns_of(frame()))))
@@ -121,19 +116,18 @@ def test_learners_take_every_source() -> None:
         (3, "a frame of pandas or polars, .* got int"),
     ],
 )
-def test_other_objects_are_refused(source: Any, words: str) -> None:
+def test_other_objects_are_refused(source, words):
     with pytest.raises(GomeaBnError, match=words):
         read_table(source)
 
 
-def test_series_in_a_dict_are_not_aligned() -> None:
+def test_series_in_a_dict_are_not_aligned():
     first, second = pd.Series(np.arange(12.0)), pd.Series(np.arange(12.0)[::-1].copy(), index=range(20, 32))
-    table = read_table({"a": first, "b": second})
-    assert table.columns[1].values.tolist() == second.tolist()
+    assert read_table({"a": first, "b": second}).columns[1].values.tolist() == second.tolist()
 
 
 @pytest.mark.parametrize("ending", [".feather", ".arrow", ".arrows"])
-def test_arrow_files_are_read(tmp_path: Path, ending: str) -> None:
+def test_arrow_files_are_read(tmp_path, ending):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import feather
 
@@ -151,7 +145,7 @@ def test_arrow_files_are_read(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize(("ending", "package"), [(".xlsx", "openpyxl"), (".ods", "odf")])
-def test_spreadsheets_are_read(tmp_path: Path, ending: str, package: str) -> None:
+def test_spreadsheets_are_read(tmp_path, ending, package):
     pytest.importorskip(package)
     path = tmp_path / f"book{ending}"
     rows = frame().round(3).assign(day=pd.date_range("2020-01-01", periods=N, freq="D"))
@@ -189,16 +183,14 @@ def test_spreadsheets_are_read(tmp_path: Path, ending: str, package: str) -> Non
         ("a.parquet", "pyarrow", r"needs pyarrow: pip install 'gomea-bn\[parquet\]'"),
     ],
 )
-def test_missing_packages_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str, words: str
-) -> None:
+def test_missing_packages_are_named(tmp_path, monkeypatch, name, module, words):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     (tmp_path / name).write_bytes(b"junk")
     with pytest.raises(GomeaBnError, match=words):
         read_table(tmp_path / name)
 
 
-def test_what_needs_pyarrow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_needs_pyarrow_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(GomeaBnError, match=r"^Reading this needs pyarrow"):
         require_pyarrow("Reading this")
@@ -207,11 +199,7 @@ def test_what_needs_pyarrow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("values", "name", "expected"),
     [
-        (
-            pd.date_range("1970-01-02", periods=N, freq="12h"),
-            "t [days since 1970-01-01]",
-            1 + np.arange(N) / 2,
-        ),
+        (pd.date_range("1970-01-02", periods=N, freq="12h"), "t [days since 1970-01-01]", 1 + np.arange(N) / 2),
         (
             pd.date_range("1970-01-02", periods=N, freq="D", tz="Etc/GMT-12"),
             "t [days since 1970-01-01]",
@@ -224,8 +212,8 @@ def test_what_needs_pyarrow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         ([f"{i % 24:02}:15" for i in range(N)], "t [hours]", 0.25 + np.arange(N) % 24),
         ([f"1970-01-{1 + i:02} 06:00" for i in range(N)], "t [days since 1970-01-01]", 0.25 + np.arange(N)),
     ],
-)
-def test_dates_times_and_durations_become_numbers(values: Any, name: str, expected: Any) -> None:
+)  # fmt: skip
+def test_dates_times_and_durations_become_numbers(values, name, expected):
     rows = pd.DataFrame({"t": values, "other": np.linspace(0, 1, N)})
     table = read_table(rows)
     assert table.names == (name, "other")
@@ -236,7 +224,7 @@ def test_dates_times_and_durations_become_numbers(values: Any, name: str, expect
     assert read_table(rows, missing="drop").dropped_rows == (3,)
 
 
-def test_networks_take_rows_with_dates() -> None:
+def test_networks_take_rows_with_dates():
     rows = pd.DataFrame(
         {"when": pd.date_range("2020-01-01", periods=N), "y": np.random.default_rng(0).normal(size=N)}
     )
@@ -248,7 +236,7 @@ def test_networks_take_rows_with_dates() -> None:
     np.testing.assert_array_equal(learner.network_.log_density(texts), learner.network_.log_density(numbers))
 
 
-def test_text_dates_with_few_values_stay_text() -> None:
+def test_text_dates_with_few_values_stay_text():
     rows = pd.DataFrame({"wave": ["2020-01-01", "2021-01-01"] * 12, "y": np.arange(N) / 7})
     assert read_table(rows).columns[0].levels == ("2020-01-01", "2021-01-01")
     as_days = read_table(rows, kinds={"wave": "continuous"})

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -10,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wrong_input import untyped
 
+from gomea_bn import GomeaBnError, read_table
+from gomea_bn.data import Column, Table
 from gomea_bn.data.columns import numeric_values
 from gomea_bn.data.sources import source_frame, source_table
-from gomea_bn.data.table import Column, Table, read_table, table_digest
-from gomea_bn.errors import GomeaBnError, row_list
+from gomea_bn.data.table import table_digest
+from gomea_bn.errors import row_list
 
 N = 30
 TEXT = st.characters(exclude_categories=["Cs"], exclude_characters="\0")  # pandas 2 compares up to a NUL
@@ -193,22 +193,10 @@ def with_column(values):
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
-        (
-            with_missing,
-            {},
-            ["'height' has 2 missing", "rows 4, 19", "'town' has 1", "row 2", 'missing="drop"'],
-        ),
-        (
-            lambda f: f.assign(height=[*f.height[:-1], -np.inf]),
-            {},
-            ["'height'", "1 missing or infinite", "row 29"],
-        ),
+        (with_missing, {}, ["'height' has 2 missing", "rows 4, 19", "'town' has 1", "row 2", 'missing="drop"']),
+        (lambda f: f.assign(height=[*f.height[:-1], -np.inf]), {}, ["'height'", "1 missing or infinite", "row 29"]),
         (with_column([np.inf] * N), {"missing": "drop"}, ["'odd' has no values", "all 30 rows"]),
-        (
-            with_column([np.nan] * 25 + [1.5, 2, 3, 4, 5]),
-            {"missing": "drop"},
-            ["10 rows, got 5 after dropping 25"],
-        ),
+        (with_column([np.nan] * 25 + [1.5, 2, 3, 4, 5]), {"missing": "drop"}, ["10 rows, got 5 after dropping 25"]),
         (
             lambda f: pd.DataFrame({"odd": [3] * N, "even": ["q"] * N}),
             {},
@@ -220,11 +208,7 @@ def with_column(values):
         (lambda f: f.rename(columns={"town": 1, "rooms": "1"}), {}, ["'1' occurs more than once"]),
         (lambda f: f.rename(columns={"town": " "}), {}, ["position 3 has no name"]),
         (lambda f: f.rename(columns={"town": None}), {}, ["position 3 has no name"]),
-        (
-            lambda f: f.set_axis(pd.MultiIndex.from_product([["a"], list(f)]), axis=1),
-            {},
-            ["2 levels", "flatten"],
-        ),
+        (lambda f: f.set_axis(pd.MultiIndex.from_product([["a"], list(f)]), axis=1), {}, ["2 levels", "flatten"]),
         (
             with_column([f"{i % 29}!" for i in range(N)]),
             {"max_levels": 20, "kinds": {"odd": "discrete"}},
@@ -236,11 +220,7 @@ def with_column(values):
         (lambda f: f, {"kinds": {"height": "categorical"}}, ["'continuous', 'discrete'", "'categorical'"]),
         (lambda f: f, {"kinds": ["height"]}, ["kinds must map"]),
         (lambda f: f, {"kinds": {"town": "continuous"}}, ["'town' must hold numbers", "'b'", "rows 0, 1, 2"]),
-        (
-            with_column([True, False] * 15),
-            {"kinds": {"odd": "continuous"}},
-            ["'odd' must hold numbers, got bools"],
-        ),
+        (with_column([True, False] * 15), {"kinds": {"odd": "continuous"}}, ["'odd' must hold numbers, got bools"]),
         (lambda f: f, {"missing": "fill"}, ["missing must be", "'fill'"]),
         (lambda f: f, {"max_levels": 1}, ["max_levels must be", "got 1"]),
         (lambda f: f, {"min_rows": "10"}, ["min_rows must be", "'10'"]),
@@ -254,20 +234,12 @@ def with_column(values):
         (with_column([None, "a", 2] * 10), {"missing": "drop"}, ["str 'a' in row 1", "int 2 in row 2"]),
         (with_column(lambda: pd.Categorical(pd.cut(np.arange(N), 3))), {}, ["'odd'", "Interval", "rename"]),
         (with_column([2**60 + 2 * i for i in range(N)]), {}, ["'odd'", "2**53"]),
-        (
-            with_column(lambda: pd.Series([10**400 + i for i in range(N)], dtype=object)),
-            {},
-            ["'odd'", "infinite"],
-        ),
-        (
-            with_column(lambda: pd.Series([None, *(10**400 + i for i in range(1, N))], dtype=object)),
-            {},
-            ["'odd'"],
-        ),
+        (with_column(lambda: pd.Series([10**400 + i for i in range(N)], dtype=object)), {}, ["'odd'", "infinite"]),
+        (with_column(lambda: pd.Series([None, *(10**400 + i for i in range(1, N))], dtype=object)), {}, ["'odd'"]),
         (with_column([-1.7e308, 1.7e308] * 15), {}, ["'odd' ranges from", "too wide", "Rescale it."]),
         (with_column([0.0, 1e-310, 3e-308] * 10), {}, ["'odd' ranges from", "too narrow", "Rescale it."]),
     ],
-)
+)  # fmt: skip
 def test_bad_tables_are_refused_with_the_column_and_the_rows(frame, change, options, words):
     with pytest.raises(GomeaBnError) as caught:
         read_table(change(frame), **options)
@@ -463,8 +435,7 @@ def test_the_order_of_an_ordered_categorical_is_kept():
     ordered = pd.Categorical(["low", "high"] * 6, categories=["low", "high"], ordered=True)
     assert column_of(ordered).ordered
     assert not column_of(pd.Categorical(["low", "high"] * 6)).ordered
-    table = read_table(pd.DataFrame({"x": ordered, "y": range(12)}))
-    assert table.to_frame()["x"].cat.ordered
+    assert read_table(pd.DataFrame({"x": ordered, "y": range(12)})).to_frame()["x"].cat.ordered
 
 
 def test_every_source_gives_the_same_table(tmp_path):
@@ -492,12 +463,11 @@ def test_every_source_gives_the_same_table(tmp_path):
             source_table(source, **options)
 
 
-def test_a_negative_zero_is_zero() -> None:
+def test_a_negative_zero_is_zero():
     x = np.concatenate(([-0.0, 0.0], np.arange(8.0) - 8.5))
     table = read_table(pd.DataFrame({"x": x}), kinds={"x": "continuous"})
     assert np.signbit(table.columns[0].values).tolist() == [False, False] + [True] * 8
-    texts = numeric_values(pd.Series(["-0.0", "0"]), "x")
-    assert not np.signbit(texts).any()
+    assert not np.signbit(numeric_values(pd.Series(["-0.0", "0"]), "x")).any()
 
 
 def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
@@ -506,8 +476,7 @@ def test_text_among_numbers_is_named_with_the_option_that_reads_it_as_missing():
     with pytest.warns(match="All but 21 cells of 'rent' are numbers; 'k.A.' is not.*na_values=\"k.A.\""):
         table = read_table(frame)
     assert table.names == ("x",)
-    again = read_table(frame, na_values=["k.A.", "n/b"], missing="keep")
-    assert again.names == ("rent", "x")
+    assert read_table(frame, na_values=["k.A.", "n/b"], missing="keep").names == ("rent", "x")
 
 
 @pytest.mark.parametrize("name", ["nr", "Nr", "no", "Pat-Nr", "visit_no", "CaseNr", "id"])

@@ -1,7 +1,5 @@
 """What all discretizers share: input, graph, bins, deadline, registry."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
@@ -14,7 +12,8 @@ from hypothesis import strategies as st
 from wrong_input import untyped
 
 import gomea_bn.discretization as package
-from gomea_bn.data.table import Column, Table, read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.data import Column, Table
 from gomea_bn.discretization import (
     DISCRETIZERS,
     BayesianDiscretizer,
@@ -23,8 +22,6 @@ from gomea_bn.discretization import (
     discretizer,
 )
 from gomea_bn.discretization.base import starting_bin_count, starting_cuts
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, coded_bins, joint_codes
 
@@ -265,8 +262,7 @@ def test_starting_bins_count_the_levels_of_the_largest_discrete_column(frame):
 )
 def test_equal_width_start_bins_rows_as_the_published_code_does(values, n_bins):
     x = np.array(values, np.float64)
-    table = Table((Column("x", x, None, ""),), len(x), ())
-    task = Recorder().fit(table).task
+    task = Recorder().fit(Table((Column("x", x, None, ""),), len(x), ())).task
     cuts = starting_cuts(task, n_bins=n_bins)[0]
     published = np.minimum(np.floor((x - x.min()) / ((x.max() - x.min()) / n_bins)), n_bins - 1)
     _, compact = np.unique(published, return_inverse=True)
@@ -276,8 +272,7 @@ def test_equal_width_start_bins_rows_as_the_published_code_does(values, n_bins):
 def test_neighbouring_floats_are_cut_above_the_minimum_or_not_at_all():
     low = 1.0
     x = np.array([low, np.nextafter(low, 2), 3.0])
-    table = Table((Column("x", x, None, ""),), 3, ())
-    assert Recorder().fit(table).cut_points_["x"].tolist() == [2.0]
+    assert Recorder().fit(Table((Column("x", x, None, ""),), 3, ())).cut_points_["x"].tolist() == [2.0]
     pair = Table((Column("x", x[:2], None, ""),), 2, ())
     assert Recorder().fit(pair).cut_points_["x"].tolist() == []
 

@@ -1,7 +1,5 @@
 """The baselines: equal width and frequency as in the learner, k-means as in scikit-learn, MDLP against a slow twin."""
 
-from __future__ import annotations
-
 import builtins
 import itertools
 import math
@@ -19,8 +17,8 @@ from published_tables import assert_cuts
 from sklearn.preprocessing import KBinsDiscretizer
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from gomea_bn import GomeaBnError
 from gomea_bn.discretization import MDLP, EqualFrequency, EqualWidth, KMeans, discretizer
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import policy_library
 
 

@@ -1,7 +1,5 @@
 """K2, alone against a slow twin and coupled with Bayesian discretization against published results."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 
@@ -14,11 +12,9 @@ from hypothesis import strategies as st
 from processor_time import at_most
 from published_tables import assert_cuts
 
-from gomea_bn.data.table import read_table
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import K2, LDBN, EqualFrequency
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def slow_family_score(rows, child, parents, cardinality):
@@ -129,16 +125,13 @@ def test_text_bools_tables_and_columns_of_one_value_are_levels():
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (
-            pd.DataFrame({"x": np.arange(60.0)}),
-            "'x' has 60 distinct values, more than 50; K2 learns from discretized",
-        ),
+        (pd.DataFrame({"x": np.arange(60.0)}), "'x' has 60 distinct values, more than 50; K2 learns from discretized"),
         (pd.DataFrame({"x": [1.0, np.nan]}), r"'x' has missing or infinite values in row 1"),
         (pd.DataFrame({"x": []}), "needs rows and columns"),
         (read_table(pd.DataFrame({"x": np.arange(60.0)})), "'x' is continuous"),
         (3, "must be a Table, a frame of pandas"),
     ],
-)
+)  # fmt: skip
 def test_columns_that_are_not_discretized_are_refused(frame, message):
     with pytest.raises(GomeaBnError, match=message):
         K2().fit(frame)
@@ -171,8 +164,7 @@ def test_max_levels_is_at_most_what_codes_hold():
 
 
 def test_the_deadline_of_k2_holds():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 3, (20_000, 12)))
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (20_000, 12)))
     K2(max_seconds=0.01).fit(frame.head(50))  # compiles
     with at_most(4):
         fitted = K2(n_restarts=10**18, max_seconds=0.3, random_state=0).fit(frame)

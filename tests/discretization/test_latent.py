@@ -1,7 +1,5 @@
 """Bins against a latent variable: cuts against a slow twin and MDLP, published behaviour, invariances, interface."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from itertools import pairwise
@@ -14,13 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import at_most
 
-from gomea_bn.data.table import read_table
-from gomea_bn.discretization import MDLP, discretizer
-from gomea_bn.discretization.latent import latent
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.discretization import MDLP, LatentDiscretizer, discretizer
 from gomea_bn.discretization.latent.kernels import best_class_cut
-from gomea_bn.discretization.latent.latent import ClassCuts, LatentDiscretizer
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.discretization.latent.latent import ClassCuts
 
 # cuts of one column
 
@@ -67,12 +62,7 @@ def soft_rows(n, n_classes, n_values, seed):
 
 
 @settings(max_examples=120)
-@given(
-    st.integers(2, 90),
-    st.integers(1, 5),
-    st.integers(1, 30),
-    st.integers(0, 2**32 - 1),
-)
+@given(st.integers(2, 90), st.integers(1, 5), st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_cuts_are_those_of_a_slow_twin(n, n_classes, n_values, seed):
     values, memberships = soft_rows(n, n_classes, n_values, seed)
     cutter = ClassCuts(values, memberships)
@@ -308,9 +298,7 @@ def test_discrete_columns_alone_can_make_the_classes():
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_few_rows_and_tied_values_are_cut(n):
-    frame = pd.DataFrame(
-        {"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n], "k": (["u", "v"] * n)[:n]},
-    )
+    frame = pd.DataFrame({"x": np.arange(n) + 0.5, "y": ([0.5, 0.25] * n)[:n], "k": (["u", "v"] * n)[:n]})
     for options in ({}, {"n_classes": n}):
         fitted = LatentDiscretizer(**options).fit(frame)
         assert fitted.transform(frame).shape == (n, 3)

@@ -1,7 +1,5 @@
 """Graph and bins under one description length: all graphs of three nodes, recovery, groups of levels."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Sequence
@@ -15,22 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import at_most
 
-from gomea_bn.data.table import Table
+from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn.data import Table
+from gomea_bn.discretization import MDLDiscretizer, MDLNetwork, description_length
 from gomea_bn.discretization.base import DiscretizationTask
-from gomea_bn.discretization.mdl.description_length import (
-    Criterion,
-    Described,
-    description_length,
-    total_length,
-)
-from gomea_bn.discretization.mdl.mdl import MDLDiscretizer, MDLNetwork, shortest_graph
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.discretization.mdl.description_length import Criterion, Described, total_length
+from gomea_bn.discretization.mdl.mdl import shortest_graph
 from gomea_bn.network.column_graph import ColumnGraph
 from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.runtime.threads import StopFlag, Workers
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 CRITERIA = ("aic", "bic", "mdl")
 CHAINS = {"A->B B->C", "B->A B->C", "B->A C->B"}  # one and the same distribution
@@ -66,7 +59,7 @@ def best_graphs(codes: list[np.ndarray], criterion: str) -> set[str]:
     }
 
 
-def test_parameters_of_configurations_that_never_occur_count() -> None:
+def test_parameters_of_configurations_that_never_occur_count():
     """Eight parents of four values have more configurations than there are rows, and are numbered by occurrence."""
     rng = np.random.default_rng(0)
     columns = [Described(CodedColumn(rng.integers(0, 4, 200).astype(np.int32), 4)) for _ in range(9)]
@@ -88,13 +81,13 @@ def chain(n_rows: int, seed: int) -> list[np.ndarray]:
     return [a, b, copied(b)]
 
 
-def test_there_are_25_graphs_of_three_nodes() -> None:
+def test_there_are_25_graphs_of_three_nodes():
     assert len(three_node_graphs()) == 25
     assert len({graph.parents for graph in three_node_graphs()}) == 25
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_bins_decide_which_graph_aic_bic_and_mdl_choose(seed: int) -> None:
+def test_bins_decide_which_graph_aic_bic_and_mdl_choose(seed):
     """The comparison of Corcoran, Tran & Levine (2014) on a chain: bins that lose information mask its graph.
 
     Between values of B that share a bin A and C are dependent, so halves of B call for an edge A - C. Values that are
@@ -142,7 +135,7 @@ def climbed(
 
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from(CRITERIA), st.integers(20, 300))
-def test_no_single_change_improves_the_greedy_graph(seed: int, criterion: str, n_rows: int) -> None:
+def test_no_single_change_improves_the_greedy_graph(seed, criterion, n_rows):
     """Against the length of every neighbouring graph, counted from scratch."""
     generator = np.random.default_rng(seed)
     codes = [generator.integers(0, int(generator.integers(2, 4)), n_rows) for _ in range(4)]
@@ -164,7 +157,7 @@ def test_no_single_change_improves_the_greedy_graph(seed: int, criterion: str, n
             assert total_length(columns, neighbour, judge).total >= length - 1e-6
 
 
-def test_an_edge_is_turned_where_that_is_best() -> None:
+def test_an_edge_is_turned_where_that_is_best():
     """A and B decide C together, so A -> C, C -> B needs C -> B turned, or else a third edge."""
     generator = np.random.default_rng(0)
     a, b = generator.integers(0, 3, (2, 1000))
@@ -175,7 +168,7 @@ def test_an_edge_is_turned_where_that_is_best() -> None:
     assert set(first) < set(climbed([a, b, c], "mdl", one_way).edges)
 
 
-def test_climbing_respects_the_knowledge() -> None:
+def test_climbing_respects_the_knowledge():
     a, b, c = chain(1500, 3)
     knowledge = ExpertKnowledge(
         required_edges=[("C", "A")], forbidden_edges=[("A", "B"), ("B", "A")], temporal_order=[["C"], ["B"]]
@@ -185,15 +178,13 @@ def test_climbing_respects_the_knowledge() -> None:
     two_causes = [a, other, np.where(np.arange(1500) % 2, a, other)]
     assert max(map(len, climbed(two_causes, "aic").parents)) == 2
     assert max(map(len, climbed(two_causes, "aic", max_indegree=1).parents)) == 1
-    small = ExpertKnowledge(max_table_cells=15)
-    assert climbed([a, b, c], "mdl", small).edges == []
+    assert climbed([a, b, c], "mdl", ExpertKnowledge(max_table_cells=15)).edges == []
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_graph_and_bins_of_random_networks_are_recovered(seed: int) -> None:
+def test_graph_and_bins_of_random_networks_are_recovered(seed):
     truth = random_network(8, random_state=seed)
-    frame = truth.sample(3200, random_state=seed)
-    learner = MDLNetwork().fit(frame)
+    learner = MDLNetwork().fit(truth.sample(3200, random_state=seed))
     pairs = {frozenset(edge) for edge in learner.network_.edges}
     assert pairs == {frozenset(edge) for edge in truth.edges}
     close = sum(len(learner.cut_points_[name]) == len(cuts) for name, cuts in truth.cut_points.items())
@@ -205,9 +196,8 @@ def test_graph_and_bins_of_random_networks_are_recovered(seed: int) -> None:
 
 @settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(30, 300), st.sampled_from(["exact", "merge"]))
-def test_the_description_never_grows_over_rounds(seed: int, n_rows: int, search: str) -> None:
-    truth = random_network(5, random_state=seed)
-    frame = truth.sample(n_rows, random_state=seed)
+def test_the_description_never_grows_over_rounds(seed, n_rows, search):
+    frame = random_network(5, random_state=seed).sample(n_rows, random_state=seed)
     frame = frame[[name for name in frame if frame[name].nunique() > 1]]
     learner = MDLNetwork(search).fit(frame)
     lengths = [entry.objective for entry in learner.history_]
@@ -220,7 +210,7 @@ def test_the_description_never_grows_over_rounds(seed: int, n_rows: int, search:
     assert total == pytest.approx(min(single), rel=1e-12)
 
 
-def test_the_same_rows_give_the_same_network() -> None:
+def test_the_same_rows_give_the_same_network():
     frame = random_network(6, random_state=5).sample(400, random_state=5)
     assert MDLNetwork().fit(frame).network_ == MDLNetwork().fit(frame).network_
 
@@ -234,7 +224,7 @@ def mixed_frame(n_rows: int = 3000) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("children", [[], ["x", "high"]])
-def test_the_network_is_one_over_all_levels(children: list[str]) -> None:
+def test_the_network_is_one_over_all_levels(children):
     """Its density is that of the groups, times how often a level occurs in its group."""
     frame = mixed_frame()
     rules = ExpertKnowledge(required_edges=[("grade", child) for child in children])
@@ -264,7 +254,7 @@ def test_the_network_is_one_over_all_levels(children: list[str]) -> None:
     assert lengths.total == pytest.approx(learner.description_length_.total)
 
 
-def test_pseudo_counts_of_a_group_are_shared_by_its_levels() -> None:
+def test_pseudo_counts_of_a_group_are_shared_by_its_levels():
     frame = mixed_frame()
     learner = MDLNetwork(aggregate_levels=["grade"], pseudo_count=3.0).fit(frame)
     counts = frame["grade"].value_counts()
@@ -276,7 +266,7 @@ def test_pseudo_counts_of_a_group_are_shared_by_its_levels() -> None:
         np.testing.assert_allclose(within, np.broadcast_to(expected, within.shape), rtol=1e-12)
 
 
-def test_knowledge_and_first_graphs_hold() -> None:
+def test_knowledge_and_first_graphs_hold():
     frame = mixed_frame()
     knowledge = ExpertKnowledge(
         required_edges=[("high", "grade")], forbidden_edges=[("high", "x"), ("x", "high")]
@@ -292,9 +282,8 @@ def test_knowledge_and_first_graphs_hold() -> None:
     assert again.description_length_ == first.description_length_
 
 
-def test_limits_hold() -> None:
-    truth = random_network(12, random_state=1)
-    frame = truth.sample(50_000, random_state=1)
+def test_limits_hold():
+    frame = random_network(12, random_state=1).sample(50_000, random_state=1)
     learner = MDLNetwork(max_seconds=1.0)
     learner.compile()
     with at_most(2.5):
@@ -322,12 +311,12 @@ def test_limits_hold() -> None:
         ({"criterion": "bdeu"}, "criterion must be one of"),
     ],
 )
-def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         MDLNetwork(**options).fit(mixed_frame(50))
 
 
-def test_classes_belong_into_the_table() -> None:
+def test_classes_belong_into_the_table():
     frame = mixed_frame(50)
     with pytest.raises(GomeaBnError, match="put the classes into the table as a column"):
         MDLNetwork().fit(frame, frame["high"])
@@ -335,7 +324,7 @@ def test_classes_belong_into_the_table() -> None:
         MDLNetwork().score(frame)
 
 
-def test_tiny_tables_give_networks() -> None:
+def test_tiny_tables_give_networks():
     frame = pd.DataFrame({"x": [1.5, 2.0, 2.0, 4.0], "y": [0.5, 0.5, 0.1, 0.2], "z": list("abab")})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,7 +1,5 @@
 """The discretizer MGCD: recovery of cuts and graphs, rounds, limits, options."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,11 +9,9 @@ from processor_time import at_most
 from sklearn.base import clone
 from table_examples import truncated_gaussians
 
-from gomea_bn.discretization import discretizer
-from gomea_bn.discretization.mgcd.mgcd import MGCDColumns, MGCDiscretizer, SharedMixture
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn.discretization import MGCDiscretizer, discretizer
+from gomea_bn.discretization.mgcd.mgcd import MGCDColumns, SharedMixture
 
 
 @pytest.mark.parametrize(("n", "error"), [(1000, 0.12), (20_000, 0.06)])
@@ -52,14 +48,7 @@ def chain(n, seed):
     return pd.DataFrame({name: rng.normal(code, 0.18) for name, code in zip("abcd", codes)})
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"univariate": True},
-        {"penalty": "observed"},
-    ],
-)
+@pytest.mark.parametrize("options", [{}, {"univariate": True}, {"penalty": "observed"}])
 def test_graph_and_bins_are_learned_in_turn(options):
     frame = chain(1500, 0)
     fitted = MGCDiscretizer(random_state=0, **options).fit(frame)
@@ -77,15 +66,13 @@ def test_graph_and_bins_are_learned_in_turn(options):
     assert network.score(frame) > DiscretizedBayesNet.from_table(fitted.table_, [], fitted.cut_points_).score(
         frame
     )
-    again = clone(fitted).fit(frame)
-    assert again.network_ == fitted.network_
+    assert clone(fitted).fit(frame).network_ == fitted.network_
     fixed = fitted.fit(frame, network=fitted.network_)
     assert not hasattr(fixed, "network_")
 
 
 def test_rounds_that_change_nothing_end_at_a_fixpoint():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(400, 3))).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(400, 3))).add_prefix("x")
     fitted = MGCDiscretizer(random_state=0).fit(frame)
     assert fitted.edges_ == []
     assert fitted.stopped_by_ == "fixpoint"
@@ -121,10 +108,7 @@ def test_mgcd_is_made_by_its_name_and_keeps_cuts_that_a_user_has_fixed():
     pd.testing.assert_frame_equal(frame, before)
     assert codes["a"].nunique() == 3
     network = DiscretizedBayesNet.from_table(
-        made.table_,
-        [("a", "b")],
-        {**made.cut_points_, "a": [0.3]},
-        metadata={"fixed_cut_points": ["a"]},
+        made.table_, [("a", "b")], {**made.cut_points_, "a": [0.3]}, metadata={"fixed_cut_points": ["a"]}
     )
     fitted = MGCDiscretizer(random_state=0).fit(frame, network=network)
     assert fitted.cut_points_["a"].tolist() == [0.3]
@@ -144,8 +128,7 @@ def test_units_do_not_matter():
 
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_tiny_tables_and_tables_without_continuous_columns_are_cut(n):
-    rng = np.random.default_rng(n)
-    frame = pd.DataFrame({"x": rng.normal(size=n), "y": np.arange(n) % 2})
+    frame = pd.DataFrame({"x": np.random.default_rng(n).normal(size=n), "y": np.arange(n) % 2})
     kinds = {"x": "continuous", "y": "discrete"}
     fitted = MGCDiscretizer(random_state=0, kinds=kinds).fit(frame)
     assert len(fitted.cut_points_["x"]) < n
@@ -241,8 +224,7 @@ def test_the_best_round_is_kept_though_a_later_one_scores_lower():
 
 
 def test_the_deadline_holds_and_leaves_a_usable_result():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.uniform(size=(30_000, 8))).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).uniform(size=(30_000, 8))).add_prefix("x")
     MGCDiscretizer(max_seconds=0.01).fit(frame.iloc[:50])  # compiles
     with at_most(4):
         fitted = MGCDiscretizer(max_seconds=0.3, random_state=0).fit(frame)

@@ -1,7 +1,5 @@
 """Mixtures over mixed columns: EM against a slow twin and scikit-learn, recovery, guards, starts, deadlines."""
 
-from __future__ import annotations
-
 import math
 import warnings
 
@@ -13,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from gomea_bn.data.table import read_table
-from gomea_bn.discretization.latent import latent as mixtures
+from gomea_bn import read_table
+from gomea_bn.discretization.latent import mixture as mixtures
 from gomea_bn.discretization.latent.kernels import (
     MixtureRows,
     MixtureRule,
@@ -98,17 +96,11 @@ def slow_maximisation(rows, memberships, sizes, least_variance, pseudo_count):
 
 def work_for(state):
     return MixtureWork(
-        np.zeros(len(state.weights)),
-        np.zeros_like(state.means),
-        np.zeros_like(state.means),
-        np.zeros_like(state.probabilities),
-        np.zeros(len(state.weights)),
-        np.zeros_like(state.means),
-        np.zeros_like(state.probabilities),
-        np.zeros(len(state.weights)),
-        np.array([-np.inf, -np.inf, 0.0]),
+        np.zeros(len(state.weights)), np.zeros_like(state.means), np.zeros_like(state.means),
+        np.zeros_like(state.probabilities), np.zeros(len(state.weights)), np.zeros_like(state.means),
+        np.zeros_like(state.probabilities), np.zeros(len(state.weights)), np.array([-np.inf, -np.inf, 0.0]),
         np.zeros(1, np.uint8),
-    )
+    )  # fmt: skip
 
 
 class Steps:
@@ -204,15 +196,10 @@ def test_steps_are_scikit_learns_on_continuous_columns():
         variances = shares.T @ values**2 - means**2
         for n_steps in (1, 3, 7):
             theirs = GaussianMixture(
-                3,
-                covariance_type="diag",
-                tol=0.0,
-                reg_covar=0.0,
-                max_iter=n_steps,
-                weights_init=np.bincount(labels) / len(labels),
-                means_init=means,
+                3, covariance_type="diag", tol=0.0, reg_covar=0.0, max_iter=n_steps,
+                weights_init=np.bincount(labels) / len(labels), means_init=means,
                 precisions_init=1 / variances,
-            )
+            )  # fmt: skip
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that so few steps do not converge
                 theirs.fit(values)
@@ -323,8 +310,7 @@ def test_one_class_is_the_moments_of_the_table():
 def test_repeated_values_do_not_make_the_likelihood_infinite():
     rng = np.random.default_rng(5)
     x = np.concatenate((np.zeros(60), np.ones(60), rng.normal(size=80)))
-    table = table_of({"x": x, "y": rng.permutation(x)})
-    mixture = MixtureSearch(table).fit(6)
+    mixture = MixtureSearch(table_of({"x": x, "y": rng.permutation(x)})).fit(6)
     assert np.isfinite(mixture.log_likelihood)
     assert min(mixture.standard_deviations["x"]) / x.std() == pytest.approx(0.01)
 

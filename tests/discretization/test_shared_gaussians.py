@@ -1,7 +1,5 @@
 """Gaussians shared by configurations: EM, cuts and scores against slow twins, brute force and scikit-learn."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -34,7 +32,10 @@ def configurations(codes):
 
 def search(values, codes, *, n_cells=10**6, penalty="nml"):
     cells = ColumnCells(SortedColumn(np.asarray(values, float)), n_cells)
-    return SharedMixtureSearch(cells, configurations(codes), 15, penalty, np.random.default_rng(0))
+    return SharedMixtureSearch(
+        cells, configurations(codes), 15, penalty, np.random.default_rng(0), stop=np.zeros(1, np.uint8),
+        run=lambda call: call(),
+    )  # fmt: skip
 
 
 def em(mixtures, start, iterations, tolerance=-math.inf):
@@ -43,15 +44,9 @@ def em(mixtures, start, iterations, tolerance=-math.inf):
     shape = (len(data.means), len(start.means))
     mixture = SharedGaussians(*(part.copy() for part in start))
     work = EMWork(
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape[0]),
-        np.empty(shape),
-        np.empty_like(start.weights),
-        np.empty(shape[1]),
-        np.empty(iterations + 1),
-        np.zeros(1, np.uint8),
-    )
+        np.empty(shape), np.empty(shape), np.empty(shape[0]), np.empty(shape), np.empty_like(start.weights),
+        np.empty(shape[1]), np.empty(iterations + 1), np.zeros(1, np.uint8),
+    )  # fmt: skip
     done = expectation_maximisation(data, mixture, work, mixtures.cells.floor, tolerance)
     return mixture, work.trace[: done + 1]
 

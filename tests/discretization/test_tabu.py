@@ -1,7 +1,5 @@
 """Tabu search: against a slow twin, all small graphs, pyAgrum's hill climbing, and the rules of an expert."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -17,10 +15,9 @@ from hypothesis import strategies as st
 from processor_time import at_most
 from sklearn.base import clone
 
-from gomea_bn.discretization.structure_search import Tabu, TabuList
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network import DiscretizedBayesNet
-from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn.discretization import Tabu
+from gomea_bn.discretization.structure_search import TabuList
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 
@@ -187,12 +184,9 @@ def test_tabu_search_starts_from_a_given_graph_and_never_ends_below_it():
 def test_tabu_search_keeps_an_experts_rules():
     frame = random_rows(1, 6)
     knowledge = ExpertKnowledge(
-        required_edges=[("f", "a")],
-        forbidden_edges=[("a", "b"), ("b", "a")],
-        temporal_order=[["f", "e"], ["c", "d"]],
-        max_indegree=2,
-        max_table_cells=12,
-    )
+        required_edges=[("f", "a")], forbidden_edges=[("a", "b"), ("b", "a")],
+        temporal_order=[["f", "e"], ["c", "d"]], max_indegree=2, max_table_cells=12,
+    )  # fmt: skip
     fitted = Tabu("aic", knowledge=knowledge).fit(frame)
     pairs = {frozenset(edge) for edge in fitted.edges_}
     assert ("f", "a") in fitted.edges_
@@ -240,8 +234,7 @@ def test_one_column_has_no_moves():
 
 
 def test_the_deadline_holds_and_the_best_so_far_stays():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 3, (20_000, 25))).add_prefix("x")
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (20_000, 25))).add_prefix("x")
     Tabu(max_seconds=0.01).fit(frame.head(50))  # compiles
     with at_most(4):
         fitted = Tabu(patience=10**9, max_seconds=0.3).fit(frame)

@@ -1,20 +1,16 @@
 """Networks with conditionals made by hand, with every kind of variable and lines, and rows to learn from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape, read_table
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
 from gomea_bn.network.conditionals.cells import table_over_grid
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
-from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 NAMES = ("a", "g", "p", "b", "c", "d")
@@ -45,45 +41,29 @@ def copy_with(seed: int) -> DiscretizedBayesNet:
         parents = [parent for parent in NAMES if (parent, name) in EDGES]
         tables[name] = rng.dirichlet(np.full(cards[name], 2.0), size=tuple(cards[p] for p in parents))
     return DiscretizedBayesNet(
-        NAMES,
-        EDGES,
-        cut_points=cuts,
-        support=SUPPORT,
-        levels=LEVELS,
-        tables=tables,
-        shapes=SHAPES,
+        NAMES, EDGES, cut_points=cuts, support=SUPPORT, levels=LEVELS, tables=tables, shapes=SHAPES,
         pseudo_count="auto",
-    )
+    )  # fmt: skip
 
 
 def line_of_b(**parts: Any) -> FamilyLine:
     """Return a line of "b" with two continuous parents and two groups."""
     content: dict[str, Any] = {
-        "weight": 0.4,
-        "parents": ("a", "p"),
-        "groups": ("g",),
-        "coefficients": np.array([[0.1, 0.8, -0.4], [-0.3, -0.7, 0.2]]),
-        "scales": np.array([0.4, 0.2]),
-        "freedom": np.array([61.0, 20.0]),
-        **parts,
-    }
+        "weight": 0.4, "parents": ("a", "p"), "groups": ("g",),
+        "coefficients": np.array([[0.1, 0.8, -0.4], [-0.3, -0.7, 0.2]]), "scales": np.array([0.4, 0.2]),
+        "freedom": np.array([61.0, 20.0]), **parts,
+    }  # fmt: skip
     return FamilyLine(**content)
 
 
 def surface_of_c(**parts: Any) -> FamilyLine:
     """Return a surface of "c" in own units, with two knots and a square."""
     content: dict[str, Any] = {
-        "weight": 0.7,
-        "parents": ("b",),
-        "groups": (),
-        "coefficients": np.array([[0.2, -0.9, 0.6, -0.5, 0.3]]),
-        "scales": np.array([0.3]),
-        "freedom": np.array([6.0]),
-        "knots": (np.array([-0.5, 0.4]),),
-        "has_products": True,
-        "in_units": True,
+        "weight": 0.7, "parents": ("b",), "groups": (),
+        "coefficients": np.array([[0.2, -0.9, 0.6, -0.5, 0.3]]), "scales": np.array([0.3]),
+        "freedom": np.array([6.0]), "knots": (np.array([-0.5, 0.4]),), "has_products": True, "in_units": True,
         **parts,
-    }
+    }  # fmt: skip
     return FamilyLine(**content)
 
 
@@ -173,12 +153,7 @@ def linear_frame(n: int = 200, noise: float = 0.1, seed: int = 0) -> pd.DataFram
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     return pd.DataFrame(
-        {
-            "x": x,
-            "y": x + noise * rng.normal(size=n),
-            "z": rng.normal(size=n),
-            "c": rng.choice(["k", "l"], n),
-        }
+        {"x": x, "y": x + noise * rng.normal(size=n), "z": rng.normal(size=n), "c": rng.choice(["k", "l"], n)}
     )
 
 

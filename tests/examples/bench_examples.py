@@ -1,7 +1,5 @@
 """Toy experiments whose tasks other processes can import, and a run that dies on the way."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -57,17 +55,9 @@ def measured_part(rows: Any) -> list[dict[str, Any]]:
 def toy(function: Any = measure) -> Experiment:
     plan = Plan(3, (1, 2), ("a", "b"))
     return Experiment(
-        name="toy",
-        title="A <toy>",
-        source="Nowhere & never.",
-        plan=plan,
-        full=plan,
-        known_algorithms=("a", "b"),
-        known_variants=(),
-        tasks=tasks,
-        measure=function,
-        report=report,
-    )
+        name="toy", title="A <toy>", source="Nowhere & never.", plan=plan, full=plan,
+        known_algorithms=("a", "b"), known_variants=(), tasks=tasks, measure=function, report=report,
+    )  # fmt: skip
 
 
 def die_after(n_rows: int, folder: Path) -> None:

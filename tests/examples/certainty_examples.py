@@ -1,7 +1,5 @@
 """Small discrete tables, and the scores of all graphs over their columns by brute force."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from functools import cache
@@ -9,8 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from gomea_bn import DiscretizedBayesNet
-from gomea_bn.data.table import read_table
+from gomea_bn import DiscretizedBayesNet, read_table
 from lab.published.judge import codes_and_cards, family_score
 
 Graph = tuple[tuple[int, ...], ...]

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from gomea_bn import Checkpoint
 from gomea_bn.runtime import checkpoints
-from gomea_bn.runtime.checkpoints import Checkpoint
 
 T = TypeVar("T")
 

@@ -1,7 +1,5 @@
 """Fronts for the tests: of networks with their true objective values, of any values, and slow twins of choices."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import ClassVar
@@ -13,9 +11,9 @@ from hypothesis.extra import numpy as hnp
 from mo_oracles import dominates
 from network_examples import small_network
 
-from gomea_bn import DiscretizedBayesNet, read_table
+from gomea_bn import DiscretizedBayesNet, Front, read_table
 from gomea_bn.data.sources import source_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
 from gomea_bn.learning.parameters import FrontParameters
 
 

@@ -1,30 +1,41 @@
 """Random networks for the tests, and the slow plain-Python twins of what networks compute."""
 
-from __future__ import annotations
-
 import itertools
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 HOSTILE_NAMES = [
     "a b", "a_b", "a/b", "é", "1x", "network", "Network", "table1", "q\"uo'te", "日本", "a\nb", "-",
     "x;y", "{z}", "A_B", "variable probability", "//c", "/*c*/", "x=1", "default-2", "x_1x", "%20",
     "tablee3", "\\N", "a, b", "class", "x|y", "Default", "  padded", "(p)",
 ]  # fmt: skip
 HOSTILE_LEVELS = [
-    ("a b", "a_b", ""),
-    (1, "1", 2.5),
-    ("table", "default1", "}"),
-    (True, False),
-    ("only",),
-    ("never",),
-    ("é", "ü", "//", '"', "\n"),
-    (-5, 1e-7, 1e20, 10**25),
-    ("<5", "5-12", "12+", "a, b"),
-]
+    ("a b", "a_b", ""), (1, "1", 2.5), ("table", "default1", "}"), (True, False), ("only",), ("never",),
+    ("é", "ü", "//", '"', "\n"), (-5, 1e-7, 1e20, 10**25), ("<5", "5-12", "12+", "a, b"),
+]  # fmt: skip
+
+
+RAIN_AND_HEIGHT: dict[str, Any] = {
+    "names": ["rain", "height"],
+    "edges": [("rain", "height")],
+    "cut_points": {"height": [1.0, 2.5]},
+    "support": {"height": (0.0, 4.0)},
+    "levels": {"rain": ["no", "yes"]},
+    "tables": {"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
+}
+
+
+def rain_and_height(**changes: Any) -> DiscretizedBayesNet:
+    """Return a network of a discrete and a continuous variable, with some other parts."""
+    parts = {**RAIN_AND_HEIGHT, **changes}
+    return DiscretizedBayesNet(parts.pop("names"), parts.pop("edges"), **parts)
 
 
 def small_network(
@@ -73,6 +84,47 @@ def small_network(
         pseudo_count=float(seed),
         metadata={"seed": seed},
     )
+
+
+def network_with(
+    names: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    *,
+    cut_points: Mapping[str, Any] = NOTHING,
+    support: Mapping[str, Any] = NOTHING,
+    levels: Mapping[str, Any] = NOTHING,
+    **parts: Any,
+) -> DiscretizedBayesNet:
+    """Return a network of these parts, which may lack continuous or discrete columns."""
+    return DiscretizedBayesNet(names, edges, cut_points=cut_points, support=support, levels=levels, **parts)
+
+
+def one_column(
+    cuts: Any, support: Any, table: Any, *, shape: Shape | None = None, name: str = "x", **parts: Any
+) -> DiscretizedBayesNet:
+    """Return a network of one continuous column."""
+    if shape is not None:
+        parts["shapes"] = {name: shape}
+    return network_with(
+        [name], [], cut_points={name: cuts}, support={name: support}, tables={name: table}, **parts
+    )
+
+
+def with_parts(network: DiscretizedBayesNet, *, edges: Any = None, **parts: Any) -> DiscretizedBayesNet:
+    """Return a network with some other parts, and without the shapes, conditionals and records of the given one."""
+    for part in ("cut_points", "support", "levels", "tables"):
+        parts.setdefault(part, getattr(network, part))
+    return DiscretizedBayesNet(network.names, network.edges if edges is None else edges, **parts)
+
+
+def padded(network: DiscretizedBayesNet, name: str) -> np.ndarray:
+    """Return a table with the second, impossible states that formats give to variables of one state."""
+    table = network.tables[name]
+    full = np.full([max(2, size) for size in table.shape], 1 / max(2, table.shape[-1]))
+    inner = tuple(slice(0, size) for size in table.shape)
+    full[(*inner[:-1], slice(None))] = 0.0
+    full[inner] = table
+    return full
 
 
 def all_states(network: DiscretizedBayesNet):

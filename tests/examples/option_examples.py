@@ -1,7 +1,5 @@
 """Options of searches of tables that tests share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gomea_bn.learning.options import LearningOptions

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from gomea_bn.data.table import read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.runtime.limits import HistoryEntry
 
 

@@ -1,7 +1,5 @@
 """Small tables whose libraries grow, and slow scores of networks with any cuts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from oracles import slow_family_score
 
-from gomea_bn.data.table import Table
-from gomea_bn.learning.learner import BayesNetLearner
-from gomea_bn.learning.parameters import plain_options
+from gomea_bn import BayesNetLearner, ExpertKnowledge
+from gomea_bn.data import Table
+from gomea_bn.learning import plain_options
 from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy, bin_codes, policy_library
 from gomea_bn.problems.cuts.pricing import CutPricer, Pricing
 from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.problems.knowledge import ExpertKnowledge, edge_rules
+from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, LibraryGrowth
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method

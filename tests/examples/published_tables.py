@@ -1,7 +1,5 @@
 """Tables that the discretization papers used, with their letters for the columns, from the mlxtend package."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

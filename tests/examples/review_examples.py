@@ -1,7 +1,5 @@
 """Fronts for the tests of the review page: small, quick, and with names that try to break a page."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html.parser
@@ -9,25 +7,16 @@ import json
 
 import numpy as np
 
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn import DiscretizedBayesNet, Front, read_table
+from gomea_bn.data import Table
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
+from gomea_bn.simulation import random_network
 
 HOSTILE_NAMES = [
-    "</script><script>window.hacked = 1</script>",
-    "<img src=x onerror='window.hacked = 1'>",
-    "\"quotes' and `ticks`",
-    "very long " * 40 + "name",
-    "עברית שם",
-    "اسم المتغير",
-    "😀 👩‍👩‍👧",
-    "a\nb\u2028c\u2029d",
-    "日本語の変数名",
-    "&lt;b&gt; {{data}} ${x} \\u003c",
-    "%20#network=1&pin=2",
-    "__proto__",
-]
+    "</script><script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 1'>",
+    "\"quotes' and `ticks`", "very long " * 40 + "name", "עברית שם", "اسم المتغير", "😀 👩‍👩‍👧",
+    "a\nb\u2028c\u2029d", "日本語の変数名", "&lt;b&gt; {{data}} ${x} \\u003c", "%20#network=1&pin=2", "__proto__",
+]  # fmt: skip
 PRICE = Objective("price <b>", "Price of <measuring>", '€ per "person"', "cheaper")
 
 

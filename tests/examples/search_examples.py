@@ -1,7 +1,5 @@
 """What every search needs: solutions before their evaluation, journals, and a linkage model without any set."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -16,12 +14,9 @@ def unevaluated(problem: Any, genotype: NDArray[Any] | None = None) -> Solution:
     """A solution with a copy of a genotype, or with zeros; an evaluation must replace every NaN."""
     genes: Any = np.zeros(problem.n_variables, np.int16) if genotype is None else genotype.copy()
     return Solution(
-        genotype=genes,
-        terms=np.full(problem.n_terms, np.nan),
-        aux=np.zeros(problem.n_aux, np.uint64),
-        objectives=np.full(problem.n_objectives, np.nan),
-        violation=np.full(1, np.nan),
-    )
+        genotype=genes, terms=np.full(problem.n_terms, np.nan), aux=np.zeros(problem.n_aux, np.uint64),
+        objectives=np.full(problem.n_objectives, np.nan), violation=np.full(1, np.nan),
+    )  # fmt: skip
 
 
 def journal_of(problem: Any) -> Journal:

@@ -1,7 +1,5 @@
 """Small columns that may have a shape inside their bins, with discrete neighbours, and brute force over their cuts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass
@@ -10,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from shape_oracles import slow_is_too_narrow, slow_score, with_cuts
 
+from gomea_bn import Shape
 from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape import ColumnShape, Shape
+from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.scoring.family_scorer import Family
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
@@ -58,11 +57,7 @@ class Example:
         ]
 
     def slow_value(
-        self,
-        cuts: tuple[float, ...],
-        method: str,
-        penalty: str | float = "bic",
-        shaped: bool | None = None,
+        self, cuts: tuple[float, ...], method: str, penalty: str | float = "bic", shaped: bool | None = None
     ) -> float:
         variables = [*self.variables[:-1], with_cuts(self.x, *cuts)]
         own, *of_children = self.families()
@@ -118,9 +113,6 @@ def random_example(
     variables.append(with_cuts(ScoredVariable("x", values, 0, shape=shape)))
     parents = [[], [0], [0, 1]][rng.integers(3)]
     families: list[list[tuple[int, list[int]]]] = [
-        [],
-        [(2, [])],
-        [(2, [0]), (3, [])],
-        [(2, [3, 4]), (3, [0])],
-    ]
+        [], [(2, [])], [(2, [0]), (3, [])], [(2, [3, 4]), (3, [0])],
+    ]  # fmt: skip
     return Example(variables, parents, families[rng.integers(4)])

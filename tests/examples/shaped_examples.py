@@ -1,16 +1,12 @@
 """A table with gaps, tails and repeated values, and networks whose variables have the shapes of its columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
-from network_examples import small_network
+from network_examples import network_with, small_network, with_parts
 from shape_oracles import random_shape
 
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn import DiscretizedBayesNet, Shape, fit_shape, read_table
+from gomea_bn.data import Table
 
 
 def shaped_table(n_rows: int = 400, seed: int = 0) -> Table:
@@ -35,15 +31,11 @@ def point_at_a_cut(lower: float = 0.3) -> DiscretizedBayesNet:
     `lower` is the probability of the lower bin of "x"; "y" is in its lower bin whenever "x" is.
     """
     shape = Shape([0.0, 10.0], [0.5], [0.7], {4.0: 0.4})
-    return DiscretizedBayesNet(
-        ["x", "y"],
-        [("x", "y")],
-        cut_points={"x": [4.0], "y": [0.25]},
+    return network_with(
+        ["x", "y"], [("x", "y")], cut_points={"x": [4.0], "y": [0.25]},
         support={"x": (0.0, 10.0), "y": (0.0, 1.0)},
-        levels={},
-        tables={"x": [lower, 1 - lower], "y": [[1.0, 0.0], [0.0, 1.0]]},
-        shapes={"x": shape},
-    )
+        tables={"x": [lower, 1 - lower], "y": [[1.0, 0.0], [0.0, 1.0]]}, shapes={"x": shape},
+    )  # fmt: skip
 
 
 def shaped_network(
@@ -78,13 +70,4 @@ def random_network(seed: int, n_variables: int = 4) -> DiscretizedBayesNet:
             candidates = np.unique(candidates[(candidates > shape.low) & (candidates < shape.high)])
             inner = rng.choice(candidates, len(cut_points[name]), replace=False)
             cut_points[name] = np.sort(inner)
-    return DiscretizedBayesNet(
-        plain.names,
-        plain.edges,
-        cut_points=cut_points,
-        support=support,
-        levels=plain.levels,
-        tables=plain.tables,
-        shapes=shapes,
-        metadata={"seed": seed},
-    )
+    return with_parts(plain, cut_points=cut_points, support=support, shapes=shapes, metadata={"seed": seed})

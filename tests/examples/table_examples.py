@@ -14,8 +14,7 @@ def truncated_gaussians(seed, n, n_configurations=4, borders=(0.0, 1.0, 2.5, 3.0
     low, high = edges[k], edges[k + 1]
     values = np.full(n, np.inf)
     while (outside := (values <= low) | (values >= high)).any():
-        again = rng.normal((low + high) / 2, (high - low) / spread)
-        values[outside] = again[outside]
+        values[outside] = rng.normal((low + high) / 2, (high - low) / spread)[outside]
     return values, codes
 
 

@@ -1,7 +1,5 @@
 """Files of tables as users have them: one table, written in ways that are hard to read."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -124,8 +122,7 @@ def _with_ambiguous_dates() -> bytes:
 
 def _with_empty_parts() -> bytes:
     """As spreadsheets export: a column that is empty, a nameless one at the end, and empty lines."""
-    frame = clean_table().assign(notes="")
-    lines = [line + ";" for line in _european(frame).splitlines()]
+    lines = [line + ";" for line in _european(clean_table().assign(notes="")).splitlines()]
     return ("\n".join([*lines, ";;;;", ";;;;"]) + "\n").encode()
 
 

@@ -1,7 +1,5 @@
 """Experts' networks completed over a table: counted tables, default bins, levels, kinds and supports."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -12,13 +10,11 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from network_examples import slow_code, slow_log_density, small_network
+from network_examples import network_with, one_column, slow_code, slow_log_density, small_network
 from table_examples import patients
 
-from gomea_bn.data.table import Column, Table, read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
+from gomea_bn.data import Column, Table
 from gomea_bn.simulation.random_networks import random_network as ground_truth
 
 
@@ -180,9 +176,7 @@ def test_levels_are_matched_by_value_not_by_place():
 )
 def test_numbers_and_bools_match_levels_written_as_text(texts, values):
     probabilities = np.arange(1, len(texts) + 1) / sum(range(1, len(texts) + 1))
-    network = DiscretizedBayesNet(
-        ["x"], [], cut_points={}, support={}, levels={"x": texts}, tables={"x": probabilities}
-    )
+    network = network_with(["x"], [], levels={"x": texts}, tables={"x": probabilities})
     frame = pd.DataFrame({"x": pd.Categorical(values * 10, categories=values)})
     fitted = ExpertNetwork.from_network(network).fitted(read_table(frame))
     assert fitted.levels["x"] == tuple(values)
@@ -235,21 +229,12 @@ def test_levels_that_only_one_side_has_are_refused():
 
 def test_kinds_that_do_not_agree_are_refused():
     frame = patients()
-    states = DiscretizedBayesNet(
-        ["age"], [], cut_points={}, support={}, levels={"age": ("old", "young")}, tables={"age": [0.5, 0.5]}
-    )
+    states = network_with(["age"], [], levels={"age": ("old", "young")}, tables={"age": [0.5, 0.5]})
     with pytest.raises(
         GomeaBnError, match=r"'age' is continuous \(real numbers\).*states 'old', 'young'\. If"
     ):
         ExpertNetwork.from_network(states).fitted(read_table(frame))
-    network = DiscretizedBayesNet(
-        ["stage"],
-        [],
-        cut_points={"stage": [2]},
-        support={"stage": (1, 3)},
-        levels={},
-        tables={"stage": [0.5, 0.5]},
-    )
+    network = one_column([2], (1, 3), [0.5, 0.5], name="stage")
     with pytest.raises(GomeaBnError, match=r"kinds=\{'stage': 'continuous'\}"):
         ExpertNetwork.from_network(network).fitted(read_table(frame))
     fitted = ExpertNetwork.from_network(network).fitted(read_table(frame, kinds={"stage": "continuous"}))
@@ -258,14 +243,8 @@ def test_kinds_that_do_not_agree_are_refused():
 
 def age_network(cuts, support):
     tables = {"age": np.full(len(cuts) + 1, 1 / (len(cuts) + 1))}
-    return DiscretizedBayesNet(
-        ["age"],
-        [],
-        cut_points={"age": cuts},
-        support={"age": support},
-        levels={},
-        tables=tables,
-        pseudo_count=2.0,
+    return network_with(
+        ["age"], [], cut_points={"age": cuts}, support={"age": support}, tables=tables, pseudo_count=2.0
     )
 
 
@@ -306,5 +285,4 @@ def test_fitting_leaves_the_table_alone():
     codes = np.tile(np.array([0, 1], dtype=np.int32), 6)
     codes.flags.writeable = False
     table = Table((Column("x", values, None, ""), Column("y", codes, ("a", "b"), "")), 12, ())
-    network = ExpertNetwork.from_edges([("x", "y")]).fitted(table)
-    assert network.names == ("x", "y")
+    assert ExpertNetwork.from_edges([("x", "y")]).fitted(table).names == ("x", "y")

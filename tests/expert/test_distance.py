@@ -1,22 +1,17 @@
 """The sample from an expert's network, and the distance to it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
+from network_examples import network_with, one_column, with_parts
 from shaped_examples import shaped_network, shaped_table
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.expert.distance import draw_expert_sample, expert_distance
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
 
 
 def test_a_sample_of_one_variable_has_one_value_in_every_quantile():
-    network = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": [0.5]}, support={"x": (0.0, 2.0)}, levels={}, tables={"x": [0.75, 0.25]}
-    )
+    network = one_column([0.5], (0.0, 2.0), [0.75, 0.25])
     for n_samples, n_drawn in ((64, 64), (65, 128)):
         (values,) = draw_expert_sample(network, n_samples, 0).values
         edges = np.interp(np.arange(n_drawn + 1) / n_drawn, [0, 0.75, 1], [0.0, 0.5, 2.0])
@@ -36,12 +31,11 @@ def mixed_pair(shaped_by: str) -> tuple[DiscretizedBayesNet, DiscretizedBayesNet
     with_rain = shapes if shaped_by == "both" else {"yield": harvest}
 
     def network(cut_points, tables, used):
-        return DiscretizedBayesNet(
+        return network_with(
             ["rain", "yield"],
             [("rain", "yield")] if np.ndim(tables[1]) == 2 else [],
             cut_points=dict(zip(("rain", "yield"), cut_points, strict=True)),
             support={"rain": (0.0, 10.0), "yield": (0.0, 1.0)},
-            levels={},
             tables=dict(zip(("rain", "yield"), tables, strict=True)),
             shapes=used,
         )
@@ -108,14 +102,7 @@ def test_a_sample_has_the_values_of_shapes():
 
 def test_a_point_mass_that_the_network_lacks_is_an_error():
     network = shaped_network(shaped_table(200))
-    uniform = DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels={},
-        tables=network.tables,
-    )
+    uniform = with_parts(network, levels={})
     with pytest.raises(
         GomeaBnError,
         match="distance to the expert's network is infinite: its variable 'rain' has a point mass at 0",

@@ -1,7 +1,5 @@
 """Experts' networks: their parts, what is refused, and which columns they mention."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math
@@ -14,10 +12,7 @@ from network_examples import HOSTILE_NAMES, small_network
 from table_examples import patients
 from wrong_input import untyped
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
 
 
 def test_an_expert_of_edges_and_bins():
@@ -80,24 +75,12 @@ def test_cuts_given_are_copied():
         ({"edges": "ab"}, r"edges must be \(parent, child\) pairs of names, got 'ab'"),
         ({"edges": None}, "edges must be .*got None"),
         ({"edges": []}, "The expert's network is empty: give edges, names or cut_points"),
-        (
-            {"edges": [("smoke", "b")], "names": ["smoker", "b"]},
-            "unknown variable 'smoke'. Did you mean 'smoker'",
-        ),
+        ({"edges": [("smoke", "b")], "names": ["smoker", "b"]}, "unknown variable 'smoke'. Did you mean 'smoker'"),
         ({"edges": [], "names": ["a", "a"]}, "Duplicate variable name 'a'"),
         ({"edges": [], "names": "ab"}, "got the single text 'ab'"),
-        (
-            {"edges": [], "names": ["age"], "cut_points": {"agee": [1]}},
-            "unknown variable 'agee'. Did you mean 'age'",
-        ),
-        (
-            {"edges": [("a", "b")], "cut_points": [1]},
-            "cut_points must map names to lists of numbers, got list",
-        ),
-        (
-            {"edges": [], "cut_points": {"a": [2, 1]}},
-            r"cut_points\['a'\] must increase strictly, got 2.0 before 1.0",
-        ),
+        ({"edges": [], "names": ["age"], "cut_points": {"agee": [1]}}, "unknown variable 'agee'. Did you mean 'age'"),
+        ({"edges": [("a", "b")], "cut_points": [1]}, "cut_points must map names to lists of numbers, got list"),
+        ({"edges": [], "cut_points": {"a": [2, 1]}}, r"cut_points\['a'\] must increase strictly, got 2.0 before 1.0"),
         ({"edges": [], "cut_points": {"a": [1, 1]}}, "must increase strictly"),
         ({"edges": [], "cut_points": {"a": [math.nan]}}, r"cut_points\['a'\] must be finite"),
         ({"edges": [], "cut_points": {"a": [math.inf]}}, r"cut_points\['a'\] must be finite"),
@@ -107,7 +90,7 @@ def test_cuts_given_are_copied():
         ({"edges": [], "cut_points": {"a": 3}}, r"cut_points\['a'\] must be a list of numbers, got 3"),
         ({"edges": [], "cut_points": {"a": [[1.0]]}}, r"must be one-dimensional, got shape \(1, 1\)"),
     ],
-)
+)  # fmt: skip
 def test_impossible_statements_are_refused(arguments, message):
     with pytest.raises(GomeaBnError, match=message):
         ExpertNetwork.from_edges(**arguments)

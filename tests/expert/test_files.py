@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import json
 from importlib import resources
@@ -10,14 +8,11 @@ import pyagrum
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, network_with, small_network, with_parts
 from pgmpy.readwrite import BIFReader, BIFWriter
 from wrong_input import untyped
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, read_table
 from gomea_bn.network.formats.discrete.bif import to_bif
 from gomea_bn.simulation.random_networks import random_network as ground_truth
 
@@ -48,12 +43,9 @@ def test_json_files_of_experts_and_networks(tmp_path):
     text = expert.to_json(tmp_path / "expert.json")
     assert (tmp_path / "expert.json").read_text(encoding="utf-8") == text
     assert json.loads(text) == {
-        "format": "gomea-bn expert",
-        "format_version": 1,
-        "names": ["c", "b", "a"],
-        "edges": [["a", "b"]],
+        "format": "gomea-bn expert", "format_version": 1, "names": ["c", "b", "a"], "edges": [["a", "b"]],
         "cut_points": {"b": [0.1, 0.3]},
-    }
+    }  # fmt: skip
     assert ExpertNetwork.from_file(tmp_path / "expert.json") == expert
     assert json.loads(ExpertNetwork.from_edges([], names=["a"]).to_json())["edges"] == []
     network = small_network(2)
@@ -209,9 +201,7 @@ def test_our_own_bif_is_fitted_to_data_of_any_level_type(tmp_path):
 
 
 def test_levels_that_look_alike_keep_their_labels(tmp_path):
-    network = DiscretizedBayesNet(
-        ["v"], [], cut_points={}, support={}, levels={"v": (1, "1", 2.5)}, tables={"v": [0.2, 0.3, 0.5]}
-    )
+    network = network_with(["v"], [], levels={"v": (1, "1", 2.5)}, tables={"v": [0.2, 0.3, 0.5]})
     to_bif(network, tmp_path / "n.bif")
     assert ExpertNetwork.from_bif(tmp_path / "n.bif").network.levels == {"v": ("1", "x_1_2", "x_2_5")}
 
@@ -225,21 +215,13 @@ def test_properties_that_do_not_fit_are_refused(tmp_path):
     )  # fmt: skip
     path = tmp_path / "n.bif"
     for old, new, message in [
-        (
-            "edges = 0.0 1.0 2.0 3.0",
-            "edges = 0.0 1.0 2.0",
-            "'v' has 3 states, but its property edges makes 2",
-        ),
+        ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0 1.0 2.0", "'v' has 3 states, but its property edges makes 2"),
         ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0", "'v' has 3 states, but its property edges makes 0"),
         ("levels = a b", "edges = 0.5", "'w' has 2 states, but its property edges makes 0"),
-        (
-            "edges = 0.0 1.0 2.0 3.0",
-            "edges = 0.0 1.0 two 3.0",
-            "'v': its property edges must hold numbers, got 'two'",
-        ),
+        ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0 1.0 two 3.0", "'v': its property edges must hold numbers, got 'two'"),
         ("edges = 0.0 1.0 2.0 3.0", "edges = 0.0 2.0 1.0 3.0", r"cut_points\['v'\] must increase"),
         ("levels = a b", "levels = a b c", "'w' has 2 states, but its property levels makes 3"),
-    ]:
+    ]:  # fmt: skip
         assert old in text
         path.write_text(text.replace(old, new))
         with pytest.raises(GomeaBnError, match=f"File '.*n.bif': .*{message}"):
@@ -335,8 +317,6 @@ def test_a_published_bif_is_an_expert_on_its_own_data(tmp_path):
     bools = (frame == "yes").astype(bool)[frame.columns[::-1]]
     renamed = dict.fromkeys(expert.names, ("true", "false"))
     network = expert.network
-    as_bools = DiscretizedBayesNet(
-        network.names, network.edges, cut_points={}, support={}, levels=renamed, tables=network.tables
-    )
+    as_bools = with_parts(network, cut_points={}, support={}, levels=renamed)
     fitted = ExpertNetwork.from_network(as_bools).fitted(read_table(bools))
     np.testing.assert_allclose(fitted.log_density(bools), network.log_density(frame))

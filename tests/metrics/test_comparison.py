@@ -2,15 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import small_network
+from network_examples import small_network, with_parts
 from shaped_examples import point_at_a_cut
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.metrics.comparison import compare
-from gomea_bn.metrics.distances import shd
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, compare
+from gomea_bn.metrics import shd
 from gomea_bn.network.formats.discrete.bif import to_bif
 
 
@@ -49,11 +46,8 @@ def test_differences_are_reported_in_values():
     assert (comparison.names_only_a, comparison.names_only_b) == ((), ())
     assert [states.name for states in comparison.variables] == ["age", "smoking", "cost", "sex"]
     assert [(states.n_a, states.n_b, states.equal) for states in comparison.variables] == [
-        (3, 3, True),
-        (4, 6, False),
-        (2, 2, False),
-        (2, 3, False),
-    ]
+        (3, 3, True), (4, 6, False), (2, 2, False), (2, 3, False),
+    ]  # fmt: skip
     assert comparison.variables[0].cut_points_b == (3.0, 5.0)
     assert comparison.variables[0].levels_a is None
     assert comparison.variables[3].levels_b == ("f", "m", "x")
@@ -89,9 +83,7 @@ def test_equal_networks_are_said_to_be_equal():
     ]
     tables = {name: table.copy() for name, table in A.tables.items()}
     tables["age"] = [0.2, 0.3, 0.5]
-    other = DiscretizedBayesNet(
-        A.names, A.edges, cut_points=A.cut_points, support=A.support, levels=A.levels, tables=tables
-    )
+    other = with_parts(A, tables=tables)
     assert str(compare(A, other)).splitlines()[2] == f"Both have {A.n_parameters} free parameters."
     bare = network_of([], {"x": []})
     assert str(compare(bare, network_of([], {"x": [1]}))).splitlines() == [
@@ -195,14 +187,7 @@ def test_the_order_of_the_variables_has_no_influence_on_the_hamming_distance():
 
 def test_other_distributions_inside_the_bins_are_named():
     shaped = point_at_a_cut()
-    uniform = DiscretizedBayesNet(
-        shaped.names,
-        shaped.edges,
-        cut_points=shaped.cut_points,
-        support=shaped.support,
-        levels={},
-        tables=shaped.tables,
-    )
+    uniform = with_parts(shaped, levels={})
     comparison = compare(shaped, uniform)
     assert comparison.other_shapes == ("x",)
     assert not comparison.equal

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -8,14 +6,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import one_column, with_parts
 from shaped_examples import point_at_a_cut
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, read_table
 from gomea_bn.metrics import distances as metrics
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -75,14 +71,7 @@ def with_tables(network: DiscretizedBayesNet, edges, rng: np.random.Generator) -
         parents = [p for p in network.names if (p, name) in edges]
         raw = rng.random([network.cardinality(v) for v in (*parents, name)]) + 0.1
         tables[name] = raw / raw.sum(axis=-1, keepdims=True)
-    return DiscretizedBayesNet(
-        network.names,
-        edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=tables,
-    )
+    return with_parts(network, edges=edges, tables=tables)
 
 
 @pytest.mark.parametrize(("n", "n_dags"), [(2, 3), (3, 25), (4, 543)])
@@ -272,12 +261,8 @@ def test_divergence_equals_exact_enumeration_on_shared_bins(seed):
 
 def test_divergence_counts_bin_widths():
     """Uniform on [0, 1] in one bin against a half that holds a quarter: the integral by hand."""
-    one_bin = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": []}, support={"x": (0, 1)}, levels={}, tables={"x": [1.0]}
-    )
-    two_bins = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": [0.5]}, support={"x": (0, 1)}, levels={}, tables={"x": [0.25, 0.75]}
-    )
+    one_bin = one_column([], (0, 1), [1.0])
+    two_bins = one_column([0.5], (0, 1), [0.25, 0.75])
     exact = -0.5 * (math.log(0.5) + math.log(1.5))
     estimate = metrics.kl_divergence(one_bin, two_bins, random_state=0)
     assert estimate.mean == pytest.approx(exact, abs=4 * estimate.standard_error)
@@ -295,7 +280,7 @@ def test_divergence_refuses_an_empty_cell_and_too_few_rows():
     truth = random_network(2, discrete_fraction=0, random_state=1)
     tables = {name: np.eye(truth.cardinality(name))[0] for name in truth.names}
     support, cuts = truth.support, truth.cut_points
-    certain = DiscretizedBayesNet(truth.names, [], cut_points=cuts, support=support, levels={}, tables=tables)
+    certain = with_parts(truth, edges=[], cut_points=cuts, support=support, levels={}, tables=tables)
     with pytest.raises(GomeaBnError, match=r"not finite.*pseudo_count"):
         metrics.kl_divergence(truth, certain, n_rows=100, random_state=0)
     held_out = metrics.held_out_log_density(certain, truth.sample(100, random_state=0))
@@ -321,28 +306,13 @@ def test_divergence_counts_shapes_and_point_masses():
     assert metrics.kl_divergence(truth, point_at_a_cut(0.6), 40_000, 1).mean == pytest.approx(
         0.3 * math.log(0.3 / 0.6) + 0.7 * math.log(0.7 / 0.4), abs=0.02
     )
-    uniform = DiscretizedBayesNet(
-        truth.names,
-        truth.edges,
-        cut_points=truth.cut_points,
-        support=truth.support,
-        levels={},
-        tables=truth.tables,
-    )
+    uniform = with_parts(truth, levels={})
     with pytest.raises(
         GomeaBnError, match=r"'x' has a point mass at 4 in the true network, but none in the learned.*shape="
     ):
         metrics.kl_divergence(truth, uniform, 100, 1)
     low, high = truth.support["x"]
-    with_other_shape = DiscretizedBayesNet(
-        truth.names,
-        truth.edges,
-        cut_points=truth.cut_points,
-        support=truth.support,
-        levels={},
-        tables=truth.tables,
-        shapes={"x": Shape([low, high], [1.0], [1.0])},
-    )
+    with_other_shape = with_parts(truth, levels={}, shapes={"x": Shape([low, high], [1.0], [1.0])})
     with pytest.raises(
         GomeaBnError, match=r"none in the learned one\. Make the variable discrete by its kind"
     ):

@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""The network itself: construction, tables, densities, samples, equality, recorded columns."""
 
 import copy
 import itertools
@@ -14,37 +14,28 @@ from hypothesis import strategies as st
 from network_examples import (
     HOSTILE_LEVELS,
     HOSTILE_NAMES,
+    RAIN_AND_HEIGHT,
     all_states,
     joint_probability,
+    network_with,
+    rain_and_height,
     slow_code,
     slow_log_density,
     small_network,
 )
 from scipy.stats import chisquare, kstest
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table, refine_boundaries
+from gomea_bn.certainty import edge_probabilities
+from gomea_bn.expert.distance import mentioned_names
+from gomea_bn.network import bayes_net
+from gomea_bn.network.recorded import columns_of_expert_fit, fixed_columns
 from gomea_bn.network.tables import draw_codes, family_counts, table_of_counts
-
-PARTS: dict[str, Any] = {
-    "names": ["rain", "height"],
-    "edges": [("rain", "height")],
-    "cut_points": {"height": [1.0, 2.5]},
-    "support": {"height": (0.0, 4.0)},
-    "levels": {"rain": ["no", "yes"]},
-    "tables": {"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
-}
-
-
-def build(**changes):
-    parts = {**PARTS, **changes}
-    return DiscretizedBayesNet(parts.pop("names"), parts.pop("edges"), **parts)
 
 
 @pytest.fixture
 def network():
-    return build()
+    return rain_and_height()
 
 
 def test_the_parts_of_a_network_can_be_read(network):
@@ -68,9 +59,7 @@ def test_parents_are_in_the_order_of_the_columns_whatever_the_order_of_the_edges
     tables: dict[str, Any] = {"a": [0.5, 0.5], "b": [0.5, 0.25, 0.25], "c": np.full((2, 3, 2), 0.5)}
     levels = {"a": (0, 1), "b": (0, 1, 2), "c": (0, 1)}
     for edges in ([("a", "c"), ("b", "c")], [("b", "c"), ("a", "c")]):
-        network = DiscretizedBayesNet(
-            list("abc"), edges, cut_points={}, support={}, levels=levels, tables=tables
-        )
+        network = network_with(list("abc"), edges, levels=levels, tables=tables)
         assert network.parents("c") == ("a", "b")
         assert network.edges == [("a", "c"), ("b", "c")]
 
@@ -122,34 +111,12 @@ def test_log_density_equals_the_plain_twin(seed, n_variables, zeros):
     pd.testing.assert_frame_equal(frame, before)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_density_integrates_to_one_over_the_support(seed):
-    network = small_network(seed, 3)
-    rows, volumes = [], []
-    for codes in all_states(network):
-        row, volume = {}, 1.0
-        for name, code in codes.items():
-            if name in network.levels:
-                row[name] = network.levels[name][code]
-            else:
-                edges = [network.support[name][0], *network.cut_points[name], network.support[name][1]]
-                row[name] = (edges[code] + edges[code + 1]) / 2
-                volume *= edges[code + 1] - edges[code]
-        rows.append(row)
-        volumes.append(volume)
-    assert np.exp(network.log_density(pd.DataFrame(rows))) @ volumes == pytest.approx(1.0, abs=1e-12)
-
-
 def test_density_integrates_to_one_by_a_grid_that_ignores_the_bins():
     tables: dict[str, Any] = {"x": [0.2, 0.5, 0.3], "y": np.random.default_rng(1).dirichlet(np.ones(2), 3)}
-    network = DiscretizedBayesNet(
-        ["x", "y"],
-        [("x", "y")],
-        cut_points={"x": [-0.377, 0.5], "y": [10.01]},
-        support={"x": (-2.0, 1.0), "y": (5.0, 11.0)},
-        levels={},
-        tables=tables,
-    )
+    network = network_with(
+        ["x", "y"], [("x", "y")], cut_points={"x": [-0.377, 0.5], "y": [10.01]},
+        support={"x": (-2.0, 1.0), "y": (5.0, 11.0)}, tables=tables,
+    )  # fmt: skip
     x = np.linspace(-2, 1, 1501)
     y = np.linspace(5, 11, 1501)
     middle_x, middle_y = np.meshgrid((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2)
@@ -226,7 +193,7 @@ def test_sample_frequencies_agree_with_the_tables(seed):
 
 
 def test_sample_never_draws_what_is_impossible():
-    network = build(tables={"rain": [1.0, 0.0], "height": [[0.0, 1.0, 0.0], [1, 0, 0]]})
+    network = rain_and_height(tables={"rain": [1.0, 0.0], "height": [[0.0, 1.0, 0.0], [1, 0, 0]]})
     rows = network.sample(2000, 0)
     assert (rows.rain == "no").all()
     assert ((rows.height > 1.0) & (rows.height <= 2.5)).all()
@@ -259,7 +226,9 @@ def test_sample_is_seeded_and_typed(network):
 
 def test_samples_lie_in_bins_even_where_floats_are_coarse():
     low = 1e15
-    network = build(cut_points={"height": [low + 0.25, low + 0.5]}, support={"height": (low, low + 1)})
+    network = rain_and_height(
+        cut_points={"height": [low + 0.25, low + 0.5]}, support={"height": (low, low + 1)}
+    )
     rows = network.sample(3000, 1)
     assert (rows.height > low).all()
     assert set(network.discretize(rows).height) == {0, 1, 2}
@@ -280,14 +249,14 @@ def test_a_network_cannot_be_changed(network):
     network.support.clear()
     network.cut_points.clear()
     network.metadata["new"] = 1
-    assert network == build()
+    assert network == rain_and_height()
     assert network.metadata == {}
 
 
 def test_what_a_network_was_built_from_can_change_later():
     cuts, table = np.array([1.0, 2.5]), np.array([[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]])
     levels, metadata = ["no", "yes"], {"steps": [1]}
-    network = build(
+    network = rain_and_height(
         cut_points={"height": cuts},
         tables={"rain": [0.25, 0.75], "height": table},
         levels={"rain": levels},
@@ -295,12 +264,12 @@ def test_what_a_network_was_built_from_can_change_later():
     )
     cuts[0], table[0, 0], levels[0] = 0.1, 0.9, "changed"
     metadata["steps"].append(2)
-    assert network == build()
+    assert network == rain_and_height()
     assert network.metadata == {"steps": [1]}
 
 
 def test_equality_goes_by_content(network):
-    same = build(metadata={"other": 1})
+    same = rain_and_height(metadata={"other": 1})
     assert network == same
     assert hash(network) == hash(same)
     assert pickle.loads(pickle.dumps(same)) == network
@@ -308,13 +277,13 @@ def test_equality_goes_by_content(network):
     assert copy.deepcopy(network) == network
     assert network != 1
     others = [
-        build(cut_points={"height": [1.0, 2.6]}),
-        build(support={"height": (0.0, 5.0)}),
-        build(levels={"rain": ["no", "maybe"]}),
-        build(tables={**PARTS["tables"], "rain": [0.5, 0.5]}),
-        build(pseudo_count=1.0),
-        build(edges=[], tables={"rain": [0.25, 0.75], "height": [0.5, 0.25, 0.25]}),
-        build(names=["height", "rain"]),
+        rain_and_height(cut_points={"height": [1.0, 2.6]}),
+        rain_and_height(support={"height": (0.0, 5.0)}),
+        rain_and_height(levels={"rain": ["no", "maybe"]}),
+        rain_and_height(tables={**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.5]}),
+        rain_and_height(pseudo_count=1.0),
+        rain_and_height(edges=[], tables={"rain": [0.25, 0.75], "height": [0.5, 0.25, 0.25]}),
+        rain_and_height(names=["height", "rain"]),
     ]
     assert all(network != other for other in others)
 
@@ -338,7 +307,7 @@ def test_variables_in_another_order_are_the_same_network():
 
 
 def test_bin_labels_take_the_digits_they_need():
-    network = build(cut_points={"height": [1.00000001, 1.00000002]})
+    network = rain_and_height(cut_points={"height": [1.00000001, 1.00000002]})
     assert network.bin_labels("height") == (
         "[0, 1.00000001]", "(1.00000001, 1.00000002]", "(1.00000002, 4]",
     )  # fmt: skip
@@ -387,12 +356,12 @@ def test_bin_labels_take_the_digits_they_need():
         ({"edges": ["ab"]}, ["pair (parent, child)", "'ab'"]),
         ({"edges": [("rain", "height", "x")]}, ["pair"]),
         ({"tables": {"rain": [0.5, 0.5]}}, ["tables must have an entry for 'height'"]),
-        ({"tables": {**PARTS["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),
-        ({"tables": {**PARTS["tables"], "rain": [0.5, 0.50001]}}, ["'rain'", "sum to 1", "1.00001"]),
-        ({"tables": {**PARTS["tables"], "rain": [1.5, -0.5]}}, ["'rain'", "-0.5 at [1]"]),
-        ({"tables": {**PARTS["tables"], "rain": [np.nan, 1]}}, ["'rain'", "nan at [0]"]),
-        ({"tables": {**PARTS["tables"], "height": [0.5, 0.25, 0.25]}}, ["'height'", "(2, 3)", "(3,)"]),
-        ({"tables": {**PARTS["tables"], "height": [[1], [1, 2]]}}, ["'height'", "(2, 3)"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.4]}}, ["'rain'", "sum to 1", "0.9"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [0.5, 0.50001]}}, ["'rain'", "sum to 1", "1.00001"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [1.5, -0.5]}}, ["'rain'", "-0.5 at [1]"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "rain": [np.nan, 1]}}, ["'rain'", "nan at [0]"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "height": [0.5, 0.25, 0.25]}}, ["'height'", "(2, 3)", "(3,)"]),
+        ({"tables": {**RAIN_AND_HEIGHT["tables"], "height": [[1], [1, 2]]}}, ["'height'", "(2, 3)"]),
         ({"tables": [1]}, ["tables must map"]),
         ({"pseudo_count": -1}, ["pseudo_count", "-1"]),
         ({"pseudo_count": math.inf}, ["pseudo_count", "finite"]),
@@ -400,10 +369,10 @@ def test_bin_labels_take_the_digits_they_need():
         ({"metadata": {"when": object()}}, ["metadata['when']", "JSON"]),
         ({"metadata": {"loss": math.nan}}, ["metadata['loss']", "JSON"]),
     ],
-)
+)  # fmt: skip
 def test_bad_parts_are_refused_by_name(changes, words):
     with pytest.raises(GomeaBnError) as caught:
-        build(**changes)
+        rain_and_height(**changes)
     for word in words:
         assert word in str(caught.value)
 
@@ -412,9 +381,7 @@ def test_a_cycle_is_named_in_the_direction_of_its_edges():
     names = ["a", "b", "c", "d"]
     edges = [("d", "a"), ("a", "b"), ("b", "c"), ("c", "a")]
     with pytest.raises(GomeaBnError, match="cycle") as caught:
-        DiscretizedBayesNet(
-            names, edges, cut_points={}, support={}, levels=dict.fromkeys(names, ("x", "y")), tables={}
-        )
+        network_with(names, edges, levels=dict.fromkeys(names, ("x", "y")), tables={})
     names_in_cycle = (
         str(caught.value).removeprefix("The edges contain the cycle ").removesuffix(".").split(" → ")
     )
@@ -423,8 +390,7 @@ def test_a_cycle_is_named_in_the_direction_of_its_edges():
 
 
 def test_a_table_too_large_is_refused_before_it_is_made():
-    frame = pd.DataFrame({f"c{i}": np.arange(50) + 0.25 for i in range(7)})
-    table = read_table(frame)
+    table = read_table(pd.DataFrame({f"c{i}": np.arange(50) + 0.25 for i in range(7)}))
     cuts = {name: np.arange(0.5, 49) for name in table.names}
     with pytest.raises(GomeaBnError, match=r"table of 'c0' with 6 parents would have 781,250,000,000 cells"):
         DiscretizedBayesNet.from_table(table, [(f"c{i}", "c0") for i in range(1, 7)], cuts)
@@ -437,15 +403,12 @@ def test_a_table_too_large_is_refused_before_it_is_made():
         ({"rain": ["no"], "Height": [1.0]}, ["no column 'height'", "Did you mean 'Height'?"]),
         ({"rain": ["no", "no"], "height": [1.0, math.inf]}, ["'height'", "row 1"]),
         ({"rain": ["no", None], "height": [1.0, math.inf]}, ["'height'", "1 infinite value", "row 1"]),
-        (
-            {"rain": ["no", "hail", "fog"], "height": [1.0] * 3},
-            ["'rain'", "'hail', 'fog'", "rows 1, 2", "'yes'"],
-        ),
+        ({"rain": ["no", "hail", "fog"], "height": [1.0] * 3}, ["'rain'", "'hail', 'fog'", "rows 1, 2", "'yes'"]),
         ({"rain": [0, 1], "height": [1.0] * 2}, ["'rain'", "unknown level 0, 1"]),
         ({"rain": ["no"], "height": ["tall"]}, ["'height' must hold numbers", "'tall'", "row 0"]),
         ({"rain": [["no"]], "height": [1.0]}, ["'rain'"]),
     ],
-)
+)  # fmt: skip
 def test_rows_that_do_not_fit_are_refused(network, rows, words):
     with pytest.raises(GomeaBnError) as caught:
         network.log_density(pd.DataFrame(rows))
@@ -507,3 +470,60 @@ def test_a_table_has_at_most_62_parents():
     assert table.ravel().tolist() == [0.5, 0.5]
     with pytest.raises(GomeaBnError, match=r"table of 'x' with 63 parents .* limits are 62 parents"):
         table_with_parents(63)
+
+
+ODD = (None, 3, "x", ["x", ["y"], 4], [{"x": 1}], {"x": ["y"]}, [["x"]])
+
+
+def recorded_network(**metadata: Any) -> DiscretizedBayesNet:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=60)})
+    return DiscretizedBayesNet.from_table(
+        read_table(frame), [("x", "y")], {"x": [0.0], "y": [0.1]}, pseudo_count=1.0, metadata=metadata
+    )
+
+
+def test_names_alone_are_columns():
+    assert fixed_columns(recorded_network(fixed_cut_points=["x", ["y"], 4])) == {"x"}
+    assert fixed_columns(recorded_network(fixed_cut_points="x")) == frozenset()
+    assert columns_of_expert_fit(
+        recorded_network(expert_fit={"not_mentioned": ["y", [1]]}), "not_mentioned"
+    ) == {"y"}
+    assert columns_of_expert_fit(recorded_network(expert_fit=["y"]), "not_mentioned") == frozenset()
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_metadata_raise_no_error(odd):
+    network = recorded_network(fixed_cut_points=odd, expert_fit=odd, do=odd, scoring_method=odd)
+    frame = network.sample(50, random_state=1)
+    refined = refine_boundaries(network, frame, max_seconds=5)
+    # only a list with the name fixes its cuts
+    if isinstance(odd, list) and "x" in odd:
+        np.testing.assert_array_equal(refined.network.cut_points["x"], network.cut_points["x"])
+    refine_boundaries(network, frame, method="equal-width", max_seconds=5)
+    assert mentioned_names(network) == {"x", "y"}
+    assert set(network.do({"x": 0.5}).metadata["do"]) >= {"x"}
+    assert edge_probabilities(network, frame).arcs.shape == (2, 2)
+
+
+@pytest.fixture
+def tall(monkeypatch):
+    """Let tables of more than 20 rows be tall, in parts of 16 rows."""
+    monkeypatch.setattr(bayes_net, "MANY_ROWS", 20)
+    monkeypatch.setattr(bayes_net, "_ROWS_OF_PART", 16)
+
+
+@pytest.mark.parametrize("n", [1, 20, 21, 32, 33])
+def test_the_score_is_the_mean_over_all_rows(tall, n):
+    network = small_network(3)
+    frame = network.sample(n, random_state=1)
+    assert network.score(frame) == pytest.approx(network.log_density(frame).mean(), rel=1e-12)
+
+
+def test_a_message_names_the_row_of_the_whole_table(tall):
+    network = small_network(3)
+    frame = network.sample(40, random_state=1)
+    frame.loc[37, next(iter(network.cut_points))] = np.inf
+    with pytest.raises(GomeaBnError, match="row 37"):
+        network.score(frame)

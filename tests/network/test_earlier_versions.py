@@ -1,18 +1,18 @@
-"""What code and files of earlier versions meet: deprecated names, curve edges, and averaged networks."""
-
-from __future__ import annotations
+"""What code and files of earlier versions meet: deprecated names, curve edges, networks in every format."""
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import averaged_example, conditionals_of
+from network_examples import network_with
 
 import gomea_bn
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_front, write_front
 from gomea_bn.errors import GomeaBnWarning
 
 # "c" has the parents "a" and "b", and a table of "a" alone
@@ -37,12 +37,9 @@ VARIABLES: list[dict[str, Any]] = [
     },
 ]
 OLD: dict[str, Any] = {
-    "format": "gomea-bn network",
-    "format_version": 1,
-    "pseudo_count": 1.0,
-    "metadata": {"kept": 1},
+    "format": "gomea-bn network", "format_version": 1, "pseudo_count": 1.0, "metadata": {"kept": 1},
     "variables": VARIABLES,
-}
+}  # fmt: skip
 OLD_AVERAGED: dict[str, Any] = {
     "format": "gomea-bn averaged network",
     "format_version": 1,
@@ -85,7 +82,7 @@ def old_with(variable: int, **parts: object) -> str:
 # ---------------------------------------------------------------- files
 
 
-def test_tables_of_old_files_get_an_axis_for_every_parent() -> None:
+def test_tables_of_old_files_get_an_axis_for_every_parent():
     network = DiscretizedBayesNet.from_json(json.dumps(OLD))
     assert network.parents("c") == ("a", "b")
     table = network.tables["c"]
@@ -94,35 +91,32 @@ def test_tables_of_old_files_get_an_axis_for_every_parent() -> None:
         assert table[:, level].tolist() == [[0.1, 0.9], [0.6, 0.4]]
     assert network.metadata == {"kept": 1}
     assert network.conditionals is None
-    again = DiscretizedBayesNet.from_json(network.to_json())
-    assert again == network
+    assert DiscretizedBayesNet.from_json(network.to_json()) == network
     assert "table_parents" not in network.to_json()
 
 
-def test_table_parents_of_a_file_must_be_parents() -> None:
+def test_table_parents_of_a_file_must_be_parents():
     for wrong in (["b", "q"], [["a"]], ["c"]):
         with pytest.raises(GomeaBnError, match="table_parents must be some of its parents"):
             DiscretizedBayesNet.from_json(old_with(2, table_parents=wrong))
 
 
-def test_a_table_that_would_become_too_large_is_refused() -> None:
+def test_a_table_that_would_become_too_large_is_refused():
     n = 1500
     with (
         pytest.warns(DeprecationWarning, match="Curve edges"),
         pytest.raises(GomeaBnError, match=r"The table of 'c' would have 4,500,000 .* the limit is 4,194,304"),
     ):
-        DiscretizedBayesNet(
+        network_with(
             ["a", "b", "c"],
             [("a", "c"), ("b", "c")],
-            cut_points={},
-            support={},
             levels={"a": range(n), "b": range(n), "c": ["y", "z"]},
             tables={"a": np.full(n, 1 / n), "b": np.full(n, 1 / n), "c": [0.5, 0.5]},
             curve_edges=[("a", "c"), ("b", "c")],
         )
 
 
-def test_files_of_averaged_networks_are_read_as_networks_with_conditionals() -> None:
+def test_files_of_averaged_networks_are_read_as_networks_with_conditionals():
     network = DiscretizedBayesNet.from_json(json.dumps(OLD_AVERAGED))
     known = conditionals_of(network)
     assert network.of_tables() == DiscretizedBayesNet.from_json(json.dumps(OLD))
@@ -138,7 +132,7 @@ def test_files_of_averaged_networks_are_read_as_networks_with_conditionals() -> 
     assert DiscretizedBayesNet.from_json(network.to_json()) == network
 
 
-def test_damaged_files_of_averaged_networks_are_refused() -> None:
+def test_damaged_files_of_averaged_networks_are_refused():
     for part, value, message in (
         ("network", None, "wanted an object under 'network'"),
         ("network", {**OLD, "format": "x"}, "network is not a network"),
@@ -155,7 +149,7 @@ def test_damaged_files_of_averaged_networks_are_refused() -> None:
 # ---------------------------------------------------------------- names
 
 
-def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning() -> None:
+def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning():
     parts: dict[str, Any] = {
         "cut_points": {"a": [0.4], "c": [1.0]},
         "support": {"a": (0.0, 1.0), "c": (0.0, 2.0)},
@@ -174,7 +168,7 @@ def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning() -> No
         DiscretizedBayesNet(["a", "b", "c"], edges, curve_edges=[("a", "b")], **parts)
 
 
-def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges() -> None:
+def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges():
     network = averaged_example()
     with pytest.warns(DeprecationWarning, match="every edge is in a table"):
         assert network.curve_edges == []
@@ -185,7 +179,7 @@ def test_names_of_curve_edges_warn_and_say_that_tables_have_all_edges() -> None:
         assert network.without_curve_edges() is network
 
 
-def test_the_former_class_is_the_class_of_networks() -> None:
+def test_the_former_class_is_the_class_of_networks():
     with pytest.warns(DeprecationWarning, match="AveragedBayesNet is now DiscretizedBayesNet") as caught:
         assert gomea_bn.AveragedBayesNet is DiscretizedBayesNet
     assert caught[0].filename == __file__
@@ -193,7 +187,7 @@ def test_the_former_class_is_the_class_of_networks() -> None:
 
 
 @pytest.mark.parametrize("name", ["copies", "lines", "scales", "units", "n_rows"])
-def test_members_of_averaged_networks_are_those_of_the_conditionals(name: str) -> None:
+def test_members_of_averaged_networks_are_those_of_the_conditionals(name):
     network = averaged_example()
     with pytest.warns(GomeaBnWarning, match=f"'{name}' is that of an averaged network") as caught:
         assert getattr(network, name) == getattr(network.conditionals, name)
@@ -203,7 +197,7 @@ def test_members_of_averaged_networks_are_those_of_the_conditionals(name: str) -
         getattr(network.of_tables(), name)
 
 
-def test_the_network_of_an_averaged_network_is_itself() -> None:
+def test_the_network_of_an_averaged_network_is_itself():
     network: Any = averaged_example()
     with pytest.warns(GomeaBnWarning, match="Use the network itself"):
         assert network.network is network
@@ -211,3 +205,51 @@ def test_the_network_of_an_averaged_network_is_itself() -> None:
         assert network.mean_line_weight == pytest.approx((0.4 + 0.7) / 2)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         network.nothing  # noqa: B018
+
+
+FOLDER = Path(__file__).parent / "formats" / "earlier_versions"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return the rows that the files were made from."""
+    rng = np.random.default_rng(1)
+    age = rng.uniform(20, 80, 60).round(1)
+    smoker = rng.random(60) < 0.4
+    cough = rng.random(60) < 0.1 + 0.4 * smoker + age / 400
+    words = {"smoker": np.where(smoker, "yes", "no"), "cough": np.where(cough, "yes", "no")}
+    return pd.DataFrame({"age": age, **words, "visits": rng.integers(0, 6, 60)})
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.2"])
+def test_networks_are_those_of_the_same_rows(version, rows):
+    network = DiscretizedBayesNet.from_file(FOLDER / version / "network.json")
+    again = DiscretizedBayesNet.from_table(
+        rows, [("smoker", "cough"), ("age", "cough")], {"age": [40.0, 60.0]}
+    )
+    assert network == again
+    # as both releases printed them
+    np.testing.assert_allclose(
+        network.log_density(rows.iloc[:3]), [-7.32757713, -7.07770061, -6.80651267], atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("ending", ["bif", "xdsl", "net", "uai"])
+def test_files_for_other_programs_have_the_tables(ending):
+    network = DiscretizedBayesNet.from_file(FOLDER / "0.2" / "network.json")
+    read = DiscretizedBayesNet.from_file(FOLDER / "0.2" / f"network.{ending}")
+    assert len(read.names) == len(network.names)
+    for name, other in zip(network.names, read.names, strict=True):
+        np.testing.assert_allclose(read.tables[other], network.tables[name], rtol=1e-6)
+
+
+def test_a_front_is_read_and_written_again_in_the_present_form(tmp_path):
+    front = read_front(FOLDER / "0.2" / "front")
+    printed = pd.read_csv(FOLDER / "0.2" / "front" / "front.csv")
+    assert [candidate.objectives["misfit"] for candidate in front] == printed["misfit"].tolist()
+    assert [len(candidate.network.edges) for candidate in front] == printed["n_edges"].tolist()
+    assert any(candidate.network.edges for candidate in front)
+    written = write_front(tmp_path / "front", front)
+    assert {path.name for path in written} == {"front.csv", "front.json", "networks.gz"}
+    again = read_front(tmp_path / "front")
+    assert [candidate.network for candidate in again] == [candidate.network for candidate in front]

@@ -1,7 +1,5 @@
 """Explanations of answers: against enumeration, permutations, finite differences and drawn tables."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -14,8 +12,7 @@ from hypothesis import strategies as st
 from inference_examples import slow_joint
 from network_examples import small_network
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.bin_distributions import BinDistributions
 
 

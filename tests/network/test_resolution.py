@@ -1,7 +1,5 @@
 """Log densities in which a point mass counts as a bin of one measuring step."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -54,7 +52,7 @@ def expected_widths(frame: pd.DataFrame, network: DiscretizedBayesNet) -> np.nda
 
 
 @pytest.mark.filterwarnings("ignore:.*continuous columns? ha.* at most 10 values")
-def test_steps_divide_the_probabilities_of_points_by_widths_of_bins() -> None:
+def test_steps_divide_the_probabilities_of_points_by_widths_of_bins():
     frame = some_rows()
     network = shaped_network(frame)
     widths = expected_widths(frame, network)
@@ -69,7 +67,7 @@ def test_steps_divide_the_probabilities_of_points_by_widths_of_bins() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*continuous columns? ha.* at most 10 values")
-def test_steps_count_in_the_columns_whose_density_is_wanted() -> None:
+def test_steps_count_in_the_columns_whose_density_is_wanted():
     frame = some_rows()
     network = shaped_network(frame)
     gaps = frame.assign(dose=frame["dose"].where(np.arange(N_ROWS) % 2 == 0))
@@ -84,7 +82,7 @@ def test_steps_count_in_the_columns_whose_density_is_wanted() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*continuous columns? ha.* at most 10 values")
-def test_learners_and_ensembles_take_a_resolution() -> None:
+def test_learners_and_ensembles_take_a_resolution():
     frame = some_rows().drop(columns=["third", "rain"])
     learner = BayesNetLearner(max_evaluations=300, max_seconds=None, random_state=0)
     for model in (learner.fit(frame), BayesNetEnsemble(learner, n_networks=2, random_state=0).fit(frame)):
@@ -94,7 +92,7 @@ def test_learners_and_ensembles_take_a_resolution() -> None:
         assert model.score(frame, resolution="steps") == pytest.approx(steps.mean())
 
 
-def test_steps_compare_with_densities_of_finely_measured_rows() -> None:
+def test_steps_compare_with_densities_of_finely_measured_rows():
     """A normal column in steps of a tenth of its deviation has nearly the density of the column itself."""
     rng = np.random.default_rng(3)
     fine = rng.normal(size=20_000)

@@ -1,7 +1,5 @@
 """Values of a column's own kind in drawn rows, predictions and filled cells."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import pickle
@@ -18,13 +16,9 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.network.value_kinds import ValueKind, measuring_step
 
 CUTS: dict[str, list[float]] = {
-    "age": [18, 40],
-    "weight": [70.25],
-    "x": [0.5],
-    "day [days since 1970-01-01]": [18_300],
-    "wait [seconds]": [90.0],
-    "start [hours]": [12.0],
-}
+    "age": [18, 40], "weight": [70.25], "x": [0.5], "day [days since 1970-01-01]": [18_300],
+    "wait [seconds]": [90.0], "start [hours]": [12.0],
+}  # fmt: skip
 EDGES = [("age", "weight"), ("day [days since 1970-01-01]", "wait [seconds]"), ("grade", "x")]
 
 
@@ -52,7 +46,7 @@ def network() -> DiscretizedBayesNet:
     return DiscretizedBayesNet.from_table(read_table(frame()), EDGES, CUTS)
 
 
-def test_drawn_columns_have_the_kinds_of_the_table(network: DiscretizedBayesNet) -> None:
+def test_drawn_columns_have_the_kinds_of_the_table(network):
     rows, source = network.sample(300, 1), frame()
     assert list(rows.columns) == list(source.columns)
     assert rows["age"].dtype == np.int64
@@ -67,7 +61,7 @@ def test_drawn_columns_have_the_kinds_of_the_table(network: DiscretizedBayesNet)
     assert not rows["town"].cat.ordered
 
 
-def test_numbers_are_rounded_within_their_bins(network: DiscretizedBayesNet) -> None:
+def test_numbers_are_rounded_within_their_bins(network):
     drawn, rounded = network.sample(2000, 1, values="numbers"), network.sample(2000, 1, values="grid")
     assert list(drawn.columns) == list(network.names)
     pd.testing.assert_frame_equal(network.discretize(drawn), network.discretize(rounded))
@@ -78,12 +72,12 @@ def test_numbers_are_rounded_within_their_bins(network: DiscretizedBayesNet) -> 
     assert np.array_equal(rounded["x"], drawn["x"])
 
 
-def test_drawn_rows_have_a_density(network: DiscretizedBayesNet) -> None:
+def test_drawn_rows_have_a_density(network):
     assert np.isfinite(network.log_density(network.sample(50, 2))).all()
     assert np.isfinite(network.log_density(network.sample(50, 2, values="numbers"))).all()
 
 
-def test_rows_drawn_given_evidence_have_the_same_kinds(network: DiscretizedBayesNet) -> None:
+def test_rows_drawn_given_evidence_have_the_same_kinds(network):
     rows = network.sample(40, 1, evidence={"age": 30, "grade": "mid"})
     assert (rows["age"] == 30).all()
     assert rows.dtypes.to_dict() == network.sample(40, 1).dtypes.to_dict()
@@ -91,18 +85,17 @@ def test_rows_drawn_given_evidence_have_the_same_kinds(network: DiscretizedBayes
     assert list(numbers.columns) == list(network.names)
 
 
-def test_a_stated_number_is_not_rounded(network: DiscretizedBayesNet) -> None:
+def test_a_stated_number_is_not_rounded(network):
     assert (network.sample(4, 1, evidence={"age": 30.5})["age"] == 30.5).all()
 
 
-def test_a_bin_without_a_value_of_the_grid_gives_the_nearest_one() -> None:
+def test_a_bin_without_a_value_of_the_grid_gives_the_nearest_one():
     table = read_table(pd.DataFrame({"n": np.arange(40) % 20, "y": np.arange(40.0) ** 0.5}))
-    network = DiscretizedBayesNet.from_table(table, [], {"n": [5.2, 5.4], "y": []})
-    drawn = network.sample(3000, 0)
+    drawn = DiscretizedBayesNet.from_table(table, [], {"n": [5.2, 5.4], "y": []}).sample(3000, 0)
     assert set(drawn["n"]) <= set(range(20))
 
 
-def test_predictions_and_filled_cells_have_the_kinds_of_the_table(network: DiscretizedBayesNet) -> None:
+def test_predictions_and_filled_cells_have_the_kinds_of_the_table(network):
     source = frame()
     gaps = source.mask(np.random.default_rng(0).random(source.shape) < 0.2)
     filled = network.impute(gaps, random_state=1)
@@ -120,7 +113,7 @@ def test_predictions_and_filled_cells_have_the_kinds_of_the_table(network: Discr
     assert days.between(source["day"].min(), source["day"].max()).all()
 
 
-def test_json_and_pickle_keep_the_kinds(network: DiscretizedBayesNet) -> None:
+def test_json_and_pickle_keep_the_kinds(network):
     for copy in (
         DiscretizedBayesNet.from_json(network.to_json()),
         pickle.loads(pickle.dumps(network)),
@@ -133,7 +126,7 @@ def test_json_and_pickle_keep_the_kinds(network: DiscretizedBayesNet) -> None:
     assert "x" not in network.value_kinds
 
 
-def test_files_of_earlier_versions_are_read(network: DiscretizedBayesNet) -> None:
+def test_files_of_earlier_versions_are_read(network):
     content = json.loads(network.to_json())
     for entry in content["variables"]:
         entry.pop("values", None)
@@ -152,26 +145,21 @@ def test_files_of_earlier_versions_are_read(network: DiscretizedBayesNet) -> Non
         ({"values": {"ordered": True}}, "must not be ordered"),
     ],
 )
-def test_wrong_kinds_in_files_are_refused(
-    network: DiscretizedBayesNet, wrong: dict[str, object], message: str
-) -> None:
+def test_wrong_kinds_in_files_are_refused(network, wrong, message):
     content = json.loads(network.to_json())
     content["variables"][0].update(wrong)
     with pytest.raises(GomeaBnError, match=message):
         DiscretizedBayesNet.from_json(json.dumps(content))
 
 
-def test_wrong_options_are_refused(network: DiscretizedBayesNet) -> None:
+def test_wrong_options_are_refused(network):
     with pytest.raises(GomeaBnError, match="values must be"):
         network.sample(3, values="whole")
     with pytest.raises(GomeaBnError, match="values must be"):
         network.sample(3, values="whole", evidence={"town": "A"})
     parts: dict[str, Any] = {
-        "cut_points": {},
-        "support": {},
-        "levels": {"a": [0, 1]},
-        "tables": {"a": [0.5, 0.5]},
-    }
+        "cut_points": {}, "support": {}, "levels": {"a": [0, 1]}, "tables": {"a": [0.5, 0.5]},
+    }  # fmt: skip
     for kinds in ({"b": ValueKind()}, {"a": 3}, {"a": ValueKind(is_integer=True)}):
         with pytest.raises(GomeaBnError, match="value_kinds"):
             DiscretizedBayesNet(["a"], [], **parts, value_kinds=untyped(kinds))
@@ -183,7 +171,7 @@ def test_wrong_options_are_refused(network: DiscretizedBayesNet) -> None:
     st.integers(0, 4),
     st.integers(1, 50),
 )
-def test_the_step_divides_all_differences(places: list[int], decimals: int, factor: int) -> None:
+def test_the_step_divides_all_differences(places, decimals, factor):
     values = np.array(places) * factor / 10**decimals
     step = measuring_step(values)
     assert step is not None
@@ -192,6 +180,6 @@ def test_the_step_divides_all_differences(places: list[int], decimals: int, fact
     assert np.gcd.reduce(np.rint(multiples).astype(np.int64)) == 1
 
 
-def test_real_numbers_have_no_step() -> None:
+def test_real_numbers_have_no_step():
     assert measuring_step(np.random.default_rng(0).random(20)) is None
     assert measuring_step(np.array([1e300, 2e300])) is None

@@ -4,10 +4,10 @@ import matplotlib
 import pytest
 from plot_examples import binned_network
 
-from gomea_bn.data.table import read_table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front
-from gomea_bn.metrics.distances import kl_divergence
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn import Front, read_table
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.metrics import kl_divergence
+from gomea_bn.simulation import random_network
 
 matplotlib.use("Agg")
 

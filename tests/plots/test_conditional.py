@@ -1,29 +1,22 @@
 """Plots of a variable given its parents: which values parents get, and what is drawn."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 from averaged_examples import averaged_example, copy_with
+from network_examples import network_with, one_column
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import GomeaBnError
 from gomea_bn.network.bin_distributions import Curve
-from gomea_bn.network.marginals import (
-    conditional_density,
-    conditional_probabilities,
-)
+from gomea_bn.network.marginals import conditional_density, conditional_probabilities
 from gomea_bn.plots import conditional_densities, plot_conditional_density
 
 
 @pytest.mark.parametrize("network", [copy_with(1), averaged_example()])
-def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(
-    network: DiscretizedBayesNet,
-) -> None:
+def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(network):
     rows = network.sample(4000, 0, values="numbers")
     densities = conditional_densities(network, "b", quantiles=[0.25, 0.75])
     assert [density.quantile for density in densities] == [0.25, 0.75]
@@ -47,7 +40,7 @@ def test_the_first_free_parent_varies_over_quantiles_and_others_are_typical(
         assert density.quantile is None
 
 
-def test_a_discrete_variable_has_probabilities() -> None:
+def test_a_discrete_variable_has_probabilities():
     averaged = averaged_example()
     densities = conditional_densities(averaged, "d")
     assert len(densities) == 3
@@ -56,20 +49,18 @@ def test_a_discrete_variable_has_probabilities() -> None:
         np.testing.assert_array_equal(density.distribution, expected)
 
 
-def test_the_six_most_frequent_levels_of_a_parent_are_drawn_in_their_order() -> None:
+def test_the_six_most_frequent_levels_of_a_parent_are_drawn_in_their_order():
     shares = np.array([0.02, 0.2, 0.03, 0.2, 0.15, 0.15, 0.15, 0.1])
-    network = DiscretizedBayesNet(
+    network = network_with(
         ["k", "c"],
         [("k", "c")],
-        cut_points={},
-        support={},
         levels={"k": tuple("abcdefgh"), "c": (0, 1)},
         tables={"k": shares, "c": np.full((8, 2), 0.5)},
     )
     assert [d.given["k"] for d in conditional_densities(network, "c")] == list("bdefgh")
 
 
-def test_lines_and_the_legend_are_the_densities() -> None:
+def test_lines_and_the_legend_are_the_densities():
     averaged = averaged_example()
     densities = conditional_densities(averaged, "b")
     ax = plot_conditional_density(averaged, "b")
@@ -93,7 +84,7 @@ def test_lines_and_the_legend_are_the_densities() -> None:
     assert ax.get_ylim()[1] > 1.2 * highest
 
 
-def test_point_masses_are_dots_of_their_probability() -> None:
+def test_point_masses_are_dots_of_their_probability():
     averaged = averaged_example()
     ax = plot_conditional_density(averaged, "p")
     curve = conditional_density(averaged, "p", {})
@@ -106,7 +97,7 @@ def test_point_masses_are_dots_of_their_probability() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["density"]
 
 
-def test_bars_of_a_discrete_variable_stand_next_to_each_other() -> None:
+def test_bars_of_a_discrete_variable_stand_next_to_each_other():
     averaged = averaged_example()
     ax = plot_conditional_density(averaged, "d", quantiles=[0.2, 0.8])
     densities = conditional_densities(averaged, "d", quantiles=[0.2, 0.8])
@@ -119,11 +110,8 @@ def test_bars_of_a_discrete_variable_stand_next_to_each_other() -> None:
 
 
 @pytest.mark.parametrize("low", [1e299, -1e300])
-def test_huge_ranges_are_drawn_in_a_unit(low: float) -> None:
-    network = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": [0]}, support={"x": (-1e300, 1e300)}, levels={}, tables={"x": [0.5, 0.5]}
-    )
-    ax = plot_conditional_density(network, "x")
+def test_huge_ranges_are_drawn_in_a_unit(low):
+    ax = plot_conditional_density(one_column([0], (-1e300, 1e300), [0.5, 0.5]), "x")
     ax.figure.canvas.draw()
     assert "1e+300" in ax.get_xlabel()
     assert "1e+300" in ax.get_ylabel()
@@ -141,6 +129,6 @@ def test_huge_ranges_are_drawn_in_a_unit(low: float) -> None:
         ({"quantiles": [1.5]}, "quantiles must be a finite number of at least 0 and at most 1, got 1.5"),
     ],
 )
-def test_wrong_input_is_refused(options: dict[str, Any], message: str) -> None:
+def test_wrong_input_is_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         plot_conditional_density(averaged_example(), **{"variable": "b", **options})

@@ -1,7 +1,5 @@
 """Plots of one variable: densities of bins, probabilities of levels, and the data next to them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -10,22 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import averaged_example, tables_of
+from network_examples import one_column
 from plot_examples import binned_network
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import ExpertNetwork, GomeaBnError, Shape, read_table
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.marginals import level_probabilities
-from gomea_bn.plots import (
-    density_bins,
-    marginal_density,
-    plot_density,
-)
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.plots import density_bins, marginal_density, plot_density
 
 
 def test_densities_are_marginals_over_bin_widths(truth, frame):
@@ -77,8 +68,7 @@ def test_an_expert_may_give_bins_without_tables_or_nothing(truth):
     assert [text.get_text() for text in ax.get_legend().get_texts()][1] == "expert (3 bins, no tables)"
     silent = ExpertNetwork.from_edges([], names=truth.names)
     assert set(density_bins(truth, name, expert=silent)["source"]) == {"network"}
-    whole = ExpertNetwork.from_network(truth)
-    assert set(density_bins(truth, name, expert=whole)["how"]) == {"exact"}
+    assert set(density_bins(truth, name, expert=ExpertNetwork.from_network(truth))["how"]) == {"exact"}
 
 
 def test_density_plots_draw_these_numbers(truth, frame):
@@ -182,14 +172,7 @@ def test_a_variable_without_a_shape_stays_a_step_function():
 
 
 def test_the_density_of_a_bin_below_every_range_is_finite():
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": [5e-311, 0.5]},
-        support={"x": (0.0, 1.0)},
-        levels={},
-        tables={"x": [0.25, 0.25, 0.5]},
-    )
+    network = one_column([5e-311, 0.5], (0.0, 1.0), [0.25, 0.25, 0.5])
     with np.errstate(over="raise"):
         bins = density_bins(network, "x")
     assert np.isfinite(bins["density"]).all()
@@ -203,13 +186,10 @@ def test_the_density_of_a_bin_below_every_range_is_finite():
 @pytest.mark.parametrize("shaped", [True, False])
 def test_densities_of_extreme_ranges_fill_the_axes(scale, shaped):
     plain, extreme = (
-        DiscretizedBayesNet(
-            ["x"],
-            [],
-            cut_points={"x": [0.25 * of]},
-            support={"x": (-0.5 * of, 0.5 * of)},
-            levels={},
-            tables={"x": [0.75, 0.25]},
+        one_column(
+            [0.25 * of],
+            (-0.5 * of, 0.5 * of),
+            [0.75, 0.25],
             shapes={"x": Shape([-0.5 * of, 0.5 * of], [0.4], [1.0], {0.0: 0.3})} if shaped else {},
         )
         for of in (1.0, scale)
@@ -280,9 +260,7 @@ def test_levels_have_their_averaged_probabilities():
 
 
 def test_averaged_densities_of_huge_ranges_have_a_unit():
-    network = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": [0]}, support={"x": (-1e300, 1e300)}, levels={}, tables={"x": [0.5, 0.5]}
-    )
+    network = one_column([0], (-1e300, 1e300), [0.5, 0.5])
     of_cuts: dict[str, Any] = {"cut_probabilities": {"x": [0.5]}, "cut_intervals": {"x": [(-1e299, 2e299)]}}
     conditionals = Conditionals([tables_of(network)], n_rows=10, **of_cuts)
     ax = plot_density(network.changed(conditionals=conditionals), "x")

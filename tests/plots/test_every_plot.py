@@ -1,6 +1,4 @@
-"""Every plot draws hostile names as they are, uses given axes, and changes nothing global."""
-
-from __future__ import annotations
+"""Every plot draws hostile names as they are, uses given axes, changes nothing global; the plot of explanations."""
 
 import itertools
 import warnings
@@ -8,13 +6,17 @@ import warnings
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from network_examples import HOSTILE_NAMES, small_network
 from plot_examples import FIRST
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.plots import (
     plot_conditional_density,
     plot_density,
+    plot_explanation,
     plot_front,
     plot_history,
     plot_network,
@@ -104,3 +106,42 @@ def test_given_axes_are_used_and_nothing_global_changes(front, truth, frame):
     assert plt.gca() is current
     assert dict(matplotlib.rcParams) == settings_before
     assert figure.axes == list(axs.flat)
+
+
+def bars_of(ax: Axes) -> list[Rectangle]:
+    return [bar for bar in ax.patches if isinstance(bar, Rectangle)]
+
+
+def test_bars_lead_from_one_answer_to_the_other():
+    network = small_network(5, 5).with_metadata(n_rows=100)
+    row = network.sample(1, random_state=1, values="numbers").iloc[0]
+    known = {name: row[name] for name in network.names[1:3]}
+    explanation = network.explain(network.names[0], known)
+    columns = {
+        "drivers": ("lowest", "highest"),
+        "measure_next": ("lowest", "highest"),
+        "parameters": ("low", "high"),
+    }
+    for part, (first, second) in columns.items():
+        ax = plot_explanation(explanation, part)
+        frame = getattr(explanation, part).head(12)
+        bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars_of(ax)]
+        assert [end for bar in bars for end in bar] == pytest.approx(
+            frame[[first, second]].to_numpy().ravel()
+        )
+        plt.close("all")
+    ax = plot_explanation(explanation)
+    assert [bar.get_x() for bar in bars_of(ax)] == pytest.approx(explanation.pushes["without"])
+    assert [bar.get_x() + bar.get_width() for bar in bars_of(ax)] == pytest.approx([explanation.answer] * 2)
+    assert [
+        text.get_text().split(" = ")[0] for text in ax.get_yticklabels()
+    ] == explanation.pushes.index.tolist()
+    plt.close("all")
+
+
+def test_parts_without_rows_are_refused():
+    explanation = small_network(5, 5).explain("v0")
+    with pytest.raises(GomeaBnError, match="no rows in part 'pushes'"):
+        plot_explanation(explanation, "pushes")
+    with pytest.raises(GomeaBnError, match="part must be one of"):
+        plot_explanation(explanation, "causes")

@@ -1,7 +1,5 @@
 """Plots of fronts: points, the expert and the truth in them, two and three objectives."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -12,14 +10,10 @@ import pytest
 from shaped_examples import shaped_network, shaped_table
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.front import MISFIT, Front, Objective
-from gomea_bn.metrics.distances import kl_divergence
-from gomea_bn.plots import (
-    front_points,
-    plot_front,
-)
+from gomea_bn import ExpertNetwork, Front, GomeaBnError
+from gomea_bn.front.front import MISFIT, Objective
+from gomea_bn.metrics import kl_divergence
+from gomea_bn.plots import front_points, plot_front
 
 
 def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, frame):
@@ -38,8 +32,7 @@ def test_front_points_are_the_front_then_the_expert_and_the_truth(front, truth, 
     assert other["complexity"] == truth.n_parameters
     distance = kl_divergence(front.expert, truth, 200_000, random_state=9)
     assert other["expert_distance"] == pytest.approx(distance.mean, abs=3 * distance.standard_error)
-    again = front_points(front, expert=True, truth=truth)
-    pd.testing.assert_frame_equal(points, again)
+    pd.testing.assert_frame_equal(points, front_points(front, expert=True, truth=truth))
 
 
 def test_distances_to_an_expert_are_the_learner_s_objective(frame):
@@ -48,11 +41,7 @@ def test_distances_to_an_expert_are_the_learner_s_objective(frame):
     first, second = list(frame.columns)[:2]
     statement = ExpertNetwork.from_edges([(first, second)])
     learner = ParetoBayesNetLearner(
-        expert=statement,
-        pseudo_count=1.0,
-        max_evaluations=400,
-        random_state=3,
-        expert_sample_size=512,
+        expert=statement, pseudo_count=1.0, max_evaluations=400, random_state=3, expert_sample_size=512
     ).fit(frame)
     assert len(learner.front_) > 1
     for candidate in learner.front_:

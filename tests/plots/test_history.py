@@ -1,17 +1,12 @@
 """Plots of runs: best scores and sizes of archives over evaluations and time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from plot_examples import FIRST, SECOND
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.plots import (
-    history_steps,
-    plot_history,
-)
+from gomea_bn import GomeaBnError
+from gomea_bn.plots import history_steps, plot_history
 from gomea_bn.runtime.limits import FrontHistoryEntry
 
 

@@ -1,7 +1,5 @@
 """What notebooks show: well-formed, escaped and small."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -49,7 +47,7 @@ def cells(tree: ElementTree.Element) -> list[list[str]]:
     return [["".join(cell.itertext()) for cell in row] for row in tree.iter("tr")]
 
 
-def test_a_network_shows_its_nodes_edges_and_bins() -> None:
+def test_a_network_shows_its_nodes_edges_and_bins():
     shown = network()
     tree = parsed(shown._repr_html_())
     titles = [title.text for title in tree.iter(f"{SVG}title")]
@@ -62,7 +60,7 @@ def test_a_network_shows_its_nodes_edges_and_bins() -> None:
     assert WICKED in rows["g"][2]
 
 
-def test_arrows_end_at_the_border_of_the_child() -> None:
+def test_arrows_end_at_the_border_of_the_child():
     tree = ElementTree.fromstring(network_svg(["a", "b"], [("a", "b")]))
     (path,) = (path for path in tree.iter(f"{SVG}path") if path.get("marker-end"))
     (x, y), (u, v) = re.findall(r"[ML]([\d.]+) ([\d.]+)", path.get("d", ""))
@@ -78,7 +76,7 @@ def test_arrows_end_at_the_border_of_the_child() -> None:
     assert all(box["y"] + box["height"] <= float(tree.get("height", "0")) for box in boxes)
 
 
-def test_a_network_with_conditionals_shows_its_lines() -> None:
+def test_a_network_with_conditionals_shows_its_lines():
     averaged = average_families(network(), frame(), random_state=1)
     tree = parsed(averaged._repr_html_())
     header, *rows = cells(tree)
@@ -87,7 +85,7 @@ def test_a_network_with_conditionals_shows_its_lines() -> None:
     assert f"averaged over {len(conditionals_of(averaged).copies)} sets of cuts" in "".join(tree.itertext())
 
 
-def test_a_table_shows_kinds_ranges_and_rules() -> None:
+def test_a_table_shows_kinds_ranges_and_rules():
     table = read_table(
         frame().assign(o=pd.Categorical(["low"] * 40 + ["high"] * 40, ["low", "high"], ordered=True))
     )
@@ -99,7 +97,7 @@ def test_a_table_shows_kinds_ranges_and_rules() -> None:
     assert rows["count"][3] == table.columns[3].reason
 
 
-def test_a_learner_shows_options_before_and_figures_after_fit() -> None:
+def test_a_learner_shows_options_before_and_figures_after_fit():
     learner = BayesNetLearner(max_seconds=None, max_evaluations=300, random_state=5)
     assert "not fitted" in "".join(parsed(learner._repr_html_()).itertext())
     learner.fit(frame())
@@ -109,14 +107,14 @@ def test_a_learner_shows_options_before_and_figures_after_fit() -> None:
     assert rows["score"] == f"{learner.score_:,.2f} nats"
 
 
-def test_a_front_shows_its_ends_and_its_knee() -> None:
+def test_a_front_shows_its_ends_and_its_knee():
     front = example_front()
     rows = {row[0]: row for row in cells(parsed(front._repr_html_()))}
     assert rows["knee"][1] == str(front.knee().index)
     assert rows["least complexity"][1] == str(front.best("complexity").index)
 
 
-def test_large_networks_have_a_table_only() -> None:
+def test_large_networks_have_a_table_only():
     names = [f"v{k}" for k in range(70)]
     assert "70 nodes" in network_svg(names, [])
     rows = rows_html(["a"], [[name] for name in names])
@@ -125,7 +123,7 @@ def test_large_networks_have_a_table_only() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 5, 40])
-def test_the_page_is_small(n: int) -> None:
+def test_the_page_is_small(n):
     names = [f"variable {k}" for k in range(n)]
     edges = [(names[k // 2], names[k]) for k in range(1, n)]
     assert len(network_svg(names, edges)) < 1000 + 600 * n

@@ -1,7 +1,5 @@
 """Drawings of networks: what they hold, and that nothing covers or crosses a variable's box."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -13,11 +11,9 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from network_examples import small_network
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
 from gomea_bn.plots import edge_marks, plot_network
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def two_networks():
@@ -34,12 +30,7 @@ def two_networks():
 
 def test_edges_are_marked_against_a_reference():
     network, reference = two_networks()
-    expected = {
-        ("a", "b"): "common",
-        ("b", "c"): "reversed",
-        ("a", "d"): "added",
-        ("c", "d"): "missing",
-    }
+    expected = {("a", "b"): "common", ("b", "c"): "reversed", ("a", "d"): "added", ("c", "d"): "missing"}
     assert edge_marks(network, reference) == expected
     assert edge_marks(network, reference.edges) == expected
     assert edge_marks(network, ExpertNetwork.from_edges(reference.edges)) == expected

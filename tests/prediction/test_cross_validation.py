@@ -1,7 +1,5 @@
 """Cross-validation against plain loops over the rows, each left out."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

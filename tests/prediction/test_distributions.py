@@ -1,7 +1,5 @@
 """Cells of a continuous target, their probabilities and scores, against slow twins."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +18,7 @@ def frame(n: int = 150) -> pd.DataFrame:
     return pd.DataFrame({"a": a, "y": np.round(a + rng.normal(scale=0.5, size=n), 1)})
 
 
-def test_cells_have_the_values_of_a_column_with_few_of_them() -> None:
+def test_cells_have_the_values_of_a_column_with_few_of_them():
     cells = Cells.of(np.array([3.0, 1.0, 1.0, 2.0]))
     assert cells.values.tolist() == [1, 2, 3]
     assert cells.edges.tolist() == [1, 1.5, 2.5, 3]
@@ -29,7 +27,7 @@ def test_cells_have_the_values_of_a_column_with_few_of_them() -> None:
     assert (np.diff(many.edges) > 0).all()
 
 
-def test_cells_of_a_network_have_the_probabilities_of_its_intervals() -> None:
+def test_cells_of_a_network_have_the_probabilities_of_its_intervals():
     rows = frame()
     shape = fit_shape(rows["y"].to_numpy()).shape
     for shapes in ({}, {"y": shape}):
@@ -47,7 +45,7 @@ def test_cells_of_a_network_have_the_probabilities_of_its_intervals() -> None:
             assert abs(bins.iloc[0] - probabilities[row, cells.values < -0.35].sum()) < 0.06
 
 
-def test_cells_of_a_network_with_conditionals_are_integrals_of_its_density() -> None:
+def test_cells_of_a_network_with_conditionals_are_integrals_of_its_density():
     rows = frame()
     network = DiscretizedBayesNet.from_table(rows, [("a", "y")], {"a": [0.0], "y": [-0.35, 0.5]})
     network = average_families(network, rows, random_state=1)
@@ -67,9 +65,7 @@ def test_cells_of_a_network_with_conditionals_are_integrals_of_its_density() -> 
     st.floats(-7, 7),
     st.integers(0, 1000),
 )
-def test_the_score_is_the_integral_of_squared_differences(
-    values: list[float], observed: float, seed: int
-) -> None:
+def test_the_score_is_the_integral_of_squared_differences(values, observed, seed):
     cells = Cells.of(np.array(values))
     weights = np.random.default_rng(seed).dirichlet(np.ones(len(cells.values)))
 
@@ -82,7 +78,7 @@ def test_the_score_is_the_integral_of_squared_differences(
     assert abs(score - expected) < 1e-6
 
 
-def test_quantiles_are_the_first_values_that_reach_a_level() -> None:
+def test_quantiles_are_the_first_values_that_reach_a_level():
     cells = Cells.of(np.array([1.0, 2.0, 4.0]))
     probabilities = np.array([[0.2, 0.5, 0.3], [0.0, 0.0, 1.0]])
     assert [cells.quantiles(probabilities, level).tolist() for level in (0.0, 0.2, 0.21, 0.7, 1.0)] == [

@@ -1,6 +1,4 @@
-"""Classifier and regressor: what they learn, predict and refuse."""
-
-from __future__ import annotations
+"""Classifier and regressor: what they learn, predict and refuse, and the contract of scikit-learn."""
 
 import pickle
 import subprocess
@@ -17,14 +15,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gomea_bn import (
-    BayesNetClassifier,
-    BayesNetLearner,
-    BayesNetRegressor,
-    ExpertKnowledge,
-    GomeaBnError,
-)
+from gomea_bn import BayesNetClassifier, BayesNetLearner, BayesNetRegressor, ExpertKnowledge, GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
 
 
@@ -32,7 +25,7 @@ def learner(**options: Any) -> BayesNetLearner:
     return BayesNetLearner(**{"max_seconds": None, "max_evaluations": 500, **options})
 
 
-def classes(n: int = 200) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def classes(n: int = 200) -> tuple[pd.DataFrame, pd.Series]:
     """Return a class that depends on a number and a level, and a column of noise."""
     rng = np.random.default_rng(2)
     x = pd.DataFrame(
@@ -42,7 +35,7 @@ def classes(n: int = 200) -> tuple[pd.DataFrame, pd.Series[Any]]:
     return x, pd.Series(y, name="bought")
 
 
-def numbers(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def numbers(n: int = 240) -> tuple[pd.DataFrame, pd.Series]:
     rng = np.random.default_rng(3)
     x = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["u", "v"], n), "noise": rng.normal(size=n)})
     y = 2 * x["a"] + 3 * (x["b"] == "v") + rng.normal(scale=0.3, size=n)
@@ -59,7 +52,7 @@ def regressor() -> BayesNetRegressor:
     return BayesNetRegressor(learner(density="averaged"), structure="free", random_state=1).fit(*numbers())
 
 
-def test_the_network_has_the_features_and_the_target(classifier: BayesNetClassifier) -> None:
+def test_the_network_has_the_features_and_the_target(classifier):
     x, y = classes()
     assert classifier.network_.names == (*x.columns, "bought")
     assert classifier.classes_.tolist() == ["no", "yes"]
@@ -68,13 +61,13 @@ def test_the_network_has_the_features_and_the_target(classifier: BayesNetClassif
     assert set(classifier.predict(x)) == {"no", "yes"}
 
 
-def test_probabilities_are_those_of_the_network(classifier: BayesNetClassifier) -> None:
+def test_probabilities_are_those_of_the_network(classifier):
     x, _ = classes()
     expected = classifier.network_.predict_proba(x, "bought").to_numpy()
     np.testing.assert_allclose(classifier.predict_proba(x), expected)
 
 
-def test_averaged_probabilities_are_ratios_of_joint_densities() -> None:
+def test_averaged_probabilities_are_ratios_of_joint_densities():
     x, y = classes()
     model = BayesNetClassifier(learner(density="averaged"), structure="root", random_state=1).fit(x, y)
     joint = np.column_stack(
@@ -89,7 +82,7 @@ def test_averaged_probabilities_are_ratios_of_joint_densities() -> None:
     np.testing.assert_allclose(model.predict_proba(x[::-1]), model.predict_proba(x)[::-1])
 
 
-def test_missing_cells_are_summed_out(classifier: BayesNetClassifier) -> None:
+def test_missing_cells_are_summed_out(classifier):
     x, _ = classes()
     gaps = x.assign(a=np.nan)
     marginal = classifier.network_.predict_proba(gaps, "bought").to_numpy()
@@ -105,14 +98,14 @@ def test_missing_cells_are_summed_out(classifier: BayesNetClassifier) -> None:
     np.testing.assert_allclose(answers[:10], by_bins)
 
 
-def test_tables_with_missing_values_are_learned() -> None:
+def test_tables_with_missing_values_are_learned():
     x, y = classes()
     gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
     model = BayesNetClassifier(learner(), structure="root", random_state=1).fit(gaps, y)
     assert model.score(gaps, y) > 0.8
 
 
-def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels() -> None:
+def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels():
     x, y = classes()
     gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
     with warnings.catch_warnings(record=True) as caught:
@@ -125,7 +118,7 @@ def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels() -> Non
     assert len(messages) == len(set(messages)) <= 1
 
 
-def test_unknown_levels_count_as_missing(classifier: BayesNetClassifier) -> None:
+def test_unknown_levels_count_as_missing(classifier):
     x, _ = classes()
     unknown = x.assign(b="never seen")
     with pytest.warns(GomeaBnWarning, match=r"count as missing: 200 values of 'b'"):
@@ -133,7 +126,7 @@ def test_unknown_levels_count_as_missing(classifier: BayesNetClassifier) -> None
     np.testing.assert_allclose(answers, classifier.predict_proba(x.assign(b=None)))
 
 
-def test_structures_are_obeyed() -> None:
+def test_structures_are_obeyed():
     x, y = classes()
     for structure in ("root", "augmented", "tree", "naive", "leaf"):
         network = BayesNetClassifier(learner(), structure=structure).fit(x, y).network_
@@ -145,7 +138,7 @@ def test_structures_are_obeyed() -> None:
         assert all(len(network.parents(name)) <= most for name in x.columns), structure
 
 
-def test_the_structure_of_the_smallest_loss_is_chosen() -> None:
+def test_the_structure_of_the_smallest_loss_is_chosen():
     model = BayesNetClassifier(learner(), random_state=1).fit(*classes())
     assert set(model.losses_) == {"naive", "tree", "free"}
     assert model.losses_[model.structure_] == min(model.losses_.values())
@@ -154,7 +147,7 @@ def test_the_structure_of_the_smallest_loss_is_chosen() -> None:
     assert again.network_ == model.network_
 
 
-def test_structures_that_contradict_the_knowledge_are_left_out() -> None:
+def test_structures_that_contradict_the_knowledge_are_left_out():
     knowledge = ExpertKnowledge(required_edges=[("a", "bought")])
     model = BayesNetClassifier(learner(knowledge=knowledge), random_state=1).fit(*classes())
     assert set(model.losses_) == {"free"}
@@ -163,7 +156,7 @@ def test_structures_that_contradict_the_knowledge_are_left_out() -> None:
         BayesNetClassifier(learner(knowledge=knowledge), structure="root").fit(*classes())
 
 
-def test_a_class_with_a_single_row_is_learned() -> None:
+def test_a_class_with_a_single_row_is_learned():
     x, _ = classes(100)
     y = pd.Series(["no"] * 99 + ["yes"], name="bought")
     fitted = BayesNetClassifier(learner(max_evaluations=200), random_state=1).fit(x, y)
@@ -171,7 +164,7 @@ def test_a_class_with_a_single_row_is_learned() -> None:
     np.testing.assert_allclose(fitted.predict_proba(x).sum(axis=1), 1)
 
 
-def test_several_networks_are_averaged() -> None:
+def test_several_networks_are_averaged():
     x, y = classes()
     model = BayesNetClassifier(learner(), structure="root", n_networks=3, random_state=1).fit(x, y)
     assert len(model.densities_) == 3
@@ -181,7 +174,7 @@ def test_several_networks_are_averaged() -> None:
     np.testing.assert_allclose(model.predict_proba(x), np.mean(parts, axis=0))
 
 
-def test_the_regressor_predicts_means_and_quantiles(regressor: BayesNetRegressor) -> None:
+def test_the_regressor_predicts_means_and_quantiles(regressor):
     x, y = numbers()
     assert regressor.score(x, y) > 0.9
     answer = regressor.predict_interval(x, [0.1, 0.9])
@@ -195,7 +188,7 @@ def test_the_regressor_predicts_means_and_quantiles(regressor: BayesNetRegressor
     assert answer.index.equals(x.index)
 
 
-def test_a_regressor_of_bins_predicts_the_mean_of_the_network() -> None:
+def test_a_regressor_of_bins_predicts_the_mean_of_the_network():
     x, y = numbers()
     model = BayesNetRegressor(learner(), structure="free", random_state=1).fit(x, y)
     expected = model.network_.predict(x, "price").to_numpy()
@@ -204,7 +197,7 @@ def test_a_regressor_of_bins_predicts_the_mean_of_the_network() -> None:
     assert np.isfinite(model.predict(gaps)).all()
 
 
-def test_targets_get_names() -> None:
+def test_targets_get_names():
     x, y = load_iris(return_X_y=True)
     model = BayesNetClassifier(learner(), structure="root").fit(x, y)
     assert model.target_ == "target"
@@ -216,7 +209,7 @@ def test_targets_get_names() -> None:
 
 
 @pytest.mark.parametrize("estimator", [BayesNetClassifier, BayesNetRegressor])
-def test_a_target_without_a_name_leaves_features_their_names(estimator: Any) -> None:
+def test_a_target_without_a_name_leaves_features_their_names(estimator):
     x, y = classes(60) if estimator is BayesNetClassifier else numbers(60)
     x = x.rename(columns={"a": "target", "noise": "target_2"})
     model = estimator(learner(), structure="root", random_state=1).fit(x, y.to_numpy())
@@ -236,13 +229,13 @@ def test_a_target_without_a_name_leaves_features_their_names(estimator: Any) -> 
         lambda y: [None] * 3 + [None, *y[4:]],
     ],
 )
-def test_missing_classes_are_refused_with_their_rows(labels: Any) -> None:
+def test_missing_classes_are_refused_with_their_rows(labels):
     x, y = classes(30)
     with pytest.raises(GomeaBnError, match=r"y must not hold missing values, got some in rows? .*3 .*Drop"):
         BayesNetClassifier().fit(x, labels(y))
 
 
-def test_tools_of_scikit_learn_work() -> None:
+def test_tools_of_scikit_learn_work():
     x, y = classes()
     model = BayesNetClassifier(learner(), structure="root", random_state=1)
     assert clone(model).get_params()["learner__max_evaluations"] == 500
@@ -255,13 +248,13 @@ def test_tools_of_scikit_learn_work() -> None:
     assert model.learner.max_bins == "auto"
 
 
-def test_a_pickled_estimator_predicts_the_same(regressor: BayesNetRegressor) -> None:
+def test_a_pickled_estimator_predicts_the_same(regressor):
     x, _ = numbers(30)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(regressor)).predict(x), regressor.predict(x))
 
 
 @pytest.mark.parametrize("estimator", [BayesNetClassifier(), BayesNetRegressor()])
-def test_predicting_before_fit_is_refused(estimator: Any) -> None:
+def test_predicting_before_fit_is_refused(estimator):
     with pytest.raises(NotFittedError):
         estimator.predict(np.zeros((3, 2)))
 
@@ -274,12 +267,12 @@ def test_predicting_before_fit_is_refused(estimator: Any) -> None:
         ({"learner": 3}, "learner must be a BayesNetLearner"),
     ],
 )
-def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         BayesNetClassifier(**options).fit(*classes(30))
 
 
-def test_wrong_targets_are_refused() -> None:
+def test_wrong_targets_are_refused():
     x, y = numbers(30)
     with pytest.raises(GomeaBnError, match="single class"):
         BayesNetClassifier().fit(x, ["a"] * 30)
@@ -295,7 +288,7 @@ def test_wrong_targets_are_refused() -> None:
         BayesNetRegressor().fit(x, y[:20])
 
 
-def test_without_scikit_learn_the_message_names_the_extra() -> None:
+def test_without_scikit_learn_the_message_names_the_extra():
     code = (
         "import sys; sys.modules['sklearn'] = None\n"
         "import gomea_bn\n"
@@ -304,3 +297,17 @@ def test_without_scikit_learn_the_message_names_the_extra() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'gomea-bn[predict]'" in run.stdout
+
+
+@parametrize_with_checks(
+    [
+        BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="root"),
+        BayesNetRegressor(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="free"),
+        BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="augmented"),
+    ]
+)
+def test_contract_of_scikit_learn(estimator, check):
+    with warnings.catch_warnings():
+        # the rows of the checks are constant, repeated and outside the range of the training rows
+        warnings.simplefilter("ignore", UserWarning)
+        check(estimator)

@@ -1,13 +1,10 @@
 """The choice of a structure by inner folds: the weights of families, and the time that searches share."""
 
-from __future__ import annotations
-
 from time import sleep
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner
 from gomea_bn.learning.averaging.families import average_of_blanket
@@ -16,7 +13,7 @@ from gomea_bn.prediction.structures import Budget
 from gomea_bn.prediction.weights import log_loss
 
 
-def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series]:
     """Return a class, and six features that are nearly the same measurement of it."""
     rng = np.random.default_rng(4)
     y = rng.integers(2, size=n)
@@ -25,7 +22,7 @@ def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series[Any]]:
     return x, pd.Series(y, name="sick")
 
 
-def test_features_that_repeat_each_other_get_small_weights() -> None:
+def test_features_that_repeat_each_other_get_small_weights():
     x, y = repeated_features()
     learner = BayesNetLearner(max_seconds=None, max_evaluations=300, max_indegree=1)
     model = BayesNetClassifier(learner, random_state=1).fit(x, y)
@@ -41,7 +38,7 @@ def test_features_that_repeat_each_other_get_small_weights() -> None:
     assert sum(weights) < 0.6 * len(children)
 
 
-def test_searches_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_share_the_time_that_is_left(monkeypatch):
     shares = []
 
     class Searched:
@@ -73,7 +70,7 @@ def test_searches_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -
     assert shares[-1] is None
 
 
-def test_folds_are_left_out_where_the_time_is_short() -> None:
+def test_folds_are_left_out_where_the_time_is_short():
     x, y = repeated_features(120)
     model = BayesNetClassifier(BayesNetLearner(max_seconds=0.01, density="averaged"), random_state=1).fit(
         x, y
@@ -85,7 +82,7 @@ def test_folds_are_left_out_where_the_time_is_short() -> None:
     assert whole.n_folds_ == 3
 
 
-def test_an_average_around_the_target_predicts_as_the_whole_average() -> None:
+def test_an_average_around_the_target_predicts_as_the_whole_average():
     x, y = repeated_features()
     x["other"] = np.random.default_rng(1).normal(size=len(x))
     model = BayesNetClassifier(

@@ -1,22 +1,12 @@
 """Weights of the families around a target: what they do to probabilities, and how they are found."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps
-from gomea_bn.prediction.weights import (
-    Answers,
-    Weights,
-    family_logs,
-    fitted_weights,
-    log_loss,
-)
+from gomea_bn.prediction.weights import Answers, Weights, family_logs, fitted_weights, log_loss
 
 
 def rows(n: int = 400) -> pd.DataFrame:
@@ -34,7 +24,7 @@ def network() -> DiscretizedBayesNet:
     return BayesNetLearner(max_seconds=None, max_evaluations=2_000, random_state=1).fit(rows()).network_
 
 
-def test_families_of_complete_rows_add_up_to_the_answer_of_the_network(network: DiscretizedBayesNet) -> None:
+def test_families_of_complete_rows_add_up_to_the_answer_of_the_network(network):
     frame = rows().iloc[:50]
     names = network.names
     logs = family_logs(network, frame, "sick", np.arange(2, dtype=np.int32), names).sum(axis=2)
@@ -42,7 +32,7 @@ def test_families_of_complete_rows_add_up_to_the_answer_of_the_network(network: 
     np.testing.assert_allclose(network.predict_proba(frame, "sick").to_numpy(), expected, rtol=1e-6)
 
 
-def test_families_of_a_number_add_up_to_the_density_at_its_values(network: DiscretizedBayesNet) -> None:
+def test_families_of_a_number_add_up_to_the_density_at_its_values(network):
     frame = rows().iloc[:5]
     values = np.quantile(rows()["dose"], [0.2, 0.5, 0.8])
     logs = family_logs(network, frame, "dose", values, network.names).sum(axis=2)
@@ -52,7 +42,7 @@ def test_families_of_a_number_add_up_to_the_density_at_its_values(network: Discr
         np.testing.assert_allclose(logs[:, k] - logs[:, 0], density - first, rtol=1e-6, atol=1e-9)
 
 
-def test_families_with_missing_members_say_nothing(network: DiscretizedBayesNet) -> None:
+def test_families_with_missing_members_say_nothing(network):
     frame = rows().iloc[:6].assign(weight=np.nan)
     names = network.names
     logs = family_logs(network, frame, "sick", np.arange(2, dtype=np.int32), names)
@@ -62,7 +52,7 @@ def test_families_with_missing_members_say_nothing(network: DiscretizedBayesNet)
         assert bool(np.any(logs[:, :, k])) == is_known, name
 
 
-def test_weights_of_one_leave_answers_alone() -> None:
+def test_weights_of_one_leave_answers_alone():
     probabilities = np.array([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0], [1e-300, 1 - 1e-16, 1e-16]])
     answers = Answers(probabilities, np.zeros((3, 3, 1)), np.zeros(3))
     assert Weights().applied(answers, ["a"]) is probabilities
@@ -74,20 +64,20 @@ def test_weights_of_one_leave_answers_alone() -> None:
     np.testing.assert_allclose(raised, [[0.49 / 0.54, 0.04 / 0.54, 0.01 / 0.54]])
 
 
-def test_doubt_bounds_the_loss_of_a_row() -> None:
+def test_doubt_bounds_the_loss_of_a_row():
     answers = Answers(np.array([[1.0, 0.0]]), np.zeros((1, 2, 0)), np.zeros(2))
     mixed = Weights(doubt=0.1, prior=np.array([0.8, 0.2])).applied(answers, [])
     np.testing.assert_allclose(mixed, [[0.98, 0.02]])
 
 
-def test_powers_of_cells_are_those_of_densities() -> None:
+def test_powers_of_cells_are_those_of_densities():
     # a uniform density stays uniform, however wide its cells are
     widths = np.array([0.5, 2.0, 1.5])
     answers = Answers(widths[None] / 4, np.zeros((1, 3, 0)), np.log(widths))
     np.testing.assert_allclose(Weights(0.3).applied(answers, []), widths[None] / 4)
 
 
-def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray[Any, Any]]:
+def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray]:
     """Return answers of a network that counts one finding several times, and another finding once, and the truth."""
     rng = np.random.default_rng(7)
     codes = rng.integers(2, size=n).astype(np.int32)
@@ -102,7 +92,7 @@ def evidence(n: int, copies: int) -> tuple[Answers, np.ndarray[Any, Any]]:
     return Answers(probabilities / probabilities.sum(axis=1, keepdims=True), copied, np.zeros(2)), codes
 
 
-def test_copies_of_a_finding_share_its_weight() -> None:
+def test_copies_of_a_finding_share_its_weight():
     answers, codes = evidence(4_000, copies=4)
     names, loss = ["a", "b", "c", "d", "e"], log_loss(codes)
     free = fitted_weights(answers, loss, names, deviation=1.0)
@@ -116,14 +106,14 @@ def test_copies_of_a_finding_share_its_weight() -> None:
     assert losses[0] < losses[1] - 0.01
 
 
-def test_weights_have_the_least_loss_of_all_near_them() -> None:
+def test_weights_have_the_least_loss_of_all_near_them():
     answers, codes = evidence(500, copies=2)
     names, loss = ["a", "b", "c"], log_loss(codes)
     fitted = fitted_weights(answers, loss, names, deviation=0.3)
     excess = np.array([fitted.of_families[name] - fitted.power for name in names])
     doubt, prior = 1 / 501, answers.probabilities.mean(axis=0)
 
-    def total(power: float, excess: np.ndarray[Any, Any]) -> float:
+    def total(power: float, excess: np.ndarray) -> float:
         of_prior = np.log(power) ** 2 / (2 * 0.5**2) + (excess**2).sum() / (2 * 0.3**2)
         weights = Weights(power, dict(zip(names, (power + excess).tolist(), strict=True)), doubt, prior)
         return float(loss(weights.applied(answers, names))[0].sum() + of_prior)
@@ -135,7 +125,7 @@ def test_weights_have_the_least_loss_of_all_near_them() -> None:
         assert total(fitted.power * np.exp(step[0]), excess + step[1:]) > least - 1e-3
 
 
-def test_rows_that_no_weight_explains_raise_the_doubt() -> None:
+def test_rows_that_no_weight_explains_raise_the_doubt():
     answers, codes = evidence(2_000, copies=1)
     names, wrong = ["a", "b"], codes.copy()
     wrong[::50] = 1 - wrong[::50]
@@ -144,7 +134,7 @@ def test_rows_that_no_weight_explains_raise_the_doubt() -> None:
     assert 1 / 2_001 <= doubts[0] <= doubts[1]
 
 
-def test_slopes_of_scores_are_their_differences() -> None:
+def test_slopes_of_scores_are_their_differences():
     rng = np.random.default_rng(3)
     cells = Cells.of(rng.normal(size=12))
     probabilities = rng.dirichlet(np.ones(len(cells.values)), 4)
@@ -158,7 +148,7 @@ def test_slopes_of_scores_are_their_differences() -> None:
         np.testing.assert_allclose(slopes[:, k], difference, rtol=1e-3, atol=1e-4)
 
 
-def test_answers_over_cells_are_those_of_the_density(network: DiscretizedBayesNet) -> None:
+def test_answers_over_cells_are_those_of_the_density(network):
     frame = rows().iloc[:20]
     cells = Cells.of(rows()["dose"].to_numpy())
     logs = family_logs(network, frame, "dose", cells.values, network.names).sum(axis=2)

@@ -1,19 +1,22 @@
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from review_browser import launched, opened
+from review_browser import CHROMIUM, launched, opened
 from review_examples import example_front
 
-from gomea_bn.front.front import Front
-from gomea_bn.review.page import review_page
+from gomea_bn import DiscretizedBayesNet, Front, network_report, review_page
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip(
+            "no chromium, chromium-browser or google-chrome: install one (Debian: apt-get install chromium)"
+        )
     with launched() as chromium:
         yield chromium
 
@@ -34,3 +37,20 @@ def page_file(front, tmp_path_factory) -> Path:
 def page(browser, page_file) -> Iterator[Page]:
     with opened(browser, page_file) as opened_page:
         yield opened_page
+
+
+@pytest.fixture
+def shown(browser, tmp_path) -> Callable[..., AbstractContextManager[Page]]:
+    """Return a function that writes the page of a front or of a network, and opens it."""
+
+    def show(
+        what: Front | DiscretizedBayesNet, fragment: str = "", *, table: Any = None, **options: Any
+    ) -> AbstractContextManager[Page]:
+        path = tmp_path / "page.html"
+        if isinstance(what, Front):
+            review_page(what, path)
+        else:
+            network_report(what, table, path)
+        return opened(browser, path, fragment, **options)
+
+    return show

@@ -1,7 +1,5 @@
 """The review page has no critical or serious finding of axe-core, which npm fetches. Needs npm and Chromium."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tarfile
@@ -10,10 +8,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from review_browser import needs_browser, opened
+from review_browser import opened
 from review_examples import example_front
 
-from gomea_bn.review.page import review_page
+from gomea_bn import review_page
 
 AXE = "axe-core@4.14.1"
 CHECK = """async () => {
@@ -61,7 +59,6 @@ def serious(page: Page, axe: str) -> list:
     return list(page.evaluate(CHECK))
 
 
-@needs_browser
 @pytest.mark.parametrize(("n", "screen"), [(6, "light"), (6, "dark"), (6, "narrow"), (40, "light")])
 def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
     with opened(browser, files[n], "#variable=1&tab=variable", bypass_csp=True, **SCREENS[screen]) as page:
@@ -87,7 +84,6 @@ def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
         assert serious(page, axe) == []
 
 
-@needs_browser
 @pytest.mark.parametrize("n", [6, 40])
 def test_paper_has_no_serious_finding(browser, files, axe, n):
     with opened(browser, files[n], bypass_csp=True) as page:

@@ -1,23 +1,20 @@
 """Answers of the review page in a browser, held against those of Python. Needs the system's Chromium."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from network_examples import network_with, with_parts
 from playwright.sync_api import Page, expect
-from review_browser import needs_browser, opened
+from review_browser import opened
 from review_examples import HOSTILE_NAMES, example_front
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, network_report, review_page
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
 from gomea_bn.review import pools
-from gomea_bn.review.page import network_report, review_page
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -104,7 +101,6 @@ def agree(page: Page, network: DiscretizedBayesNet, evidence: dict) -> None:
             )
 
 
-@needs_browser
 def test_the_worker_answers_as_python_does(page):
     rng = np.random.default_rng(5)
     for seed in range(25):
@@ -125,7 +121,6 @@ def test_the_worker_answers_as_python_does(page):
                 np.testing.assert_allclose(ours, theirs[0], rtol=0, atol=1e-9)
 
 
-@needs_browser
 def test_the_worker_answers_in_dense_graphs_and_with_zeros(page):
     rng = np.random.default_rng(6)
     for _ in range(10):
@@ -137,9 +132,7 @@ def test_the_worker_answers_in_dense_graphs_and_with_zeros(page):
             sparse = table * (rng.random(table.shape) < 0.6)
             sparse[..., 0] += 0.05
             tables[name] = sparse / sparse.sum(axis=-1, keepdims=True)
-        sparse_network = DiscretizedBayesNet(
-            names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
-        )
+        sparse_network = network_with(names, network.edges, levels=network.levels, tables=tables)
         row = random_evidence(sparse_network, rng)
         question = {
             "known": row.codes[0].tolist(),
@@ -155,7 +148,6 @@ def test_the_worker_answers_in_dense_graphs_and_with_zeros(page):
             np.testing.assert_allclose(ours, theirs[0], rtol=0, atol=1e-9)
 
 
-@needs_browser
 def test_clicks_set_evidence_and_all_columns_follow(browser, tmp_path):
     network = random_network(9, random_state=4)
     network_report(network, None, tmp_path / "page.html")
@@ -207,16 +199,14 @@ def test_clicks_set_evidence_and_all_columns_follow(browser, tmp_path):
         agree(page, network, evidence)
 
 
-@needs_browser
-def test_typed_values_are_evidence_and_wrong_ones_are_named(browser, tmp_path):
+def test_typed_values_are_evidence_and_wrong_ones_are_named(shown):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"x": rng.normal(size=300), "sex": rng.choice(["f", "m"], 300)})
     frame["y"] = frame["x"] + rng.normal(size=300)
     network = DiscretizedBayesNet.from_table(
         frame, [("x", "y"), ("sex", "y")], {"x": [0.0], "y": [-1.0, 1.0]}
     )
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network) as page:
         page.click("#show-answers")
         page.select_option("#typed-variable", label="x")
         page.fill("#typed-value", "0.5")
@@ -245,17 +235,13 @@ def test_typed_values_are_evidence_and_wrong_ones_are_named(browser, tmp_path):
         assert page.locator("#findings li").count() == 2
 
 
-@needs_browser
-def test_impossible_evidence_is_said_with_what_to_remove(browser, tmp_path):
+def test_impossible_evidence_is_said_with_what_to_remove(shown):
     network = discrete({"a": 2, "b": 2, "c": 2}, [("a", "b")])
     tables = dict(network.tables) | {"b": np.eye(2)}
-    certain = DiscretizedBayesNet(
-        network.names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
-    )
+    certain = with_parts(network, cut_points={}, support={}, tables=tables)
     with pytest.raises(GomeaBnError, match="probability 0"):
         certain.query("c", {"a": "a0", "b": "b1"})
-    network_report(certain, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(certain) as page:
         page.click("#show-answers")
         for variable, code in ((2, 0), (0, 0), (1, 1)):
             state(page, variable, code).click()
@@ -266,8 +252,7 @@ def test_impossible_evidence_is_said_with_what_to_remove(browser, tmp_path):
         agree(page, certain, {"a": "a0", "c": "c0"})
 
 
-@needs_browser
-def test_large_cliques_and_large_tables_are_estimated_in_words(browser, tmp_path, monkeypatch):
+def test_large_cliques_and_large_tables_are_estimated_in_words(shown, browser, tmp_path, monkeypatch):
     roots = [f"r{position}" for position in range(8)]
     levels = dict.fromkeys(roots, 8)
     edges = []
@@ -275,8 +260,7 @@ def test_large_cliques_and_large_tables_are_estimated_in_words(browser, tmp_path
         levels[f"{first}{second}"] = 2
         edges += [(first, f"{first}{second}"), (second, f"{first}{second}")]
     network = discrete(levels, edges, np.random.default_rng(1))
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", "#shows=answers") as page:
+    with shown(network, "#shows=answers") as page:
         expect(page.locator("#answer-words")).to_contain_text("Estimated from 20,000 drawn cases")
         for position, share in enumerate(shares(page)):
             exact = network.query(network.names[position], method="sampling", n_draws=200_000, random_state=1)
@@ -302,7 +286,6 @@ def test_large_cliques_and_large_tables_are_estimated_in_words(browser, tmp_path
         assert page.locator("#probabilities tbody tr").count() == pools.MOST_TABLE_ROWS
 
 
-@needs_browser
 def test_evidence_outlasts_a_change_of_the_network_or_rests(browser, tmp_path):
     front = example_front(n_networks=6, n_variables=5)
     review_page(front, tmp_path / "page.html")
@@ -324,7 +307,6 @@ def test_evidence_outlasts_a_change_of_the_network_or_rests(browser, tmp_path):
         assert seen == {True, False}
 
 
-@needs_browser
 def test_answers_show_hostile_names_and_fit_a_phone(browser, tmp_path):
     front = example_front(n_variables=len(HOSTILE_NAMES), names=HOSTILE_NAMES)
     review_page(front, tmp_path / "page.html")
@@ -340,11 +322,9 @@ def test_answers_show_hostile_names_and_fit_a_phone(browser, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@needs_browser
-def test_cards_can_be_ordered_by_what_moved(browser, tmp_path):
+def test_cards_can_be_ordered_by_what_moved(shown):
     network = random_network(8, random_state=4)
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", "#shows=answers") as page:
+    with shown(network, "#shows=answers") as page:
         before = [np.array(card) for card in shares(page)]
         state(page, 3, 0).click()
         after = [np.array(card) for card in shares(page)]

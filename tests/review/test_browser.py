@@ -1,6 +1,4 @@
-"""Choosing on the review page in a browser: buttons, keys, filters, weights, decision. Needs the system's Chromium."""
-
-from __future__ import annotations
+"""The review page in a browser: choosing, what it shows, and how it looks. Needs the system's Chromium."""
 
 import json
 import os
@@ -8,13 +6,23 @@ import re
 
 import numpy as np
 import pytest
+from network_examples import network_with
 from playwright.sync_api import expect
-from review_browser import CHROMIUM, handle, left, needs_browser, opened, saved, selected
-from review_examples import example_front
+from review_browser import (
+    CHROMIUM,
+    handle,
+    hidden_nodes,
+    left,
+    name_size,
+    opened,
+    saved,
+    selected,
+)
+from review_examples import HOSTILE_NAMES, example_front
 
-from gomea_bn.front.decision import accept, read_decision
-from gomea_bn.front.front import Front
-from gomea_bn.review.page import review_page
+from gomea_bn import Front, accept, network_report, read_decision, review_page
+from gomea_bn.review import page as review
+from gomea_bn.simulation import random_network
 
 
 def test_continuous_integration_has_a_browser():
@@ -24,7 +32,6 @@ def test_continuous_integration_has_a_browser():
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-@needs_browser
 def test_starts_at_the_recommended_network_with_everything_in_sight(page, front):
     assert selected(page) == front.knee().index
     assert page.locator("#headline").inner_text() == "14 networks explain your data; pick one."
@@ -45,7 +52,6 @@ def test_starts_at_the_recommended_network_with_everything_in_sight(page, front)
         assert box["y"] + box["height"] <= 760, part
 
 
-@needs_browser
 def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
     page.click("button[data-key=misfit]")
     assert selected(page) == front.best("misfit").index == 0
@@ -62,7 +68,6 @@ def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
     assert re.match(r"Network 1: Misfit [\d.]+ nats per row, Complexity", page.locator("#live").inner_text())
 
 
-@needs_browser
 def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
     plot = page.locator("#filter-plot").bounding_box()
     y = plot["y"] + 30
@@ -86,7 +91,6 @@ def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
     assert left(page) == 14
 
 
-@needs_browser
 def test_a_brush_over_whole_numbers_ends_at_whole_numbers_inside_it(page, front):
     plot = page.locator("#filter-plot").bounding_box()
     n_edges = sorted(set(front.to_frame()["n_edges"].tolist()))
@@ -105,7 +109,6 @@ def test_a_brush_over_whole_numbers_ends_at_whole_numbers_inside_it(page, front)
     assert left(page) == front.to_frame()["n_edges"].between(*ends).sum()
 
 
-@needs_browser
 def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     edges = sorted(set(front.to_frame()["n_edges"]))
     top = handle(page, 3, 1)
@@ -124,7 +127,6 @@ def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     assert left(page) == 14
 
 
-@needs_browser
 def test_sliders_choose_as_the_front_does(page, front):
     for weights in ((100, 0, 0), (10, 90, 40), (0, 15, 100), (35, 35, 0), (0, 0, 0)):
         for position, weight in enumerate(weights):
@@ -136,24 +138,20 @@ def test_sliders_choose_as_the_front_does(page, front):
         assert shown == [f"{share}\u00a0%" for share in shares]
 
 
-@needs_browser
-def test_equally_near_networks_are_chosen_by_their_weighted_sum(browser, tmp_path):
+def test_equally_near_networks_are_chosen_by_their_weighted_sum(shown):
     # with equal weights the pseudo-weights of the middle two, (2/3, 1/3) and (1/3, 2/3), are equally near
     values = np.array([[0.0, 1.0], [0.4, 0.7], [0.6, 0.2], [1.0, 0.0]])
     example = example_front(n_networks=4)
     front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         page.click("button[data-key=misfit]")
         page.locator("#weight-0").fill("20")
         page.locator("#weight-1").fill("20")
         assert selected(page) == front.nearest([1, 1]).index == 2
 
 
-@needs_browser
-def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
-    review_page(example_front(), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+def test_weights_are_saved_once_a_slider_was_moved(shown):
+    with shown(example_front()) as page:
         page.click("button[data-key=recommended]")
         assert saved(page)["weights"] == {}
         expect(page).to_have_url(re.compile("network="))
@@ -167,7 +165,6 @@ def test_weights_are_saved_once_a_slider_was_moved(browser, tmp_path):
         assert saved(page)["weights"] == weights
 
 
-@needs_browser
 def test_buttons_lead_to_the_fronts_choices(page, front):
     choices = {
         "recommended": front.knee(),
@@ -181,7 +178,6 @@ def test_buttons_lead_to_the_fronts_choices(page, front):
         assert page.locator(f"button[data-key={key}]").get_attribute("aria-pressed") == "true"
 
 
-@needs_browser
 def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, front):
     best = front.best("misfit")
     handle(page, 0, 0).press("ArrowRight")
@@ -190,21 +186,18 @@ def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, f
     assert front.values[selected(page), 0] == others.min()
 
 
-@needs_browser
-def test_the_recommended_network_may_be_the_first(browser, tmp_path):
+def test_the_recommended_network_may_be_the_first(shown):
     example = example_front(n_networks=3)
     values = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
     front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
     assert front.knee().index == 0
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         page.click("button[data-key=complexity]")
         assert selected(page) == 2
         page.click("button[data-key=recommended]")
         assert selected(page) == 0
 
 
-@needs_browser
 def test_scatter_selects_by_pointer_and_changes_axes(page, front):
     page.select_option("#axis-x", label="Edges")
     page.select_option("#axis-y", label="Complexity")
@@ -219,7 +212,6 @@ def test_scatter_selects_by_pointer_and_changes_axes(page, front):
     assert boxes[0]["y"] > boxes[1]["y"]
 
 
-@needs_browser
 def test_decision_holds_what_was_decided_and_is_accepted(page, front):
     page.click("button[data-key=complexity]")
     page.keyboard.press("s")
@@ -246,3 +238,472 @@ def test_decision_holds_what_was_decided_and_is_accepted(page, front):
         "filters": {"complexity": [complexity[1], complexity[-1]]},
     }
     assert accept(front, decision).edges == front[chosen].network.edges
+
+
+def test_the_last_parent_varies_fastest_in_a_table(shown):
+    levels = {"p": ("a", "b"), "q": ("x", "y", "z"), "child": ("no", "yes")}
+    tables = {"p": np.full(2, 1 / 2), "q": np.full(3, 1 / 3), "child": np.full((2, 3, 2), 1 / 2)}
+    network = network_with(list(levels), [("p", "child"), ("q", "child")], levels=levels, tables=tables)
+    with shown(network) as page:
+        page.locator(".node[data-variable='2']").press("Enter")
+        rows = page.locator("#probabilities tbody tr").all()
+        parents = [row.locator("th").all_inner_texts() for row in rows]
+    assert parents == [[p, q] for p in levels["p"] for q in levels["q"]]
+
+
+def test_probabilities_of_edges_are_numbers_and_thickness(shown):
+    network = random_network(4, law="ide-cozman", random_state=1)
+    (parent, child), *others = network.edges
+    assert others
+    pairs = [[child, parent, 0.125, 0.625]]
+    sure = network.with_metadata(edge_probabilities={"pairs": pairs})
+    with shown(sure) as page:
+        numbers = page.locator("#graph .sure").all_text_contents()
+        assert sorted(numbers) == sorted(["75\u00a0%", *["0\u00a0%"] * len(others)])
+        key = f"{network.names.index(parent)},{network.names.index(child)}"
+        likely = page.locator(f'#graph [data-edge="{key}"]')
+        assert "an edge is 75\u00a0% sure, this direction 63\u00a0%" in likely.text_content()
+        widths = page.locator("#graph .edge path:not(.touch)").evaluate_all(
+            "paths => paths.map(p => +p.getAttribute('stroke-width'))"
+        )
+        assert sorted(widths)[-1] > 3 * sorted(widths)[-2]
+        assert "thick, %: probability of an edge" in page.locator("#legend").text_content()
+
+
+def test_edges_are_classed_against_the_expert(page, front):
+    network, expert = front[selected(page)].network, front.expert
+    ours, theirs = set(network.edges), set(expert.edges)
+    classes = {
+        "both": ours & theirs,
+        "reversed": {(a, b) for a, b in ours if (b, a) in theirs},
+        "here": {(a, b) for a, b in ours if (a, b) not in theirs and (b, a) not in theirs},
+        "there": {(a, b) for a, b in theirs if (a, b) not in ours and (b, a) not in ours},
+    }
+    assert sum(map(len, classes.values())) > 5
+    for kind, edges in classes.items():
+        drawn = page.locator(f"#graph .edge.{kind}").evaluate_all("all => all.map(one => one.dataset.edge)")
+        names = network.names
+        assert {tuple(names[int(index)] for index in edge.split(",")) for edge in drawn} == edges
+    open_edges = page.locator("#graph .edge.open").evaluate_all("all => all.map(one => one.dataset.edge)")
+    reversible = set(network.cpdag().reversible)
+    assert {
+        tuple(network.names[int(index)] for index in edge.split(",")) for edge in open_edges
+    } == reversible
+    legend = page.locator("#legend li").all_inner_texts()
+    assert [text for text in legend if "turned" in text] == [f"could be turned {len(reversible)}"][
+        : len(reversible)
+    ]
+    assert [int(text.split()[-1]) for text in legend[:4]] == [
+        len(classes[kind]) for kind in ("both", "reversed", "here", "there")
+    ]
+    listed = [text.split(" (")[0] for text in page.locator("#panel .edge-list li").all_inner_texts()]
+    assert {re.sub(r"\s*\d+\s%", "", text).removesuffix(" ?").strip() for text in listed} == {
+        f"{a} → {b}" for edges in classes.values() for a, b in edges
+    }
+
+
+def test_nodes_can_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
+    transforms = "all => all.map(one => one.getAttribute('transform'))"
+    own = page.locator(".node").evaluate_all(transforms)
+    page.click("#places")
+    shared = page.locator(".node").evaluate_all(transforms)
+    assert shared != own
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".node").evaluate_all(transforms) == shared
+    page.keyboard.press("o")
+    assert page.locator(".node").evaluate_all(transforms) != shared
+    network = front[selected(page)].network
+    frequency = {
+        edge: sum(edge in candidate.network.edges for candidate in front) / len(front)
+        for edge in network.edges
+    }
+    names = network.names
+    for (parent, child), share in frequency.items():
+        edge = page.locator(f".edge[data-edge='{names.index(parent)},{names.index(child)}'] path:not(.touch)")
+        assert float(edge.get_attribute("stroke-width")) == pytest.approx(1.1 + 3.2 * share, abs=0.006)
+
+
+def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
+    network = front[selected(page)].network
+    name = next(
+        variable
+        for variable in network.cut_points
+        if network.parents(variable) and len(network.cut_points[variable])
+    )
+    page.locator(f".node[data-variable='{network.names.index(name)}']").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".variable-name").inner_text() == name
+    assert page.locator("#histogram .bar").count() > 5
+    assert page.locator("#histogram line.cut.this").count() == 2 * len(network.cut_points[name])
+    assert page.locator("#histogram line.cut.yours").count() == 2 * len(front.expert.cut_points[name])
+    rows = network.tables[name].reshape(-1, network.cardinality(name))
+    assert page.locator("#probabilities tbody tr").count() == len(rows)
+    first = page.locator("#probabilities tbody tr").first.locator("td.share").all_inner_texts()
+    assert [float(text) for text in first] == pytest.approx(rows[0].tolist(), abs=0.0051)
+    counts = page.locator("#probabilities tbody td.muted").all_inner_texts()
+    assert sum(int(text) for text in counts) == front.table.n_rows
+    children = {child for parent, child in network.edges if parent == name}
+    partners = {parent for parent, child in network.edges if child in children and parent != name}
+    blanket = set(network.parents(name)) | children | partners
+    shown = page.locator(".node.blanket").evaluate_all("all => all.map(one => Number(one.dataset.variable))")
+    assert {network.names[index] for index in shown} == blanket
+    page.click("summary:text('Bins as a table')")
+    bins = page.locator("#panel details table").first.locator("tbody td").all_inner_texts()
+    assert sum(int(text) for text in bins) == front.table.n_rows
+    page.keyboard.press("Escape")
+    assert page.locator(".node.blanket").count() == 0
+
+
+def test_slash_finds_a_variable(page, front):
+    page.keyboard.press("/")
+    page.keyboard.type("nowhere")
+    assert page.locator("#find-note").inner_text() == "No name contains “nowhere”."
+    page.fill("#find", "")
+    page.keyboard.type("x3")
+    assert page.locator(".node.found title").text_content() == "X3"
+    page.keyboard.press("Enter")
+    assert page.locator(".variable-name").inner_text() == "X3"
+    page.keyboard.press("s")
+    assert page.locator("#shortlist button").count() == 1
+
+
+def test_pin_and_compare_in_words(page, front):
+    page.click("button[data-key=misfit]")
+    page.keyboard.press("p")
+    assert "This is A" in page.locator("#panel").inner_text()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    here, pinned = front[3].network, front[0].network
+    text = page.locator("#panel").inner_text()
+    assert "with A (network 0)" in text
+    only_here = [edge for edge in here.edges if edge not in pinned.edges and edge[::-1] not in pinned.edges]
+    assert (f"Only here: {len(only_here)}" in text) == bool(only_here)
+    for parent, child in only_here:
+        assert f"{parent} → {child}" in text
+    side = "here" if front.values[3, 1] < front.values[0, 1] else "A has"
+    difference = f"{abs(front.values[3, 1] - front.values[0, 1]):,.0f} free parameters fewer: simpler"
+    assert f"; {side} {difference}" in text
+    differing = [
+        name for name, cuts in here.cut_points.items() if cuts.tolist() != pinned.cut_points[name].tolist()
+    ]
+    assert differing
+    for name in differing:
+        assert re.search(rf"{name}: .*here; .* in A\.", text)
+    page.click("#against button:text('with yours')")
+    assert "with your network" in page.locator("#panel").inner_text()
+    page.keyboard.press("p")
+    assert page.locator("body").get_attribute("data-pinned") == "3"
+
+
+def test_address_restores_the_whole_view(page):
+    page.click("button[data-key=misfit]")
+    page.keyboard.press("p")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("s")
+    page.fill("#note", "note & more = 1, 2: #3")
+    page.select_option("#axis-x", label="Largest table")
+    page.locator("#weight-1").evaluate("one => { one.value = 80; }")
+    handle(page, 0, 1).press("ArrowLeft")
+    page.locator(".node").nth(2).click()
+    state = """() => [document.body.dataset.selected, document.body.dataset.left, document.body.dataset.pinned,
+      document.querySelector('#axis-x').value, document.querySelector('#note').value,
+      [...document.querySelectorAll('#weights output')].map(one => one.textContent).join(),
+      document.querySelector('.variable-name')?.textContent, document.querySelector('#shortlist').textContent]"""
+    expect(page).to_have_url(re.compile(r"variable=2.*note="))
+    before = page.evaluate(state)
+    page.reload()
+    page.wait_for_selector("body[data-ready='1']")
+    assert page.evaluate(state) == before
+    page.evaluate("location.hash = '#network=4'")
+    page.wait_for_selector("body[data-selected='4']")
+    assert page.evaluate(state)[1:3] == ["14", ""]
+
+
+def test_a_spoilt_address_is_ignored(browser, page_file, front):
+    with opened(browser, page_file, "#network=999&pin=x") as page:
+        for fragment in (
+            "#filters=0:9:1,99:1:2,a:b:c",
+            "#axes=7,99&weights=1&variable=-1&tab=none",
+            "#%E0%A4%A&note=:",
+        ):
+            assert selected(page) == front.knee().index
+            assert left(page) == len(front)
+            page.evaluate(f"location.replace({fragment!r})")
+            page.reload()
+            page.wait_for_selector("body[data-ready='1']")
+        assert selected(page) == front.knee().index
+
+
+def test_tables_say_what_the_charts_show(page, front):
+    page.click("#open-table")
+    rows = page.locator("#table-body tbody tr")
+    assert rows.count() == len(front)
+    frame = front.to_frame()
+    cells = rows.nth(6).locator("td").all_inner_texts()
+    assert [int(cells[3]), int(cells[4].replace(",", ""))] == frame.loc[
+        6, ["n_edges", "largest_table"]
+    ].tolist()
+    assert float(cells[0]) == pytest.approx(front.values[6, 0], abs=0.01)
+    rows.nth(6).locator("th button").click()
+    assert selected(page) == 6
+    expect(page.locator("#table-dialog")).not_to_be_visible()
+
+
+def test_the_table_is_ordered_stars_and_pins(page, front):
+    page.click("#open-table")
+    heads = page.locator("#table-body thead button")
+    heads.nth(2).click()
+    order = [int(text) for text in page.locator("#table-body tbody th").all_inner_texts()]
+    assert order == np.argsort(front.values[:, 2], kind="stable").tolist()
+    heads.nth(2).click()
+    assert page.locator("#table-body th[aria-sort=descending]").count() == 1
+    assert int(page.locator("#table-body tbody th").first.inner_text()) == int(front.values[:, 2].argmax())
+    page.click("[aria-label='Star network 5']")
+    page.click("[aria-label='Keep network 7 as A']")
+    page.click("#close-table")
+    assert page.locator("#shortlist button").all_inner_texts() == ["★ 5"]
+    assert page.locator("body").get_attribute("data-pinned") == "7"
+
+
+def test_values_that_differ_differ_in_the_table(shown):
+    example = example_front(n_networks=3)
+    values = np.array([[1.0, 9.0], [1.0000004, 5.0], [7.0, 1.0]])
+    front = Front(example.objectives[:2], values, [candidate.network for candidate in example])
+    with shown(front) as page:
+        page.click("#open-table")
+        shown = page.locator("#table-body tbody td:nth-of-type(1)").all_inner_texts()
+        assert len(set(shown)) == 3
+
+
+def test_reversed_edges_are_split_by_whether_they_contradict(shown, browser, tmp_path):
+    levels = dict.fromkeys("abc", ("0", "1"))
+
+    def network(edges):
+        sizes = {name: sum(child == name for _, child in edges) for name in levels}
+        tables = {name: np.full((2,) * (size + 1), 0.5) for name, size in sizes.items()}
+        return network_with(list(levels), edges, levels=levels, tables=tables)
+
+    networks = [
+        network([("a", "b"), ("b", "c")]),
+        network([("b", "a"), ("c", "b")]),
+        network([("a", "b"), ("c", "b")]),
+        network([("b", "a"), ("b", "c"), ("a", "c")]),
+        network([("b", "a"), ("c", "a")]),
+    ]
+    objectives = example_front(n_networks=2).objectives[:2]
+    front = Front(objectives, [[float(at), 5.0 - at] for at in range(5)], networks)
+    with shown(front, "#network=0&pin=1&against=pin") as page:
+        assert "Turned, which the rows cannot tell: 2" in page.locator("#panel").inner_text()
+    with opened(browser, tmp_path / "page.html", "#network=2&pin=4&against=pin") as page:
+        assert "Turned, a contradiction: 1" in page.locator("#panel").inner_text()
+
+
+def test_hostile_names_are_shown_literally(browser, tmp_path):
+    names = HOSTILE_NAMES
+    front = example_front(n_variables=len(names), names=names, n_objectives=4, record={"<b>": names[0]})
+    review_page(front, tmp_path / "page.html", title="<b>Study</b>")
+    with opened(browser, tmp_path / "page.html") as page:
+        assert page.title().startswith("<b>Study</b>")
+        for position, name in enumerate(names):
+            page.locator(f".node[data-variable='{position}']").press("Enter")
+            assert page.locator(".variable-name").evaluate("one => one.textContent") == name
+            assert (
+                page.locator(f".node[data-variable='{position}'] title").evaluate("one => one.textContent")
+                == name
+            )
+        page.click("#tab-about")
+        assert "<script>window.hacked" in page.locator("#panel").inner_text()
+        page.click("#tab-network")
+        for _ in range(4):
+            page.keyboard.press("p")
+            page.keyboard.press("ArrowRight")
+        page.click("#open-table")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        assert page.locator("script").count() == 3
+        assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize(("n_objectives", "expert"), [(1, False), (2, True), (4, False)])
+def test_any_number_of_objectives_with_and_without_an_expert(shown, n_objectives, expert):
+    front = example_front(n_objectives=n_objectives, expert=expert, keep_table=n_objectives > 1)
+    with shown(front) as page:
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("p")
+        page.keyboard.press("ArrowLeft")
+        page.locator(".node").first.click()
+        page.locator(".node").last.click()
+        assert page.locator("#weights input").count() == (n_objectives if n_objectives > 1 else 0)
+        assert page.locator("#filter-labels li").count() == n_objectives + 2
+        content = saved(page)
+        assert content["weights"] == {}
+        assert read_decision(json.dumps(content)).weights == {}
+
+
+def test_front_of_one_network_can_be_saved_but_not_browsed(shown):
+    front = example_front(n_networks=1)
+    with shown(front) as page:
+        expect(page.locator("#choose")).not_to_be_visible()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("s")
+        assert saved(page)["network"] == 0
+        assert page.locator("#shortlist button").count() == 0
+
+
+def test_report_of_one_network_shows_it_without_a_choice(browser, tmp_path, front):
+    network_report(front[3].network, front.table, tmp_path / "page.html", record={"score": 1.5})
+    with opened(browser, tmp_path / "page.html") as page:
+        expect(page.locator("#choose")).not_to_be_visible()
+        expect(page.locator("#save")).to_have_text("Save rules and note")
+        assert page.locator("#graph .edge.plain").count() == len(front[3].network.edges)
+        page.locator(".node").nth(1).click()
+        assert page.locator(".variable-name").inner_text() == front[3].network.names[1]
+
+
+def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(review, "_LARGEST_PLAIN", 1000)
+    front = example_front(n_networks=200, n_variables=20, n_rows=300)
+    page_text = review_page(front, tmp_path / "page.html")
+    assert 'type="application/gzip"' in page_text
+    with opened(
+        browser, tmp_path / "page.html", color_scheme="dark", viewport={"width": 1920, "height": 1080}
+    ) as page:
+        assert page.locator(".strand").count() == 200
+        dark, light = page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(253, 252, 250)"
+        assert dark != light
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1920
+
+
+def test_a_front_of_thousands_stays_quick_and_says_what_is_left_out(browser, tmp_path):
+    example = example_front(n_networks=3)
+    share = np.arange(1200) / 1200
+    networks = [example[position % 3].network for position in range(1200)]
+    front = Front(example.objectives[:2], np.column_stack([share, 1 - share]), networks)
+    review_page(front, tmp_path / "page.html", max_networks=1200)
+    with opened(browser, tmp_path / "page.html", "#network=1") as page:
+        number = page.locator(".strand").count()
+        assert 1000 <= number < 1200
+        assert page.locator(".strand.selected").count() == 1
+        assert page.locator(".dot").count() == 1200
+        assert (
+            page.locator("#strand-note").inner_text().startswith(f"{number:,} of 1,200 networks have a line")
+        )
+        page.locator(".handle[data-axis='0'][data-side='0']").press("End")
+        assert left(page) == 1
+        page.click("#open-table")
+        rows = page.locator("#table-body tbody tr")
+        assert rows.count() == 500
+        assert "The first 500 of 1,200 networks" in page.locator("#table-body").inner_text()
+        page.click("#more-rows")
+        assert rows.count() == 1000
+        page.keyboard.press("Enter")
+        assert page.locator("body").get_attribute("data-selected") == "500"
+
+
+def test_an_enlarged_table_keeps_the_parents_in_sight(shown):
+    # tables of discrete columns alone are shown whole
+    network = random_network(6, law="ide-cozman", discrete_fraction=1.0, random_state=7)
+    position = max(range(6), key=lambda at: len(network.parents(network.names[at])))
+    n_parents = len(network.parents(network.names[position]))
+    assert n_parents == 3
+    size = {"width": 390, "height": 844}
+    with shown(network, f"#variable={position}&tab=variable", viewport=size) as page:
+        page.click("#enlarge")
+        table = page.locator("#large-probabilities")
+        probabilities = network.tables[network.names[position]].reshape(
+            -1, network.cardinality(network.names[position])
+        )
+        assert table.locator("tbody tr").count() == len(probabilities)
+        first = table.locator("tbody tr").first.locator("td.share").all_inner_texts()
+        assert [float(text) for text in first] == pytest.approx(probabilities[0], abs=5e-5)
+        assert 1 <= table.locator("thead th.kept").count() <= n_parents
+        page.evaluate("document.getElementById('large-body').scrollBy(200, 0)")
+        page.wait_for_function("document.getElementById('large-body').scrollLeft > 0")
+        cell, body = [
+            page.locator(selector).first.bounding_box()
+            for selector in ("#large-probabilities tbody th", "#large-body")
+        ]
+        assert abs(cell["x"] - body["x"]) < 2
+        page.keyboard.press("Escape")
+        expect(page.locator("#large-dialog")).not_to_be_visible()
+        expect(page.locator("#enlarge")).to_be_focused()
+
+
+def test_sixty_variables_are_readable_and_can_be_seen_whole(shown):
+    with shown(example_front(n_networks=5, n_variables=64, n_rows=100)) as page:
+        assert name_size(page) >= 11
+        page.click("#whole")
+        assert hidden_nodes(page) == 0
+        expect(page.locator("#part-note")).to_be_hidden()
+
+
+def test_paper_gets_one_page(browser, page_file):
+    with opened(browser, page_file) as page:
+        page.fill("#note", "Agrees with the clinic.")
+        page.locator("body").press("s")
+        assert re.findall(rb"/Count (\d+)", page.pdf(prefer_css_page_size=True)) == [b"1"]
+        page.emulate_media(media="print")
+        summary = page.locator("#print-summary").inner_text()
+        assert "Agrees with the clinic." in summary
+        assert "Bins and levels" in summary
+        expect(page.locator("#choose")).not_to_be_visible()
+
+
+def test_parts_have_names_and_roles(page):
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('button, select, input, textarea, [role=slider], [role=button]')]
+          .filter(one => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length))
+          .map(one => one.outerHTML)"""
+    )
+    assert unnamed == []
+    assert page.locator("[role=tab][aria-selected=true]").count() == 1
+    page.locator("#tab-network").press("ArrowRight")
+    assert page.locator("#tab-variable").get_attribute("aria-selected") == "true"
+    page.locator(".node").first.focus()
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement.querySelector('rect')).strokeWidth")
+    assert float(outline.removesuffix("px")) > 3
+
+
+def test_values_have_room_next_to_long_names(shown):
+    record = {
+        "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},
+        "data_sha256": "0123456789abcdef" * 4,
+        "stopped_by": "max_evaluations",
+    }
+    with shown(example_front(record=record)) as page:
+        page.click("#tab-about")
+        panel = page.locator("#panel").bounding_box()
+        for fact in page.locator(".facts dd").all():
+            box = fact.bounding_box()
+            assert box["width"] >= 0.45 * panel["width"]
+            assert box["x"] + box["width"] <= panel["x"] + panel["width"]
+        value = page.locator(".facts dd", has_text="max_evaluations")
+        assert value.evaluate("one => one.getBoundingClientRect().height") < 30
+
+
+def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file):
+    with opened(browser, page_file, viewport={"width": 600, "height": 900}) as page:
+        # of the text that fits into 60 % of the window's height nothing is hidden
+        shown, whole = page.evaluate(
+            "(p => [p.clientHeight, p.scrollHeight])(document.querySelector('#panel'))"
+        )
+        assert whole > 200
+        assert shown == min(whole, 540)
+
+
+def test_axes_have_ticks_names_of_rules_have_room_and_numbers_are_explained(shown):
+    names = [f"a column with a long name {k}" for k in range(9)]
+    with shown(example_front(n_networks=20, n_variables=9, names=names)) as page:
+        vertical = page.locator("#scatter .grid").evaluate_all(
+            "all => all.map(line => line.getAttribute('x1') === line.getAttribute('x2'))"
+        )
+        assert sum(vertical) >= 3
+        assert len(vertical) - sum(vertical) >= 3
+        for side in ("from", "to"):
+            assert page.locator(f"#rule-{side}").evaluate("one => one.clientWidth") > 100
+        assert "number of bins or levels" in page.locator("#legend").inner_text()

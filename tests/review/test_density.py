@@ -1,7 +1,5 @@
 """The densities on the page are those of the package, in its data and in its drawing."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -10,18 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import averaged_example, conditionals_of
-from review_browser import needs_browser, opened
+from review_browser import opened
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
+from gomea_bn import DiscretizedBayesNet, Front, fit_shape, network_report, read_table, review_page
+from gomea_bn.data import Table
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.front.front import COMPLEXITY, MISFIT
 from gomea_bn.network.bin_distributions import Curve, scaled_by_bin
-from gomea_bn.network.marginals import marginal_density
-from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.plots import marginal_density
 from gomea_bn.review import pools
-from gomea_bn.review.page import network_report, review_page
 
 TABLE = shaped_table()
 PLAIN = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -31,12 +27,9 @@ def shaped_front() -> Front:
     """Return networks with few and many bins; an expert with three bins."""
     networks = [shaped_network(TABLE, n_bins) for n_bins in (1, 4, 12)]
     return Front(
-        [MISFIT, COMPLEXITY],
-        [[3.0, 10], [2.0, 20], [1.0, 30]],
-        networks,
-        table=TABLE,
+        [MISFIT, COMPLEXITY], [[3.0, 10], [2.0, 20], [1.0, 30]], networks, table=TABLE,
         expert=shaped_network(TABLE, 3),
-    )
+    )  # fmt: skip
 
 
 def page_data(page: str) -> dict[str, Any]:
@@ -78,7 +71,6 @@ def test_the_report_of_a_network_with_conditionals_holds_their_densities():
         assert average["line"] == (lines[name].weight if name in lines else None)
 
 
-@needs_browser
 def test_the_averaged_density_is_drawn_as_a_dashed_line(browser, tmp_path):
     averaged = averaged_example()
     path = tmp_path / "page.html"
@@ -123,8 +115,7 @@ def test_networks_share_a_density_only_if_their_bins_have_the_same_probabilities
         shapes={name: shape for name, shape in network.shapes.items() if name != "tail"},
     )
     front = Front([MISFIT, COMPLEXITY], [[1.0, 2], [2.0, 1]], [network, other], table=TABLE)
-    data = page_data(review_page(front))
-    first, second = data["networks"]
+    first, second = page_data(review_page(front))["networks"]
     for position, name in enumerate(network.names):
         assert (first["d"][position] == second["d"][position]) == (name != "tail")
         assert (first["c"][position] == second["c"][position]) == (name != "tail")
@@ -157,8 +148,7 @@ def offset_table(offset: float, scale: float) -> Table:
     """Return rows of a column that is far from 0, and of a child."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=300)
-    frame = pd.DataFrame({"x": offset + scale * x, "y": x + 0.3 * rng.normal(size=300)})
-    return read_table(frame)
+    return read_table(pd.DataFrame({"x": offset + scale * x, "y": x + 0.3 * rng.normal(size=300)}))
 
 
 def offset_network(table: Table, *, shaped: bool = True) -> DiscretizedBayesNet:
@@ -187,11 +177,9 @@ def test_positions_on_the_page_are_exact_for_the_range(offset, scale, shaped):
     )
 
 
-@needs_browser
-def test_bins_far_from_zero_are_drawn_and_named_apart(browser, tmp_path):
+def test_bins_far_from_zero_are_drawn_and_named_apart(shown):
     table = offset_table(1e9, 1e-3)
-    network_report(offset_network(table), table, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(offset_network(table), table=table) as page:
         page.locator(".node[data-variable='0']").focus()
         page.keyboard.press("Enter")
         width = float(page.locator("#histogram").get_attribute("width"))
@@ -213,15 +201,12 @@ def test_bins_far_from_zero_are_drawn_and_named_apart(browser, tmp_path):
         assert first == pytest.approx(np.sort(table.columns[0].values)[74], abs=2e-4)
 
 
-@needs_browser
-def test_cuts_between_integers_keep_their_decimal(browser, tmp_path):
+def test_cuts_between_integers_keep_their_decimal(shown):
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame({"x": rng.integers(0, 400, 300), "y": rng.normal(size=300)})
-    table = read_table(frame)
+    table = read_table(pd.DataFrame({"x": rng.integers(0, 400, 300), "y": rng.normal(size=300)}))
     network = DiscretizedBayesNet.from_table(table, [], {"x": [4.5, 6.5, 123.25], "y": [0.123456]})
-    network_report(network, table, tmp_path / "page.html")
     expected = [["≤ 4.5", "4.5 \u2013 6.5", "6.5 \u2013 123.3", "> 123.3"], ["≤ 0.1235", "> 0.1235"]]
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network, table=table) as page:
         for position, texts in enumerate(expected):
             page.locator(f".node[data-variable='{position}']").focus()
             page.keyboard.press("Enter")
@@ -230,7 +215,6 @@ def test_cuts_between_integers_keep_their_decimal(browser, tmp_path):
             assert rows.all_inner_texts() == texts
 
 
-@needs_browser
 @pytest.mark.parametrize("n_bins", [1, 4, 12])
 def test_the_drawing_shows_the_density_the_stems_and_the_rows(browser, tmp_path, n_bins):
     network = shaped_network(TABLE, n_bins)
@@ -266,7 +250,6 @@ def test_the_drawing_shows_the_density_the_stems_and_the_rows(browser, tmp_path,
             assert area == pytest.approx(1 - (TABLE.columns[position].values == 0).mean(), abs=1e-4)
 
 
-@needs_browser
 def test_the_page_says_what_is_inside_the_bins(browser, tmp_path, monkeypatch):
     network = shaped_network(TABLE, 4)
     network_report(network, TABLE, tmp_path / "page.html")
@@ -292,10 +275,8 @@ def test_the_page_says_what_is_inside_the_bins(browser, tmp_path, monkeypatch):
         assert "its density takes too long to compute" in page.locator(".inside").inner_text()
 
 
-@needs_browser
-def test_the_expert_s_density_is_drawn_too(browser, tmp_path):
-    review_page(shaped_front(), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", "#network=2") as page:
+def test_the_expert_s_density_is_drawn_too(shown):
+    with shown(shaped_front(), "#network=2") as page:
         page.locator(".node[data-variable='0']").focus()
         page.keyboard.press("Enter")
         assert page.locator("#histogram polyline").count() == 2
@@ -303,11 +284,9 @@ def test_the_expert_s_density_is_drawn_too(browser, tmp_path):
         assert page.locator("#histogram line.cut.yours").count() == 2 * 2
 
 
-@needs_browser
-def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(browser, tmp_path):
+def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(shown):
     network = point_at_a_cut()
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network) as page:
         page.locator(".node[data-variable='0']").focus()
         page.keyboard.press("Enter")
         tall = float(page.locator("#histogram line.axis").get_attribute("y1"))
@@ -316,15 +295,13 @@ def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(browser, tmp_path
         assert (tall - top) / (tall - 6) == pytest.approx(mass, abs=1e-3)
 
 
-@needs_browser
-def test_stems_of_a_column_of_few_values_fill_the_drawing(browser, tmp_path):
+def test_stems_of_a_column_of_few_values_fill_the_drawing(shown):
     counts = np.repeat(np.arange(8.0), [40, 60, 50, 30, 20, 10, 6, 6])
     shape = fit_shape(counts).shape
     assert shape.has_few_values
     table = read_table(pd.DataFrame({"x": counts}), kinds={"x": "continuous"})
     network = DiscretizedBayesNet.from_table(table, [], {"x": [1.5, 3.5]}, shapes={"x": shape})
-    network_report(network, table, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network, table=table) as page:
         page.locator(".node[data-variable='0']").focus()
         page.keyboard.press("Enter")
         tall = float(page.locator("#histogram line.axis").get_attribute("y1"))

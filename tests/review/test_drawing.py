@@ -1,6 +1,4 @@
-"""The drawing on the review page: the layout of `plot_network`, readable, zoomed, moved, and saved as a picture."""
-
-from __future__ import annotations
+"""The drawing on the review page: where variables and edges stand, zoomed, moved, and saved as a picture."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -8,18 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
-from review_browser import hidden_nodes, name_size, needs_browser, opened
+from review_browser import hidden_nodes, name_size, opened
 from review_examples import example_front, learned_table, random_candidate
 
-from gomea_bn.front.front import Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Front, network_report, review_page
+from gomea_bn.plots import network_layout
 from gomea_bn.plots.network import NetworkSketch
-from gomea_bn.plots.network_layout import network_layout
 from gomea_bn.review import drawings
 from gomea_bn.review.drawings import Drawings
-from gomea_bn.review.layout import box_sizes
-from gomea_bn.review.page import network_report, review_page
+from gomea_bn.review.layout import box_sizes, consensus_arcs, layout, line_break
+from gomea_bn.review.routes import box_hits, points_on, routes
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -55,10 +54,9 @@ def scale(page: Page) -> float:
 
 
 @pytest.fixture
-def report(browser, tmp_path):
+def report(shown):
     network = learned(9, 3)
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network) as page:
         yield page, network
 
 
@@ -81,7 +79,6 @@ def test_a_drawing_that_is_too_wide_for_its_frame_gets_more_rows():
     assert len(narrow.entries[0]["t"]) > len(wide.entries[0]["t"])
 
 
-@needs_browser
 def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
     page, network = report
     sizes = {name: tuple(size) for name, size in zip(network.names, box_sizes(network.names).tolist())}
@@ -107,7 +104,6 @@ def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
             assert drawn[3 + 3 * position] == pytest.approx(point, abs=0.3)
 
 
-@needs_browser
 @pytest.mark.parametrize("n_variables", [20, 40])
 def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, n_variables):
     network_report(learned(n_variables, 5), None, tmp_path / "page.html")
@@ -124,14 +120,12 @@ def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, 
             assert max(drawn[0] / frame[0], drawn[1] / frame[1]) > 0.75
 
 
-@needs_browser
-def test_a_laptop_shows_all_of_dense_networks_of_a_front(browser, tmp_path):
+def test_a_laptop_shows_all_of_dense_networks_of_a_front(shown):
     table = learned_table(40, 100, 5)
     networks = [dense_candidate(table, number, seed) for seed, number in enumerate((42, 60, 80, 100))]
     values = [[float(position), -float(position)] for position in range(len(networks))]
     front = Front(example_front(n_networks=2).objectives[:2], values, networks, table=table)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", viewport={"width": 1440, "height": 900}) as page:
+    with shown(front, viewport={"width": 1440, "height": 900}) as page:
         for position in range(len(networks)):
             page.evaluate("position => { location.hash = `network=${position}` }", position)
             page.wait_for_selector(f"body[data-selected='{position}']")
@@ -140,7 +134,6 @@ def test_a_laptop_shows_all_of_dense_networks_of_a_front(browser, tmp_path):
             expect(page.locator("#part-note")).to_be_hidden()
 
 
-@needs_browser
 def test_the_drawing_zooms_and_moves_by_buttons_keys_wheel_and_pointer(report):
     page, _ = report
     start = scale(page)
@@ -173,7 +166,6 @@ def test_the_drawing_zooms_and_moves_by_buttons_keys_wheel_and_pointer(report):
     )
 
 
-@needs_browser
 def test_panels_fold_and_the_look_fills_the_screen(page):
     wide = page.locator("#graph-frame").bounding_box()["width"]
     page.click("#fold-choose")
@@ -192,7 +184,6 @@ def test_panels_fold_and_the_look_fills_the_screen(page):
     page.wait_for_selector("#full-screen[aria-pressed=false]")
 
 
-@needs_browser
 def test_the_drawing_is_saved_whole_as_svg_and_png(report):
     page, network = report
     page.click("#zoom-in")
@@ -215,11 +206,9 @@ def test_the_drawing_is_saved_whole_as_svg_and_png(report):
     assert pixels == pytest.approx([3 * width, 3 * height], abs=3)
 
 
-@needs_browser
 @pytest.mark.parametrize("width", [390, 1024])
-def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
-    review_page(example_front(n_networks=3, n_variables=40), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", viewport={"width": width, "height": 844}) as page:
+def test_small_screens_start_with_all_of_a_drawing(shown, width):
+    with shown(example_front(n_networks=3, n_variables=40), viewport={"width": width, "height": 844}) as page:
         assert hidden_nodes(page) == 0
         expect(page.locator("#overview")).to_be_hidden()
         if width == 390:
@@ -233,7 +222,6 @@ def test_small_screens_start_with_all_of_a_drawing(browser, tmp_path, width):
         expect(page.locator("#overview rect")).to_have_count(41)
 
 
-@needs_browser
 def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(browser, tmp_path):
     network = learned(40, 5)
     network_report(network, None, tmp_path / "page.html")
@@ -279,11 +267,9 @@ def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(brow
         expect(page.locator("#enlarge-drawing")).to_be_visible()
 
 
-@needs_browser
-def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_one(browser, tmp_path):
-    network_report(learned(20, 5), None, tmp_path / "page.html")
+def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_one(shown):
     size = {"width": 390, "height": 844}
-    with opened(browser, tmp_path / "page.html", viewport=size, has_touch=True) as page:
+    with shown(learned(20, 5), viewport=size, has_touch=True) as page:
         frame = page.locator("#graph-frame")
         touch_action = "one => getComputedStyle(one).touchAction"
         assert "pan-y" in frame.evaluate(touch_action)
@@ -308,10 +294,8 @@ def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_on
         assert float(moved.split()[0]) - float(before.split()[0]) > 50 / scale(page)
 
 
-@needs_browser
-def test_edges_of_the_expert_alone_avoid_other_boxes(browser, tmp_path):
-    review_page(example_front(n_networks=20, n_variables=9), tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+def test_edges_of_the_expert_alone_avoid_other_boxes(shown):
+    with shown(example_front(n_networks=20, n_variables=9)) as page:
         hits = page.locator("#graph .edge.there").evaluate_all(
             """all => all.flatMap((edge) => {
               const ends = edge.dataset.edge.split(",");
@@ -333,7 +317,6 @@ def test_edges_of_the_expert_alone_avoid_other_boxes(browser, tmp_path):
     assert not any(hits)
 
 
-@needs_browser
 def test_keys_bring_a_box_into_view_and_a_pointer_leaves_the_drawing_where_it_is(page):
     for _ in range(8):
         page.click("#zoom-in")
@@ -346,3 +329,103 @@ def test_keys_bring_a_box_into_view_and_a_pointer_leaves_the_drawing_where_it_is
     node.blur()
     node.focus()
     assert graph.get_attribute("viewBox") != part
+
+
+@st.composite
+def arc_shares(draw):
+    n = draw(st.integers(1, 14))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    shares = rng.random((n, n)) * (rng.random((n, n)) < draw(st.floats(0, 0.7)))
+    shares /= np.maximum(shares + shares.T, 1.0)  # a network has a pair in one direction only
+    np.fill_diagonal(shares, 0.0)
+    expert = rng.random((n, n)) < 0.1
+    np.fill_diagonal(expert, False)
+    return shares, np.triu(expert)
+
+
+@settings(max_examples=40)
+@given(arc_shares())
+def test_boxes_stand_apart_and_edges_pass_under_none(drawn):
+    shares, expert = drawn
+    n = len(shares)
+    names = [f"variable {number}" * (1 + number % 3) for number in range(n)]
+    drawing = layout(names, shares, expert)
+    half = drawing.boxes[:, 2:] / 2
+    for i in range(n):
+        for j in range(i):
+            apart = np.abs(drawing.boxes[i, :2] - drawing.boxes[j, :2]) - half[i] - half[j]
+            assert apart.max() > 5
+    joined = (shares > 0) | expert
+    assert set(drawing.curves) == {
+        (i, j) for i in range(n) for j in range(i + 1, n) if joined[i, j] or joined[j, i]
+    }
+    for (i, j), curve in drawing.curves.items():
+        points = points_on(curve, 80)
+        others = [number for number in range(n) if number not in (i, j)]
+        if others:
+            assert not box_hits(points[None], drawing.boxes[others], 1.0).any()
+        for end, box in ((curve[0], drawing.boxes[i]), (curve[-1], drawing.boxes[j])):
+            beyond = (np.abs(end - box[:2]) - box[2:] / 2).max()
+            assert -0.5 < beyond < 8  # ends at the border of its box
+        assert points.min() >= 0
+        assert points[:, 0].max() <= drawing.width
+        assert points[:, 1].max() <= drawing.height
+
+
+@settings(max_examples=60)
+@given(arc_shares())
+def test_consensus_has_no_cycle_and_ties_in_what_can_be(drawn):
+    shares, expert = drawn
+    arcs = consensus_arcs(shares, expert)
+    n = len(shares)
+    matrix = np.zeros((n, n))
+    for tail, head in arcs:
+        matrix[tail, head] = 1
+    assert np.trace(np.linalg.matrix_power(np.eye(n) + matrix, n) - np.eye(n)) == 0
+    joined = (shares > 0) | (shares.T > 0) | expert | expert.T
+
+    def components(links):
+        reach = np.linalg.matrix_power(np.eye(n) + (links > 0), n) > 0
+        return {tuple(row) for row in reach}
+
+    assert components(joined) == components(matrix + matrix.T)
+
+
+@pytest.mark.parametrize("n", [1, 30, 70])
+def test_layout_of_many_variables_stays_compact(n):
+    rng = np.random.default_rng(n)
+    table_like = np.triu(rng.random((n, n)) < 2.5 / n, 1) * rng.random((n, n))
+    drawing = layout([f"X{number}" for number in range(n)], table_like)
+    assert drawing.width < 140 * (3 + np.sqrt(1.3 * n))
+    assert drawing.height < 84 * (4 + 2 * np.sqrt(n))
+
+
+def test_boxes_are_as_wide_as_their_longer_line_up_to_a_limit():
+    names = ["x", "a longer name", "one_word_after_another", "a" * 100, "a" * 1000, "日本語日本語", "abcdef"]
+    widths, heights = box_sizes(names).T
+    assert widths[0] < widths[1] < widths[2] < widths[3] == widths[4] == 172
+    assert widths[5] > widths[6]
+    assert len(set(heights)) == 1
+    assert heights[0] > box_sizes(["x"])[0, 1]
+    assert box_sizes(["after_another"])[0, 0] < widths[2]
+
+
+def test_long_names_break_near_their_middle_where_words_end():
+    assert line_break("blood_pressure") == len("blood_")
+    assert line_break("a b c d e f g h") == len("a b c d ")
+    assert line_break("cholesterol") is None
+    assert line_break("x" * 40) is None
+
+
+def test_edges_through_one_gap_keep_lanes_of_their_own():
+    middle = [(x, 100.0, 200.0, 30.0) for x in (0.0, 240.0)]  # a gap of 40 around x = 120
+    top = [(x, 0.0, 60.0, 30.0) for x in (80.0, 160.0)]
+    bottom = [(x, 200.0, 60.0, 30.0) for x in (0.0, 90.0, 240.0)]
+    boxes = np.array([*top, *middle, *bottom])
+    pairs = {(0, 4): 1.0, (0, 6): 1.0, (1, 4): 1.0}
+    crossings = []
+    for curve in routes(boxes, pairs).values():
+        points = points_on(curve, 301)
+        crossings.append(points[np.argmin(np.abs(points[:, 1] - 100)), 0])
+        assert not box_hits(points[None], boxes[2:4], 1.0).any()
+    assert np.diff(np.sort(crossings)).min() >= 4.9

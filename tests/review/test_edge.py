@@ -1,30 +1,32 @@
 """Edges on the review page: what they say in words, and what a reader says against them."""
 
-from __future__ import annotations
-
 import json
 import re
 
 import pytest
+from network_examples import network_with
 from playwright.sync_api import Page, expect
-from review_browser import handle, left, needs_browser, opened, saved, selected
+from review_browser import handle, left, opened, saved, selected
 from review_examples import HOSTILE_NAMES, example_front, page_data
 
-from gomea_bn import GomeaBnError, certainty, read_table
-from gomea_bn.front.decision import read_decision
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.review.page import network_report, review_page
+from gomea_bn import (
+    DiscretizedBayesNet,
+    GomeaBnError,
+    certainty,
+    network_report,
+    read_decision,
+    read_table,
+    review_page,
+)
 
-pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 def sick_network() -> DiscretizedBayesNet:
     """Return a network in which smokers are more often sick."""
-    return DiscretizedBayesNet(
+    return network_with(
         ["smoker", "sick"],
         [("smoker", "sick")],
-        cut_points={},
-        support={},
         levels={"smoker": ("no", "yes"), "sick": ("no", "yes")},
         tables={"smoker": [0.7, 0.3], "sick": [[0.88, 0.12], [0.6, 0.4]]},
     )
@@ -61,8 +63,7 @@ def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
     object_to(page, first, "This direction is impossible")
     assert left(page) == sum(first not in candidate.network.edges for candidate in front)
     object_to(page, second, "There is no such edge")
-    content = saved(page)
-    decision = read_decision(json.dumps(content))
+    decision = read_decision(json.dumps(saved(page)))
     assert decision.forbidden_edges == (first, second, second[::-1])
     assert decision.required_edges == ()
     assert decision.rules == (f"lacks {first[0]} → {first[1]}", f"lacks {second[0]} \u2013 {second[1]}")
@@ -77,9 +78,8 @@ def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
     assert read_decision(json.dumps(saved(page))).forbidden_edges == (second, second[::-1])
 
 
-def test_the_page_of_one_network_saves_rules(browser, tmp_path):
-    network_report(sick_network(), None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+def test_the_page_of_one_network_saves_rules(shown):
+    with shown(sick_network()) as page:
         object_to(page, ("smoker", "sick"), "There is no such edge")
         expect(page.locator("#rules")).to_contain_text("lacks smoker \u2013 sick")
         decision = read_decision(json.dumps(saved(page)))
@@ -105,10 +105,9 @@ def test_where_nothing_is_left_the_page_names_what_to_drop(page, front):
     expect(page.locator("#drops")).to_be_hidden()
 
 
-def test_a_wide_table_shows_first_what_agrees_with_the_expert(browser, tmp_path):
+def test_a_wide_table_shows_first_what_agrees_with_the_expert(shown):
     front = example_front(n_networks=3, n_variables=26)
-    review_page(front, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(front) as page:
         kinds = ("both", "reversed", "here", "there")
         drawn = {kind: page.locator(f"#graph .edge.{kind}:visible").count() for kind in kinds}
         whole = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in kinds}
@@ -153,8 +152,7 @@ def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front)
 def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_path):
     front = example_front(n_networks=4, n_variables=6, names=HOSTILE_NAMES[:6])
     test = certainty.test_graph(front.expert, front.table, random_state=0)
-    text = review_page(front, tmp_path / "page.html", test_graph=True)
-    notes = page_data(text)["tested"]["pairs"]
+    notes = page_data(review_page(front, tmp_path / "page.html", test_graph=True))["tested"]["pairs"]
     assert {(front.expert.names[i], front.expert.names[j]): note for i, j, note in notes} == test.notes
     assert set(front.expert.edges) <= set(test.notes)
     with opened(browser, tmp_path / "page.html") as page:
@@ -173,17 +171,15 @@ def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_
         expect(page.locator("#panel > .tested")).to_have_count(0)
 
 
-def test_the_page_of_one_network_says_what_rows_say_about_its_edges(browser, tmp_path):
-    frame = sick_network().sample(400, 1)
-    network, table = sick_network(), read_table(frame)
+def test_the_page_of_one_network_says_what_rows_say_about_its_edges(shown, browser, tmp_path):
+    network, table = sick_network(), read_table(sick_network().sample(400, 1))
     network_report(network, table, tmp_path / "page.html", test_graph=True)
     with opened(browser, tmp_path / "page.html") as page:
         expect(page.locator("#panel > .tested")).to_have_text(
             "Tested: 400 rows do not reject the graph (p = 1)."
         )
         expect(page.locator(".edge-list .tested")).to_contain_text("the data support this edge: without it")
-    network_report(network, table, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html") as page:
+    with shown(network, table=table) as page:
         expect(page.locator(".tested")).to_have_count(0)
 
 

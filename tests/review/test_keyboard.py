@@ -1,15 +1,13 @@
 """Everything on the review page can be done with the keyboard alone: no test here uses the pointer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from review_browser import left, needs_browser, opened, selected
+from review_browser import left, opened, selected
 
-pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
+pytestmark = pytest.mark.filterwarnings("error")
 
 SIZE = {"width": 1440, "height": 900}
 CONTROLS = """() => [...document.querySelectorAll(

@@ -1,20 +1,17 @@
 """The review page without a browser: how it is written, what can never happen to it, and what is refused."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
 
 import pytest
+from network_examples import network_with
 from review_examples import HOSTILE_NAMES, Elements, edges_in, example_front, learned_table, page_data
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.front.front import COMPLEXITY, MISFIT, Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Front, GomeaBnError, network_report, review_page
+from gomea_bn.front.front import COMPLEXITY, MISFIT
 from gomea_bn.review import page as review
-from gomea_bn.review.page import network_report, review_page
 
 
 def test_report_of_one_network_leaves_out_what_chooses():
@@ -62,8 +59,7 @@ def test_expert_in_another_column_order_is_matched_by_name():
 
 def test_page_is_written_whole(tmp_path):
     path = tmp_path / "page.html"
-    text = review_page(example_front(), path)
-    assert path.read_text(encoding="utf-8") == text
+    assert path.read_text(encoding="utf-8") == review_page(example_front(), path)
     with pytest.raises(GomeaBnError, match="does not exist"):
         review_page(example_front(), tmp_path / "no folder" / "page.html")
 
@@ -157,12 +153,11 @@ def test_refuses_networks_over_other_variables():
 
 def test_refuses_networks_with_another_order_of_the_variables():
     networks = [
-        DiscretizedBayesNet(
+        network_with(
             names,
             [],
             cut_points={"a": [], "b": []},
             support={"a": (0, 1), "b": (0, 1)},
-            levels={},
             tables={"a": [1.0], "b": [1.0]},
         )
         for names in (["a", "b"], ["b", "a"])

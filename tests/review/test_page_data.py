@@ -1,20 +1,19 @@
-"""The data of the review page: networks, landmarks, histograms, tables, and what the expert did not say."""
+"""The data of the review page: networks, landmarks, histograms, tables, and what is missing or damaged."""
 
-from __future__ import annotations
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from network_examples import network_with, with_parts
 from review_examples import edges_in, example_front, page_data, stored
 
+from gomea_bn import DiscretizedBayesNet, ExpertNetwork, Front, network_report, read_table, review_page
 from gomea_bn.data.column_summary import column_summary
-from gomea_bn.data.table import read_table
-from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.front import Front
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.review import pools
-from gomea_bn.review.page import network_report, review_page
 from gomea_bn.review.pools import MOST_TABLE_ROWS
+
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 @pytest.mark.parametrize("n_objectives", [1, 2, 3, 4])
@@ -232,8 +231,7 @@ def wide_network(n_parents: int = 4) -> DiscretizedBayesNet:
 
 def test_long_tables_are_cut_and_say_which_rows_are_kept():
     network = wide_network()
-    data = page_data(network_report(network))
-    family = data["families"][-1][0]
+    family = page_data(network_report(network))["families"][-1][0]
     assert family["r"] == 625
     assert family["i"] == list(range(MOST_TABLE_ROWS))
     assert family["w"]
@@ -262,9 +260,7 @@ def test_a_large_table_whose_rows_without_data_are_equal_is_kept_exactly(monkeyp
     rows = tables["child"].reshape(-1, 2).copy()
     rows[np.arange(625) % 5 > 0] = [0.25, 0.75]
     tables["child"] = rows.reshape(tables["child"].shape)
-    network = DiscretizedBayesNet(
-        network.names, network.edges, cut_points={}, support={}, levels=network.levels, tables=tables
-    )
+    network = with_parts(network, cut_points={}, support={}, tables=tables)
     monkeypatch.setattr(pools, "_MOST_WHOLE", 300)
     family = page_data(network_report(network))["families"][-1][0]
     assert family["w"]
@@ -276,9 +272,7 @@ def test_a_large_table_whose_rows_without_data_are_equal_is_kept_exactly(monkeyp
 def test_a_table_is_cut_from_one_row_above_the_limit(n_rows):
     levels = {"parent": tuple(range(n_rows)), "child": (0, 1)}
     tables = {"parent": np.full(n_rows, 1 / n_rows), "child": np.full((n_rows, 2), 0.5)}
-    network = DiscretizedBayesNet(
-        ["parent", "child"], [("parent", "child")], cut_points={}, support={}, levels=levels, tables=tables
-    )
+    network = network_with(["parent", "child"], [("parent", "child")], levels=levels, tables=tables)
     family = page_data(network_report(network))["families"][1][0]
     assert family["i"] == (None if n_rows == MOST_TABLE_ROWS else list(range(MOST_TABLE_ROWS)))
 
@@ -323,3 +317,46 @@ def test_tables_of_numbers_show_the_parents_that_add_most():
     drawn = page_data(network_report(network))["families"][-1][0]["v"]
     assert drawn["n"] is None
     np.testing.assert_allclose(stored(drawn).reshape(5, 5, 5).sum(axis=-1), 1.0)
+
+
+def test_bins_that_the_expert_did_not_give_are_not_called_theirs(shown):
+    plain = example_front()
+    first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
+    expert = ExpertNetwork.from_edges([(first, second)], cut_points={second: [0.5]}).fitted(plain.table)
+    front = Front(
+        plain.objectives,
+        plain.values,
+        [candidate.network for candidate in plain],
+        table=plain.table,
+        expert=expert,
+    )
+    with shown(front) as page:
+        text = page.locator("#panel").inner_text()
+        assert f"You gave no bins: {first}." in text
+        others = [name for name in expert.names if name not in (first, second)]
+        assert f"You did not mention: {', '.join(others)}." in text
+        named = re.findall(r"^(.*): .* in yours\.$", text, flags=re.MULTILINE)
+        assert named == [second]
+        expected = {
+            first: "You gave no bins: 3 bins of equal frequency stand in for yours.",
+            third: "You did not mention this variable. You gave no bins: 3 bins of equal frequency stand in "
+            "for yours.",
+        }
+        for name, words in expected.items():
+            page.locator(f".node[data-variable='{expert.names.index(name)}']").press("Enter")
+            assert page.locator("#panel .unsaid").inner_text() == words
+            assert page.locator("#histogram .yours").count() == 0
+            assert "yours" not in page.locator("#histogram").get_attribute("aria-label")
+        page.locator(f".node[data-variable='{expert.names.index(second)}']").press("Enter")
+        assert page.locator("#panel .unsaid").count() == 0
+        assert page.locator("#histogram line.cut.yours").count() == 2
+
+
+def test_a_damaged_histogram_is_said_to_be_damaged(shown):
+    columns = column_summary(example_front().table)
+    index = next(index for index, column in enumerate(columns) if column["kind"] == "continuous")
+    columns[index]["histogram"]["edges"][0] = "low"
+    with shown(example_front(keep_table=False, record={"columns": columns})) as page:
+        page.locator(f".node[data-variable='{index}']").press("Enter")
+        assert "is damaged in the record" in page.locator("#panel").inner_text()
+        assert page.locator("#histogram .bar").count() == 0

@@ -1,18 +1,16 @@
 """The rules on the review page: networks that have or lack an edge or a cut, or have a number of bins."""
 
-from __future__ import annotations
-
 import json
 import re
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from review_browser import left, needs_browser, opened, saved, selected
+from review_browser import left, opened, saved, selected
 
-from gomea_bn.front.decision import read_decision
+from gomea_bn import read_decision
 
-pytestmark = [pytest.mark.filterwarnings("error"), needs_browser]
+pytestmark = pytest.mark.filterwarnings("error")
 
 
 def submit(page: Page, kind: str, **fields: str | float) -> None:
@@ -101,15 +99,9 @@ def test_a_rule_is_kept_once(page):
 
 def test_the_address_merges_equal_rules_and_leaves_out_wrong_ones(browser, page_file):
     texts = [
-        "0-1-lacks",
-        "1-0-lacks",
-        "0-1-lacks",
-        "0-0-has",
-        "0-99-has",
-        "99-cut-1~2",
-        "0-bins-3~2",
+        "0-1-lacks", "1-0-lacks", "0-1-lacks", "0-0-has", "0-99-has", "99-cut-1~2", "0-bins-3~2",
         "0-other-1~2",
-    ]
+    ]  # fmt: skip
     with opened(browser, page_file, "#" + "&".join(f"edge={text}" for text in texts)) as page:
         assert len(rules(page)) == 1
 

@@ -1,20 +1,15 @@
 """The page's answers about one column: drivers, other columns, scenarios, intervals; held against `query`."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
-from review_browser import needs_browser, opened
 
-from gomea_bn.data.table import read_table
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, read_table
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.review.page import network_report
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -47,10 +42,9 @@ def learned():
 
 
 @pytest.fixture
-def page(browser, learned, tmp_path):
+def page(shown, learned):
     network, table = learned
-    network_report(network, table, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", f"#shows=answers&target={TARGET}") as page:
+    with shown(network, f"#shows=answers&target={TARGET}", table=table) as page:
         yield page
 
 
@@ -58,7 +52,6 @@ def press(page: Page, variable: int, code: int) -> None:
     page.locator(f".card[data-variable='{variable}'] .state[data-code='{code}']").click()
 
 
-@needs_browser
 def test_findings_are_ranked_by_how_far_the_answer_moves_without_them(page, learned):
     network, _ = learned
     name, pressed = network.names[TARGET], {0: 0, 4: 1, 6: 0}
@@ -81,7 +74,6 @@ def test_findings_are_ranked_by_how_far_the_answer_moves_without_them(page, lear
         assert share == pytest.approx(expected, abs=1e-9)
 
 
-@needs_browser
 @pytest.mark.parametrize("asked", ["mean", "0"])
 def test_other_columns_give_the_range_of_the_answer_and_their_information(page, learned, asked):
     network, _ = learned
@@ -119,7 +111,6 @@ def test_other_columns_give_the_range_of_the_answer_and_their_information(page, 
     assert bits == sorted(bits, reverse=True)
 
 
-@needs_browser
 def test_likelihoods_are_soft_findings(page, learned):
     network, _ = learned
     card = network.cardinality(network.names[4])
@@ -147,7 +138,6 @@ def test_likelihoods_are_soft_findings(page, learned):
     expect(page.locator("#findings")).to_contain_text("by likelihoods 1 : 3")
 
 
-@needs_browser
 def test_scenarios_stand_side_by_side_and_return_with_the_address(page, learned):
     network, _ = learned
     name = network.names[TARGET]
@@ -176,16 +166,14 @@ def test_scenarios_stand_side_by_side_and_return_with_the_address(page, learned)
     expect(page.locator("#scenarios thead th")).to_have_count(4)
 
 
-@needs_browser
-def test_the_interval_is_that_of_the_rows_behind_the_tables(browser, tmp_path):
+def test_the_interval_is_that_of_the_rows_behind_the_tables(shown):
     rng = np.random.default_rng(0)
     for n_rows in (40, 1000):
         rows = np.array(["yes", "no"])[(np.arange(n_rows) >= 0.3 * n_rows).astype(int)]
         table = read_table(pd.DataFrame({"x": rows, "y": rng.choice(["a", "b"], n_rows)}))
         network = DiscretizedBayesNet.from_table(table, [], {})
-        network_report(network, table, tmp_path / "page.html")
         share = network.query("x").to_numpy()[0]
-        with opened(browser, tmp_path / "page.html", "#shows=target&target=0&quantity=0") as page:
+        with shown(network, "#shows=target&target=0&quantity=0", table=table) as page:
             wait(page)
             words = page.locator("#target-words").inner_text()
         low, high = [
@@ -197,11 +185,9 @@ def test_the_interval_is_that_of_the_rows_behind_the_tables(browser, tmp_path):
         assert (high + low) / 2 == pytest.approx(share, abs=0.35 * half)
 
 
-@needs_browser
-def test_without_rows_there_is_no_interval_and_a_known_target_is_said(browser, learned, tmp_path):
+def test_without_rows_there_is_no_interval_and_a_known_target_is_said(shown, learned):
     network, _ = learned
-    network_report(network, None, tmp_path / "page.html")
-    with opened(browser, tmp_path / "page.html", f"#shows=target&target={TARGET}") as page:
+    with shown(network, f"#shows=target&target={TARGET}") as page:
         wait(page)
         expect(page.locator("#target-words")).to_contain_text("No interval: the number of rows")
         page.click("#show-answers")

@@ -76,11 +76,8 @@ def test_the_leftovers_of_dead_processes_are_removed_and_others_stay(tmp_path):
     with pytest.warns(GomeaBnWarning, match="unfinished file of a process that was killed"):
         write_text(tmp_path / "a.json", "{}")
     assert {path.name for path in tmp_path.iterdir()} == {
-        "a.json",
-        alive.name,
-        foreign.name,
-        of_other_file.name,
-    }
+        "a.json", alive.name, foreign.name, of_other_file.name,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("mark", ["", "1", "x-y", "-1-a", "٣", f"{10**30}"])

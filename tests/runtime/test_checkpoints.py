@@ -1,3 +1,5 @@
+"""Checkpoints: what is kept, written, refused and resumed, and the file that holds it."""
+
 import errno
 import os
 import warnings
@@ -6,20 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.linkage.models import LinkageTree
-from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn import Checkpoint, ExpertKnowledge, GomeaBnError, LinkageTree
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
-    Checkpoint,
     Section,
+    checkpoint_bytes,
     opened,
     option_text,
     read_checkpoint,
 )
-from gomea_bn.runtime.files.atomic_files import process_mark
+from gomea_bn.runtime.files.atomic_files import process_mark, write_bytes
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 OPTIONS = {"size": "3", "rate": "0.5"}
@@ -46,7 +50,7 @@ def written(tmp_path: Path) -> Checkpoint:
     return Checkpoint(tmp_path / "c", resume=True)
 
 
-def test_parts_get_their_states_back_once(written: Checkpoint) -> None:
+def test_parts_get_their_states_back_once(written):
     root = section(written)
     assert root.saved == {"number": 7}
     inner = root.part("inner").saved
@@ -56,14 +60,14 @@ def test_parts_get_their_states_back_once(written: Checkpoint) -> None:
     assert root.part("other").saved is None
 
 
-def test_a_checkpoint_is_not_replaced_unless_it_is_resumed(written: Checkpoint) -> None:
+def test_a_checkpoint_is_not_replaced_unless_it_is_resumed(written):
     with pytest.raises(GomeaBnError, match="exists and would be lost; resume goes on from it"):
         section(Checkpoint(written.folder))
     with pytest.raises(GomeaBnError, match="would be lost"):
         section(written.folder)
 
 
-def test_resuming_without_a_checkpoint_starts_with_a_warning(tmp_path: Path) -> None:
+def test_resuming_without_a_checkpoint_starts_with_a_warning(tmp_path):
     with pytest.warns(GomeaBnWarning, match="There is no checkpoint .* starts from the beginning"):
         assert section(Checkpoint(tmp_path, resume=True)).saved is None
 
@@ -82,25 +86,23 @@ def test_resuming_without_a_checkpoint_starts_with_a_warning(tmp_path: Path) -> 
         ({"kind": "front"}, "the search was 'test', and is now 'front'"),
     ],
 )
-def test_each_difference_is_refused_by_name(written: Checkpoint, changes: Any, message: str) -> None:
+def test_each_difference_is_refused_by_name(written, changes, message):
     with pytest.raises(GomeaBnError, match="belongs to another run") as caught:
         section(written, **changes)
     assert message in str(caught.value)
 
 
-def test_another_version_of_the_package_is_refused(
-    written: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_of_the_package_is_refused(written, monkeypatch):
     monkeypatch.setattr(checkpoints, "installed_version", lambda _name: "99.0")
     with pytest.raises(GomeaBnError, match=r"the version of gomea-bn was .*, and is now '99\.0'"):
         section(written)
 
 
-def test_free_options_are_those_of_the_file(written: Checkpoint) -> None:
+def test_free_options_are_those_of_the_file(written):
     assert section(written, {**OPTIONS, "size": "4"}, free=("size",)).options["size"] == "3"
 
 
-def test_a_frozen_file_stays_as_it_is(written: Checkpoint) -> None:
+def test_a_frozen_file_stays_as_it_is(written):
     root = section(written)
     root.keep(lambda: {"number": 8})
     root.set_frozen(True)
@@ -111,14 +113,12 @@ def test_a_frozen_file_stays_as_it_is(written: Checkpoint) -> None:
     assert read_checkpoint(written.path)["run"] == {"state": {"number": 9}, "parts": {}}
 
 
-def test_a_state_that_lacks_something_ends_in_one_line(written: Checkpoint) -> None:
+def test_a_state_that_lacks_something_ends_in_one_line(written):
     with pytest.raises(GomeaBnError, match=r"does not fit this run: KeyError\('size'\)"):
         section(written).resume(lambda state: state["size"])
 
 
-def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writing(tmp_path, monkeypatch):
     now = 100.0
 
     def write(path: Path, content: bytes) -> Path:
@@ -137,9 +137,7 @@ def test_files_are_due_after_their_seconds_and_after_99_times_the_time_of_writin
         assert file.n_written == n_written, seconds
 
 
-def test_a_full_disk_is_warned_of_once_and_leaves_the_former_checkpoint(
-    written: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_warned_of_once_and_leaves_the_former_checkpoint(written, monkeypatch):
     root = section(written)
     number = 8
     root.keep(lambda: {"number": number})
@@ -157,16 +155,14 @@ def test_a_full_disk_is_warned_of_once_and_leaves_the_former_checkpoint(
     assert read_checkpoint(written.path)["run"]["state"] == {"number": 9}
 
 
-def test_a_folder_that_cannot_be_made_is_warned_of(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_warned_of(tmp_path):
     root = section(Checkpoint(tmp_path / "outer" / "inner"))
     (tmp_path / "outer").write_text("a file came first")
     with pytest.warns(GomeaBnWarning, match=r"Cannot write '.*checkpoint\.gomea': Not a directory"):
         root.write()
 
 
-def test_without_a_checkpoint_nothing_is_kept_or_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_checkpoint_nothing_is_kept_or_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert section(None) is NO_CHECKPOINT
     assert NO_CHECKPOINT.part("x") is NO_CHECKPOINT
@@ -187,18 +183,18 @@ def test_without_a_checkpoint_nothing_is_kept_or_written(
         {"folder": "x", "resume": 1},
     ],
 )
-def test_wrong_options_are_refused(options: Any) -> None:
+def test_wrong_options_are_refused(options):
     with pytest.raises(GomeaBnError):
         Checkpoint(**options)
 
 
-def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "f").write_text("")
     with pytest.raises(GomeaBnError, match="is not a folder"):
         section(Checkpoint(tmp_path / "f"))
 
 
-def test_texts_of_options_differ_where_values_do() -> None:
+def test_texts_of_options_differ_where_values_do():
     long = np.arange(1000.0)
     values = [
         *(
@@ -226,7 +222,7 @@ def test_texts_of_options_differ_where_values_do() -> None:
     assert option_text(np.int64(3)) == "3"
 
 
-def test_unfinished_files_of_killed_processes_are_removed(written: Checkpoint) -> None:
+def test_unfinished_files_of_killed_processes_are_removed(written):
     # no process has this number
     dead = process_mark().replace(str(os.getpid()), "4194305", 1)
     names = (
@@ -242,3 +238,93 @@ def test_unfinished_files_of_killed_processes_are_removed(written: Checkpoint) -
     assert other.exists()
     assert of_living.exists()
     assert not leftover.exists()
+
+
+CONTENT = {
+    "a": [1, None, "ü"], "x": np.arange(6, dtype=np.int16).reshape(2, 3), "seed": 2**130, "inf": np.inf,
+}  # fmt: skip
+
+arrays = npst.arrays(
+    st.sampled_from([np.int16, np.uint64, np.float64, np.bool_, np.float32]), npst.array_shapes(min_side=0)
+)
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | arrays
+trees = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+)
+
+
+def equal(first: Any, second: Any) -> bool:
+    """Return whether two trees are the same, types of arrays included."""
+    if isinstance(first, np.ndarray):
+        return (
+            isinstance(second, np.ndarray)
+            and first.dtype == second.dtype
+            and first.shape == second.shape
+            and first.tobytes() == second.tobytes()
+        )
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(equal(first[key], second[key]) for key in first)
+    if isinstance(first, list):
+        return len(first) == len(second) and all(map(equal, first, second))
+    return bool(type(first) is type(second) and first == second)
+
+
+@given(st.dictionaries(st.text(), trees, max_size=3))
+@settings(max_examples=60)
+def test_what_was_written_is_read(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("file") / "c"
+    write_bytes(path, checkpoint_bytes(content))
+    assert equal(content, read_checkpoint(path))
+
+
+@given(st.data())
+@settings(max_examples=80)
+def test_every_flipped_bit_and_every_missing_byte_is_noticed(tmp_path_factory, data):
+    whole = checkpoint_bytes(CONTENT)
+    damaged = bytearray(whole)
+    if data.draw(st.booleans()):
+        damaged[data.draw(st.integers(0, len(whole) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    else:
+        del damaged[data.draw(st.integers(0, len(whole) - 1)) :]
+    path = tmp_path_factory.mktemp("file") / "c"
+    write_bytes(path, bytes(damaged))
+    with pytest.raises(GomeaBnError) as caught:
+        read_checkpoint(path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_of_another_version_is_refused_by_its_number(tmp_path):
+    path = write_bytes(
+        tmp_path / "c", checkpoint_bytes(CONTENT).replace(b"checkpoint 1\n", b"checkpoint 7\n", 1)
+    )
+    with pytest.raises(GomeaBnError, match="has format version '7'; this release reads '1'"):
+        read_checkpoint(path)
+
+
+def test_a_file_above_the_limit_on_bytes_is_refused(tmp_path, monkeypatch):
+    path = write_bytes(tmp_path / "c", checkpoint_bytes(CONTENT))
+    monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "100")
+    with pytest.raises(GomeaBnError, match="GOMEA_BN_MAX_FILE_BYTES"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    "array", [["<i8", [10**9]], ["<i8", [-1]], ["O", [1]], ["<i8", [0]], ["nothing", [1]], ["<i8", None]]
+)
+def test_arrays_that_do_not_fit_the_file_are_refused(tmp_path, array):
+    import hashlib
+    import json
+
+    rest = json.dumps({"content": {"x": {"<array>": 0}}, "arrays": [array]}).encode() + b"\n" + bytes(8)
+    head = b"gomea-bn checkpoint 1\n" + hashlib.sha256(rest).hexdigest().encode() + b"\n"
+    path = write_bytes(tmp_path / "c", head + rest)
+    with pytest.raises(GomeaBnError, match="is damaged"):
+        read_checkpoint(path)
+
+
+def test_objects_are_never_written():
+    with pytest.raises(TypeError, match=r"cannot hold .*Path"):
+        checkpoint_bytes({"x": Path()})
+    with pytest.raises(TypeError, match="cannot hold ndarray"):
+        checkpoint_bytes({"x": np.array([object()])})

@@ -18,12 +18,9 @@ SOURCES = {
 
 def test_compiled_code_depends_on_modules_with_kernels_and_on_what_they_import():
     assert _compiled_modules(SOURCES) == [
-        "gomea_bn.deep",
-        "gomea_bn.deep.two",
-        "gomea_bn.kernels",
-        "gomea_bn.runtime.jit",
+        "gomea_bn.deep", "gomea_bn.deep.two", "gomea_bn.kernels", "gomea_bn.runtime.jit",
         "gomea_bn.runtime.limits",
-    ]
+    ]  # fmt: skip
 
 
 def test_modules_that_are_imported_whole_count():

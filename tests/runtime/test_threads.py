@@ -1,9 +1,19 @@
-"""The flag that ends a run, and threads that take blocks of work in turn."""
+"""Threads, the flag that ends a run, memory and garbage, and the live table of a run."""
 
+import gc
+import io
+import sys
 import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
+from rich.console import Console
 
+from gomea_bn.cli.running import rare_collections
+from gomea_bn.runtime.limits import Progress
+from gomea_bn.runtime.progress import LiveTable
+from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import StopFlag, Workers, in_background, thread_pool
 
 
@@ -57,3 +67,87 @@ def test_calls_that_have_not_begun_are_left_out_after_an_error():
     with pytest.raises(KeyError):
         fail()
     assert [call.cancelled() for call in calls] == [False, True]
+
+
+def test_the_usual_pace_returns_after_an_error():
+    usual, inside = gc.get_threshold(), []
+
+    @rare_collections()
+    def fail():
+        inside.append(gc.get_threshold()[0])
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert inside[0] >= 100_000
+    assert gc.get_threshold() == usual
+
+
+def test_a_pace_that_is_rarer_stays():
+    usual = gc.get_threshold()
+    gc.set_threshold(10**6, 3, 4)
+    try:
+        with rare_collections():
+            assert gc.get_threshold()[:2] == (10**6, 3)
+    finally:
+        gc.set_threshold(*usual)
+
+
+def test_garbage_that_is_never_looked_for_stays_so():
+    usual = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        with rare_collections():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*usual)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (0, 7), (3, 1 << 22)])
+def test_arrays_are_zeros_that_can_be_written(shape):
+    zeros = zeros_by_pages(shape, np.uint8)
+    assert zeros.shape == shape
+    assert zeros.dtype == np.uint8
+    assert zeros.flags.c_contiguous
+    assert not zeros.any()
+    zeros[1:, -1] = 7
+    assert zeros.sum() == 7 * max(shape[0] - 1, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of the process from /proc")
+def test_only_written_parts_take_memory():
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1])
+
+    before = resident()
+    zeros = zeros_by_pages((64, 1 << 21), np.uint8)
+    zeros[:, 0] = 1
+    # pages of 2 MiB would be 32,768 pages of 4 KiB
+    assert resident() - before < 4_000
+    assert zeros.sum() == 64
+
+
+def progress(seconds: float, scored: int, best: float = -1.0) -> Progress:
+    statistics = {"families_scored": scored, "cache_hits": 0}
+    return Progress(seconds, scored, 1, (8,), (1,), best, statistics)
+
+
+def shown(table: LiveTable, state: Progress) -> dict[str, str]:
+    return {str(column.header): str(next(iter(column.cells))) for column in table.render(state).columns}
+
+
+def test_rates_stay_positive_when_another_phase_counts_from_zero():
+    table = LiveTable()
+    rates = [shown(table, progress(*state))["families/s"] for state in ((1.0, 1000), (2.0, 50), (3.0, 250))]
+    assert rates == ["1,000", "1,000", "200"]
+    rates = [shown(table, progress(*state))["families/s"] for state in ((0.5, 300), (1.0, 400))]
+    assert rates == ["200", "200"]
+
+
+def test_the_last_state_is_drawn_at_the_end():
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=120)
+    with LiveTable(console) as table:
+        table(progress(1.0, 10, -5.0))
+        table(progress(1.01, 20, -7.25))
+    assert "7.250" in text.getvalue()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any
@@ -8,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import one_column
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.simulation.random_experts import simulated_expert
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table, simulated_expert
 from gomea_bn.simulation.random_networks import random_network as ground_truth
 
 
@@ -138,9 +134,7 @@ def test_impossible_simulations_are_refused():
 
 def test_simulated_cuts_survive_an_extreme_support():
     for low, high in [(-1e308, 7e307), (1.0, 1.0 + 2**-50), (1e-300, 2e-300)]:
-        truth = DiscretizedBayesNet(
-            ["x"], [], cut_points={"x": []}, support={"x": (low, high)}, levels={}, tables={"x": [1.0]}
-        )
+        truth = one_column([], (low, high), [1.0])
         for seed in range(10):
             cuts = simulated_expert(truth, random_state=seed).cut_points["x"]
             assert ((cuts > low) & (cuts < high)).all()

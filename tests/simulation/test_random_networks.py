@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import math
 import runpy
@@ -13,17 +11,17 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import with_parts
 from scipy.stats import chisquare
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.simulation import random_network
 from gomea_bn.simulation.random_networks import (
     GraphBounds,
     _edge_limit,
     equalise_marginals,
     ide_cozman_edges,
-    random_network,
     tree_edges,
 )
 
@@ -93,16 +91,9 @@ def test_every_network_keeps_the_bounds(
 ):
     def draw() -> DiscretizedBayesNet:
         return random_network(
-            n,
-            law=law,
-            kind=kind,
-            rows=rows,
-            max_indegree=max_indegree,
-            max_edge_fraction=max_edge_fraction,
-            max_table_rows=max_table_rows,
-            discrete_fraction=discrete_fraction,
-            random_state=seed,
-        )
+            n, law=law, kind=kind, rows=rows, max_indegree=max_indegree, max_edge_fraction=max_edge_fraction,
+            max_table_rows=max_table_rows, discrete_fraction=discrete_fraction, random_state=seed,
+        )  # fmt: skip
 
     network = draw()
     assert network == draw()
@@ -234,14 +225,7 @@ def test_equal_frequency_marginals_stay_near_uniform_when_a_sample_stands_in():
         np.random.default_rng(0),
         max_joint_cells=30,
     )
-    rescaled = DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=dict(zip(network.names, tables)),
-    )
+    rescaled = with_parts(network, tables=dict(zip(network.names, tables)))
     worst = max(np.abs(m - 1 / m.size).max() for m in marginals_by_pyagrum(rescaled).values())
     assert 1e-7 < worst < 4e-3
 
@@ -286,15 +270,12 @@ def test_rows_follow_their_law():
         ({"rows": "normal"}, "rows must be one of"),
         ({"max_indegree": 0}, "max_indegree must be an integer of at least 1"),
         ({"max_edge_fraction": 1.5}, "max_edge_fraction must be a finite number of at least 0 and at most 1"),
-        (
-            {"discrete_fraction": -0.1},
-            "discrete_fraction must be a finite number of at least 0 and at most 1",
-        ),
+        ({"discrete_fraction": -0.1}, "discrete_fraction must be a finite number of at least 0 and at most 1"),
         ({"cardinality": (1, 4)}, "cardinality must be two integers"),
         ({"cardinality": (5, 4)}, "cardinality must be two integers"),
         ({"max_table_rows": 5}, "max_table_rows = 5"),
     ],
-)
+)  # fmt: skip
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         random_network(**{"n_variables": 4, **options})

@@ -16,13 +16,9 @@ from gomea_bn.cli import app as cli
 ROOT = Path(__file__).resolve().parent.parent.parent
 # names that users import from modules
 PACKAGES = (
-    "gomea_bn",
-    "gomea_bn.plots",
-    "gomea_bn.discretization",
-    "gomea_bn.metrics",
-    "gomea_bn.certainty",
+    "gomea_bn", "gomea_bn.plots", "gomea_bn.discretization", "gomea_bn.metrics", "gomea_bn.certainty",
     "gomea_bn.pymoo",
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Linting the page's scripts is left out, and says so, where npx is missing, but never in continuous integration."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

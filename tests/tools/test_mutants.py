@@ -1,7 +1,5 @@
 """The tool that changes single places of the code, on a small repository of its own, and its list on this one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import mutants

@@ -1,12 +1,9 @@
-"""Chains over graphs and bins against sums over all graphs and all bins of tiny tables."""
-
-from __future__ import annotations
+"""Chains over graphs and bins against sums over all graphs and all bins of tiny tables, and resumed ones."""
 
 import itertools
 import json
 from collections import defaultdict
 from math import lgamma, log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +13,11 @@ from certainty_examples import discrete_frame, graphs, network_of
 from checkpoint_examples import killed_and_resumed
 from numpy.typing import NDArray
 
-from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn import Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
 from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
 from gomea_bn.certainty.chains import bins_chain, sampled_posterior
 from gomea_bn.certainty.chains.bins_chain import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
-from gomea_bn.data.table import read_table
 from gomea_bn.runtime.threads import StopFlag
 
 Cuts = tuple[float, ...]
@@ -93,9 +89,7 @@ def enumerated(data: pd.DataFrame, max_indegree: int, required: Any = ()) -> NDA
 
 
 @pytest.mark.parametrize(("max_indegree", "required"), [(2, ()), (1, ((1, 0),))])
-def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(
-    monkeypatch: pytest.MonkeyPatch, max_indegree: int, required: Any
-) -> None:
+def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(monkeypatch, max_indegree, required):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 1)
     data = frame()
     names = list(data)
@@ -135,9 +129,7 @@ def model_of(data: pd.DataFrame, edge_cost: float = 0.0) -> bins_chain.BinsModel
 
 @pytest.mark.parametrize("edge_cost", [0.0, 1.5])
 @pytest.mark.parametrize(("parents", "children"), [((1,), ()), ((2,), ()), ((1, 2), ()), ((2,), (1,))])
-def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(
-    parents: tuple[int, ...], children: tuple[int, ...], edge_cost: float
-) -> None:
+def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(parents, children, edge_cost):
     data = frame()
     model, y_cuts = model_of(data, edge_cost), np.array([5.0])
     x, y, z = data["x"].to_numpy(), data["y"].to_numpy(), data["z"].cat.codes.to_numpy().astype(np.int64)
@@ -171,7 +163,7 @@ def test_gains_of_parents_are_ratios_of_sums_over_the_cuts(
     assert sums.gain(wanted, without) == pytest.approx(-gain, abs=1e-9)
 
 
-def test_a_stop_during_a_draw_leaves_the_chain_as_it_was() -> None:
+def test_a_stop_during_a_draw_leaves_the_chain_as_it_was():
     model = model_of(frame())
     stop = StopFlag(None)
     stopped = bins_chain.BinsChain(model, True, np.random.default_rng(2), stop)
@@ -188,7 +180,7 @@ def test_a_stop_during_a_draw_leaves_the_chain_as_it_was() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_the_clock_is_read_within_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_is_read_within_a_draw(monkeypatch):
     draw = bins_chain.BinsModel.draw
 
     def late(model: Any, cuts: Any, parents: Any, generator: Any, stop: Any = None) -> Any:
@@ -214,9 +206,7 @@ def drawn(data: pd.DataFrame, of: DiscretizedBayesNet | None = None, **options: 
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_killed_and_resumed_draws_give_the_same_probabilities(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_killed_and_resumed_draws_give_the_same_probabilities(monkeypatch, tmp_path):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 2)
     monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1)
     data = frame()
@@ -229,9 +219,7 @@ def test_killed_and_resumed_draws_give_the_same_probabilities(
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 @pytest.mark.parametrize(("n_sweeps", "n_draws"), [(20, "0 times"), (21, "1 time"), (60, "2 times")])
-def test_results_say_how_often_bins_were_drawn(
-    monkeypatch: pytest.MonkeyPatch, n_sweeps: int, n_draws: str
-) -> None:
+def test_results_say_how_often_bins_were_drawn(monkeypatch, n_sweeps, n_draws):
     calls = []
     draw = bins_chain.BinsChain._draw_bins
 
@@ -247,7 +235,7 @@ def test_results_say_how_often_bins_were_drawn(
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
-def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
+def test_fixed_cuts_stay_and_levels_need_no_draws():
     data = frame()
     fixed = network(data).with_metadata(fixed_cut_points=["x", "y"])
     over_network = edge_probabilities(fixed, data)
@@ -268,6 +256,63 @@ def test_fixed_cuts_stay_and_levels_need_no_draws() -> None:
         ({"scoring_method": "density-bic"}, "Drawn bins need the score 'density-bd' .* got 'density-bic'"),
     ],
 )
-def test_draws_that_are_not_possible_are_refused(options: Any, message: str) -> None:
+def test_draws_that_are_not_possible_are_refused(options, message):
     with pytest.raises(GomeaBnError, match=message):
         drawn(frame(), **options)
+
+
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    a = rng.integers(2, size=80)
+    b = np.where(rng.random(80) < 0.8, a, 1 - a)
+    return pd.DataFrame(
+        {"a": a, "b": b, "c": rng.integers(3, size=80), "d": b ^ (rng.random(80) < 0.2)}
+    ).astype(str)
+
+
+def probabilities(data: pd.DataFrame | None = None, **options: Any) -> EdgeProbabilities:
+    network = DiscretizedBayesNet.from_table(read_table(rows()), [("a", "b")], {})
+    sampled = {"method": "sampled", "n_sweeps": 12, "n_chains": 2, "max_seconds": None, "random_state": 4}
+    data = rows() if data is None else data
+    return edge_probabilities(network, data, scoring_method="bdeu", **{**sampled, **options})
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+def test_killed_and_resumed_chains_give_the_same_probabilities(monkeypatch, tmp_path):
+    monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
+    resumed, n_kills = killed_and_resumed(
+        monkeypatch, lambda checkpoint: probabilities(checkpoint=checkpoint), tmp_path / "c", 3
+    )
+    whole = probabilities()
+    assert n_kills > 2
+    assert resumed.n_sweeps == whole.n_sweeps == 12
+    assert np.array_equal(resumed.arcs, whole.arcs)
+    assert resumed.chain_difference == whole.chain_difference
+    again = Checkpoint(tmp_path / "c", resume=True)
+    assert np.array_equal(probabilities(checkpoint=again).arcs, whole.arcs)
+    with pytest.raises(GomeaBnError, match="option n_sweeps was 12, and is now 13"):
+        probabilities(n_sweeps=13, checkpoint=again)
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+def test_chains_that_the_clock_ended_stay_ended(tmp_path):
+    options: dict[str, Any] = {"n_sweeps": 10**6, "tolerance": 0.0, "max_seconds": 0.05}
+    first = probabilities(checkpoint=tmp_path, **options)
+    again = probabilities(checkpoint=Checkpoint(tmp_path, resume=True), **options)
+    assert (again.stopped_by, again.n_sweeps) == ("max_seconds", first.n_sweeps)
+    assert np.array_equal(again.arcs, first.arcs)
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not mixed")
+def test_means_over_several_tables_go_on_with_the_next_one(monkeypatch, tmp_path):
+    monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
+    frame = rows().mask(np.random.default_rng(1).random((80, 4)) < 0.1)
+    options: dict[str, Any] = {"n_completions": 2, "n_sweeps": 5, "data": frame}
+    resumed, n_kills = killed_and_resumed(
+        monkeypatch, lambda checkpoint: probabilities(checkpoint=checkpoint, **options), tmp_path / "c", 3
+    )
+    assert n_kills > 2
+    assert np.array_equal(resumed.arcs, probabilities(**options).arcs)
+    again = Checkpoint(tmp_path / "c", resume=True)
+    monkeypatch.setattr(sampled_posterior, "_run_chains", lambda *_: pytest.fail("sampled again"))
+    assert np.array_equal(probabilities(checkpoint=again, **options).arcs, resumed.arcs)

@@ -11,15 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import tables_of
-from command_line import invoke, ok, refused
+from command_line import ok, refused
 from front_examples import example_front, small_frame
 from review_examples import page_data
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, certainty
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, certainty, compare, read_front, write_front
 from gomea_bn.cli.named_networks import candidate, named_network
 from gomea_bn.front.decision import Decision
-from gomea_bn.front.folder import read_front, write_front
-from gomea_bn.metrics.comparison import compare
 from gomea_bn.network.conditionals import Conditionals
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
@@ -76,8 +74,7 @@ def test_export_marks_reversible_edges_in_dot(front, folder, run):
 
 
 def test_export_gives_the_table(front, folder, tmp_path):
-    text = ok("export", folder, "--to", "csv").stdout
-    frame = pd.read_csv(io.StringIO(text), index_col="id")
+    frame = pd.read_csv(io.StringIO(ok("export", folder, "--to", "csv").stdout), index_col="id")
     assert np.allclose(frame[list(front.names)], front.values, rtol=1e-12)
     assert frame["n_edges"].tolist() == [len(entry.network.edges) for entry in front]
     assert frame.index[frame["knee"]].tolist() == [front.knee().index]
@@ -165,8 +162,7 @@ MOVED = "The table is not where it was, or has changed"
 
 def test_review_writes_the_page_of_a_front(stand_in, front, folder, data, tmp_path):
     result = ok("review", folder, "-o", tmp_path / "page.html", "--networks", 5)
-    page = (tmp_path / "page.html").read_text()
-    assert front.run_hash in page
+    assert front.run_hash in (tmp_path / "page.html").read_text()
     assert MOVED in result.stderr
     assert f"gomea-bn accept {folder} decision.json -o model.json" in result.stdout
     out = tmp_path / "front"
@@ -225,9 +221,7 @@ def test_review_says_what_it_cannot_show(folder, tmp_path):
     assert "does not exist" in refused(3, "review", tmp_path / "none")
     assert "holds neither" in refused(3, "review", tmp_path)
     assert "--networks" in refused(2, "review", folder, "--networks", 0)
-    result = invoke("review", folder, "-o", tmp_path / "none" / "page.html")
-    assert result.exit_code == 1
-    assert "does not exist" in result.stderr
+    assert "does not exist" in refused(1, "review", folder, "-o", tmp_path / "none" / "page.html")
 
 
 def test_compare_prints_the_difference_in_words(front, folder, tmp_path):

@@ -19,17 +19,8 @@ def data(rows, tmp_path, monkeypatch):
 def test_the_table_is_printed_and_written(data):
     expected = cross_validate(data, target="c", folds=3, compare=["histogram"], random_state=2)
     options = (
-        "cross-validate",
-        "rows.csv",
-        "--target",
-        "c",
-        "--folds",
-        3,
-        "--compare",
-        "histogram",
-        "--seed",
-        2,
-    )
+        "cross-validate", "rows.csv", "--target", "c", "--folds", 3, "--compare", "histogram", "--seed", 2,
+    )  # fmt: skip
     text = ok(*options).stdout
     assert text.split()[:3] == ["method", "log_density", "log_density_error"]
     assert f"{expected['log_loss'].iloc[0]:.4g}" in text

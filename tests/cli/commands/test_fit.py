@@ -26,15 +26,8 @@ def test_fit_is_from_table(files, rows):
     assert result.stdout.startswith(expected.summary())
     assert "Left out, since the graph does not have these columns: d." in result.stderr
     arguments = (
-        "--cut-points",
-        "a=0",
-        "--cut-points",
-        "b=-0.5,0.5",
-        "--pseudo-count",
-        2,
-        "--shape",
-        "uniform",
-    )
+        "--cut-points", "a=0", "--cut-points", "b=-0.5,0.5", "--pseudo-count", 2, "--shape", "uniform",
+    )  # fmt: skip
     ok("fit", "edges.csv", "rows.csv", *arguments, "-o", "two.json")
     counted = DiscretizedBayesNet.from_table(rows[["a", "b", "c"]], EDGES, CUTS, pseudo_count=2.0)
     assert DiscretizedBayesNet.from_json("two.json") == counted
@@ -98,8 +91,7 @@ def test_bins_have_the_shapes_that_a_learner_would_give_them(files, rows):
     shapes = learner.fit(rows[["a", "b", "c"]]).network_.shapes
     assert shapes
     ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json")
-    fitted = DiscretizedBayesNet.from_json("own.json")
-    assert fitted.shapes == shapes
+    assert DiscretizedBayesNet.from_json("own.json").shapes == shapes
     ok("fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "--shape", "marginal", "-o", "all.json")
     assert set(DiscretizedBayesNet.from_json("all.json").shapes) == set(CUTS)
     assert "shape must be" in refused(
@@ -122,8 +114,7 @@ def test_a_folder_of_files_is_counted_in_pieces(files, rows):
 
 def test_the_former_device_is_a_warning(files):
     fit = ["fit", "edges.csv", "rows.csv", "--cuts", "cuts.json", "-o", "own.json"]
-    result = ok(*fit, "--device", "gpu")
-    assert result.stderr.count("Warning: --device has no effect") == 1
+    assert ok(*fit, "--device", "gpu").stderr.count("Warning: --device has no effect") == 1
     assert "--device" not in ok(*fit).stderr + ok("fit", "--help").stdout
 
 

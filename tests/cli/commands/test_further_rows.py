@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke
+from command_line import invoke, ok, refused
 
 from gomea_bn import DiscretizedBayesNet
 
@@ -27,8 +27,7 @@ def folder(tmp_path):
 
 
 def test_update_writes_the_network_with_the_rows(folder):
-    result = invoke("update", folder / "network.json", folder / "new.csv", "-o", folder / "updated.json")
-    assert result.exit_code == 0
+    result = ok("update", folder / "network.json", folder / "new.csv", "-o", folder / "updated.json")
     assert "100 further rows" in result.stderr
     former = DiscretizedBayesNet.from_json(folder / "network.json")
     wanted = former.update(pd.read_csv(folder / "new.csv"))
@@ -41,16 +40,13 @@ def test_update_does_not_replace_what_it_reads(folder):
 
 
 def test_update_names_a_wrong_option(folder):
-    result = invoke(
-        "update", folder / "network.json", folder / "new.csv", "-o", folder / "u.json", "--forget", "-3"
+    assert "--forget must be a finite number above 0" in refused(
+        2, "update", folder / "network.json", folder / "new.csv", "-o", folder / "u.json", "--forget", "-3"
     )
-    assert result.exit_code == 2
-    assert "--forget must be a finite number above 0" in result.stderr
 
 
 def test_drift_prints_a_line_per_column(folder):
-    result = invoke("drift", folder / "network.json", folder / "new.csv")
-    assert result.exit_code == 0
+    result = ok("drift", folder / "network.json", folder / "new.csv")
     assert "Drifted: x" in result.stdout
     result = invoke("drift", folder / "network.json", folder / "data.csv", "--json")
     assert [record["drifted"] for record in json.loads(result.stdout)] == [False, False]
@@ -59,8 +55,7 @@ def test_drift_prints_a_line_per_column(folder):
 def test_learn_starts_from_a_network(folder):
     options = ["--max-seconds", "0", "--max-evaluations", "1", "--seed", "1", "--density", "bins"]
     options += ["--out", folder / "run"]
-    result = invoke("learn", folder / "data.csv", "--start", folder / "network.json", *options)
-    assert result.exit_code == 0
+    ok("learn", folder / "data.csv", "--start", folder / "network.json", *options)
     network = DiscretizedBayesNet.from_json(folder / "run" / "network.json")
     assert network.edges == [("x", "y")]
     assert len(network.metadata["started_from"]) == 64

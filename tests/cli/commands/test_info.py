@@ -1,13 +1,20 @@
-"""The command `info` prints versions, cores and the folder of compiled kernels."""
+"""The commands info, warm-up and bench."""
 
+import importlib
 import json
 import os
+import sys
 
 import numpy as np
 import pandas as pd
-from command_line import invoke
+import pytest
+from command_line import invoke, ok
 
+from gomea_bn.cli.commands import bench
+from gomea_bn.runtime import jit
 from gomea_bn.runtime.environment import installed_version
+from lab.published import judge
+from lab.runner import run
 
 
 def test_info_prints_versions_cores_and_cache():
@@ -20,3 +27,87 @@ def test_info_prints_versions_cores_and_cache():
     assert facts["kernel_cache"] in text
     assert f"numpy {np.__version__}" in text
     assert installed_version("no-such-distribution") is None
+
+
+@pytest.fixture
+def compiling(monkeypatch):
+    """Stand in for the compilation of all kernels."""
+    monkeypatch.setattr(
+        "gomea_bn.learning.all_kernels.compile_all_kernels", lambda announce: announce("Compiling") or 9.1
+    )
+    monkeypatch.setattr("gomea_bn.learning.learner.compile_many_rows", lambda announce: 0.5)
+
+
+@pytest.mark.usefixtures("compiling")
+def test_the_folder_and_the_seconds_are_printed_unless_quiet(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "kernels_are_cached", lambda: True)
+    monkeypatch.setattr(jit, "kernel_cache_dir", lambda: tmp_path)
+    for name in ("one.kernel", "another.kernel", "another.lock"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(jit, "kernels_can_be_kept", lambda: True)
+    assert ok("warm-up").stderr.splitlines() == [
+        "Compiling",
+        f"All 2 kernels are compiled and kept in '{tmp_path}' (10 s).",
+    ]
+    assert ok("warm-up", "--quiet").stderr == ""
+
+
+@pytest.mark.usefixtures("compiling")
+def test_kernels_that_cannot_be_kept_are_a_failure(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "_chosen_by_user", str(tmp_path))
+    result = invoke("warm-up", "-q")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: The kernels could not be kept in '{tmp_path}")
+
+
+def test_a_folder_that_keeps_nothing_is_refused_before_the_compilation(monkeypatch):
+    monkeypatch.setattr(jit, "kernels_can_be_kept", lambda: False)
+    monkeypatch.setattr(
+        "gomea_bn.cli.commands.warm_up._compile_all", lambda announce: pytest.fail("compiled")
+    )
+    result = invoke("warm-up", "-q")
+    assert result.exit_code == 1
+    assert "NUMBA_CACHE_DIR names another one" in result.stderr.replace("\n", " ")
+
+
+@pytest.fixture
+def no_laboratory(tmp_path, monkeypatch):
+    """An installation without the repository around it."""
+    monkeypatch.setattr(bench, "_SCRIPTS", tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.endswith("scripts")])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.startswith("gomea_bn.experiments")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["table1", "--nets", "2"], ["--help"]])
+def test_an_installed_package_says_where_the_laboratory_is(arguments, no_laboratory):
+    result = invoke("bench", *arguments)
+    assert result.exit_code == 2
+    assert "scripts/lab of the repository" in result.output
+    assert 'pip install -e ".[experiments]"' in result.output
+
+
+def test_all_options_are_those_of_the_experiment():
+    result = ok("bench", "shapes-skeletons", "--help")
+    assert "--first-seed" in result.output
+    assert "--resume" in result.output
+
+
+def test_the_former_modules_are_forwarded_with_a_warning(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("gomea_bn.experiments")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.warns(DeprecationWarning, match="has moved to scripts/lab"):
+        importlib.import_module("gomea_bn.experiments")
+    former = importlib.import_module("gomea_bn.experiments.runner.run")
+    assert former.run_experiment is run.run_experiment
+    assert importlib.import_module("gomea_bn.experiments.judge") is judge
+
+
+def test_the_former_modules_say_where_they_are(no_laboratory):
+    with (
+        pytest.warns(DeprecationWarning, match="has moved"),
+        pytest.raises(ImportError, match=r"has moved\. The laboratory is the folder scripts/lab"),
+    ):
+        importlib.import_module("gomea_bn.experiments")

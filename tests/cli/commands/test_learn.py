@@ -1,27 +1,33 @@
-"""The command `learn`: what it prints, and which options reach the learner."""
+"""The command `learn`: what it prints, refuses and writes, and which options reach the learner."""
 
+import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import QUICK, RUN_FILES, invoke, learn, ok
+from command_line import QUICK, RUN_FILES, invoke, learn, ok, refused
+from network_examples import HOSTILE_NAMES, network_with
 from shaped_examples import shaped_table
 
 from gomea_bn import (
     BayesNetLearner,
     DiscretizedBayesNet,
     ExpertKnowledge,
+    GomeaBnError,
+    average_families,
     cut_gains,
 )
 from gomea_bn.cli.commands.learn import _report
 from gomea_bn.learning import learner_of_options
+from gomea_bn.learning.run_folder import check_run_folder, write_run_folder
+from gomea_bn.runtime.environment import cpu_name
 
 
 def test_learn_prints_the_kinds_then_the_network(table, rows):
-    result = learn(table, *QUICK)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *QUICK)
     network = BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
     assert network.summary(cut_gains(network, rows)) in result.stdout
     assert (
@@ -37,10 +43,8 @@ def test_learn_prints_the_kinds_then_the_network(table, rows):
 
 @pytest.mark.parametrize("shape", ["auto", "uniform"])
 def test_learn_says_where_probabilities_enter_the_density(tmp_path, shape):
-    table = shaped_table(200)
-    table.to_frame().to_csv(tmp_path / "rows.csv", index=False)
-    result = learn(tmp_path / "rows.csv", "--max-evaluations", "500", "--seed", "1", "--shape", shape)
-    assert result.exit_code == 0, result.stderr
+    shaped_table(200).to_frame().to_csv(tmp_path / "rows.csv", index=False)
+    result = ok("learn", tmp_path / "rows.csv", "--max-evaluations", "500", "--seed", "1", "--shape", shape)
     noted = "in the data's units (point masses of rain count with their probability): " in result.stdout
     assert noted == (shape == "auto")
     assert noted != ("in the data's units: " in result.stdout)
@@ -52,8 +56,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
 
     monkeypatch.setattr("gomea_bn.learning.learner.average_families", interrupted)
     out = tmp_path / "run"
-    result = learn(table, *QUICK, "--out", out)
-    assert result.exit_code == 0, result.stderr
+    result = ok("learn", table, *QUICK, "--out", out)
     assert (
         "Warning: The averaging of families was interrupted. The network of the whole search is kept: it has tables "
         "alone, counted from the rows. Learn again for averages.\n"
@@ -62,15 +65,11 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(table, rows, tm
     network = DiscretizedBayesNet.from_json(out / "network.json")
     assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
     assert network.conditionals is None
-    printed = json.loads(learn(table, *QUICK, "--json").stdout)
-    assert set(printed) == {"run", "network"}
+    assert set(json.loads(learn(table, *QUICK, "--json").stdout)) == {"run", "network"}
 
 
 def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
-    assert (
-        learn(table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q").exit_code
-        == 0
-    )
+    ok("learn", table, "--max-seconds", "0.15", "--patience", "0", "--out", tmp_path / "run", "-q")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["stopped_by"] == "max_seconds"
     parameters = dict(record["parameters"])
@@ -80,23 +79,21 @@ def test_a_recorded_run_can_be_repeated_from_its_record(table, rows, tmp_path):
     assert again.network_ == DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
     seed, evaluations = record["seed"], record["counts"]["n_eval"]
     arguments = ["--seed", seed, "--max-evaluations", evaluations, "--max-seconds", 0, "--patience", 0]
-    result = learn(table, *arguments, "--out", tmp_path / "again")
-    assert result.exit_code == 0, result.stderr
+    ok("learn", table, *arguments, "--out", tmp_path / "again")
     assert (tmp_path / "again" / "network.dot").read_text() == (tmp_path / "run" / "network.dot").read_text()
 
 
 def test_options_reach_the_learner(table, tmp_path):
     tiers = tmp_path / "tiers.txt"
     tiers.write_text("d\n\na, b\n")
-    result = learn(
-        table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu", "--ess", "5",
+    result = ok(
+        "learn", table, "--discretizer", "equal-width", "--scoring-method", "density-bd", "--prior", "bdeu",
         "--max-bins", "5", "--max-indegree", "2", "--max-candidates", "3", "--max-table-cells", "60",
-        "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
+        "--ess", "5", "--max-levels", "9", "--pseudo-count", "0.5", "--penalty", "3.5", "--kind", "d=continuous",
         "--shape", "marginal", "--cut-points", "a=-0.5,0.5", "--require", "d->a", "--require", "b,c",
         "--forbid", "a->b", "--tiers", tiers, "--missing", "drop",
         "--max-generations", "4", "--patience", "0", "--jobs", "1", "--json", "--quiet",
     )  # fmt: skip
-    assert result.exit_code == 0, result.stderr
     (warning,) = result.stderr.splitlines()
     assert "at most 10 values: 'd' (0, 1, 2)" in warning
     content = json.loads(result.stdout)
@@ -114,12 +111,9 @@ def test_options_reach_the_learner(table, tmp_path):
     assert parameters["cut_points"] == {"a": [-0.5, 0.5]}
     assert (parameters["patience"], parameters["max_generations"]) == (None, 4)
     assert parameters["knowledge"] == {
-        "required_edges": [["d", "a"], ["b", "c"]],
-        "forbidden_edges": [["a", "b"]],
-        "temporal_order": [["d"], ["a", "b"]],
-        "max_indegree": None,
-        "max_table_cells": 60,
-    }
+        "required_edges": [["d", "a"], ["b", "c"]], "forbidden_edges": [["a", "b"]],
+        "temporal_order": [["d"], ["a", "b"]], "max_indegree": None, "max_table_cells": 60,
+    }  # fmt: skip
     assert content["run"]["stopped_by"] == "max_generations"
     assert content["run"]["n_jobs"] == 1
     network = DiscretizedBayesNet.from_json(json.dumps(content["network"]))
@@ -132,16 +126,12 @@ def test_dropped_rows_are_reported(rows, tmp_path):
     holes = rows.copy()
     holes.loc[[4, 9], "a"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
-    kept = learn(tmp_path / "holes.csv", *QUICK)
-    assert kept.exit_code == 0
-    assert "nats gained by cuts" in kept.stdout
-    refused = learn(tmp_path / "holes.csv", *QUICK, "--missing", "error")
-    assert refused.exit_code == 3
-    assert "Column 'a'" in refused.stderr
-    assert "rows 4, 9" in refused.stderr
-    result = learn(tmp_path / "holes.csv", *QUICK, "--missing", "drop")
-    assert result.exit_code == 0
-    assert "Dropped 2 of 150 rows" in result.stderr
+    assert "nats gained by cuts" in ok("learn", tmp_path / "holes.csv", *QUICK).stdout
+    message = refused(3, "learn", tmp_path / "holes.csv", *QUICK, "--missing", "error")
+    assert "Column 'a'" in message
+    assert "rows 4, 9" in message
+    dropped = ok("learn", tmp_path / "holes.csv", *QUICK, "--missing", "drop")
+    assert "Dropped 2 of 150 rows" in dropped.stderr
 
 
 def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
@@ -152,17 +142,15 @@ def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
         ("front", [*QUICK, "--out", tmp_path / "front"]),
         ("discretize", ["--method", "equal-width"]),
     ):
-        result = invoke(command, table, *arguments)
-        assert result.exit_code == 0, result.stderr
+        result = ok(command, table, *arguments)
         assert result.stderr.count("is constant") == 1
         assert warning in result.stderr
         assert "site  discrete    constant: 'north' in all 150 rows" in result.stderr
-    network = DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json")
-    assert network.levels["site"] == ("north",)
+    assert DiscretizedBayesNet.from_json(tmp_path / "run" / "network.json").levels["site"] == ("north",)
     assert "--max-candidates" not in learn(table, *QUICK).stdout
     for command, folder in (("export", "run"), ("review", "front"), ("review", "run")):
         arguments = ["--to", "bif"] if command == "export" else []
-        assert invoke(command, tmp_path / folder, *arguments).exit_code == 0
+        ok(command, tmp_path / folder, *arguments)
 
 
 def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
@@ -194,19 +182,13 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     assert network["metadata"]["all_rows"]["n_rows"] == 3000
     pattern = ok("learn", rows / "*.parquet", *small, "--json")
     assert json.loads(pattern.stdout)["network"]["variables"] == network["variables"]
-    refused = learn(rows, *small, "--out", rows / "run")
-    assert refused.exit_code == 2
-    assert "the command reads it (DATA)" in refused.stderr
-    refused = learn(rows, *small, "--sep", ",")
-    assert refused.exit_code == 2
-    assert "--sep does not apply to a folder of files" in refused.stderr
-    refused = learn(tmp_path / "absent*", *small)
-    assert refused.exit_code != 0
-    refused = learn(rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9")
-    assert refused.exit_code == 2
-    assert "leave it out for a table in one file" in refused.stderr
-    warned = learn(rows / "0.parquet", *QUICK, "--device", "gpu")
-    assert warned.exit_code == 0
+    assert "the command reads it (DATA)" in refused(2, "learn", rows, *small, "--out", rows / "run")
+    assert "--sep does not apply to a folder of files" in refused(2, "learn", rows, *small, "--sep", ",")
+    assert learn(tmp_path / "absent*", *small).exit_code != 0
+    assert "leave it out for a table in one file" in refused(
+        2, "learn", rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9"
+    )
+    warned = ok("learn", rows / "0.parquet", *QUICK, "--device", "gpu")
     assert warned.stderr.count("Warning: --device has no effect") == 1
 
 
@@ -246,3 +228,258 @@ def test_what_ended_the_improvement_over_all_rows_is_said(tmp_path):
     record = fitted.network_.metadata["all_rows"] | {"stopped_by": "max_seconds"}
     fitted.network_ = fitted.network_.with_metadata(all_rows=record)
     assert "max_seconds ended the improvement over all rows early.\n" in _report(fitted)
+
+
+def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
+    out = tmp_path / "new" / "run"
+    ok("learn", table, *QUICK, "--out", out)
+    assert {path.name for path in out.iterdir()} == RUN_FILES
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    assert network == BayesNetLearner(max_evaluations=2000, random_state=1).fit(rows).network_
+    assert set(DiscretizedBayesNet.from_file(out / "network.bif").edges) == set(network.edges)
+    assert (out / "network.dot").read_text() == network.to_dot()
+    record = json.loads((out / "run.json").read_text())
+    assert record["data"]["file_sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
+    assert record["data"]["table_sha256"] == network.metadata["data_sha256"]
+    assert record["data"]["n_rows"] == 150
+    assert [column["kind"] for column in record["data"]["columns"]] == ["continuous"] * 2 + ["discrete"] * 2
+    assert record["counts"]["n_eval"] == 2000
+    assert record["counts"]["families_scored"] > 0
+    assert record["stopped_by"] == "max_evaluations"
+    assert record["seed"] == 1
+    assert record["score"] == network.metadata["score"] == record["history"][-1]["score"]
+    assert record["versions"]["numpy"] == np.__version__
+    assert record["machine"]["cpu"] == cpu_name() != ""
+    assert record["repeat"] == {"random_state": 1, "max_evaluations": 2000, "max_seconds": None}
+
+
+def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
+    out = tmp_path / "run"
+    arguments = [table, *QUICK, "--prefer", "density", "--out", out]
+    result = ok("learn", *arguments)
+    network = DiscretizedBayesNet.from_json(out / "network.json")
+    plain = json.loads(learn(table, *QUICK, "--density", "bins", "--json").stdout)["network"]
+    tables = DiscretizedBayesNet.from_json(json.dumps(plain))
+    assert tables.conditionals is None
+    assert network == average_families(tables, rows, random_state=1)
+    assert network.summary(cut_gains(network, rows)) in result.stdout
+    assert f"in the data's units: {network.score(rows):.4f} nats." in result.stdout
+    printed = json.loads(learn(*arguments, "--json").stdout)["network"]
+    assert DiscretizedBayesNet.from_json(json.dumps(printed)) == network
+    without = json.loads(learn(*arguments, "--line", "none", "--json").stdout)["network"]["conditionals"]
+    assert without["lines"] == {}
+    assert without["copies"] == printed["conditionals"]["copies"]
+
+
+def test_the_averaged_network_of_an_earlier_version_is_removed(table, tmp_path):
+    out = tmp_path / "run"
+    ok("learn", table, *QUICK, "--out", out)
+    (out / "averaged.json").write_text('{"format": "gomea-bn averaged network"}')
+    ok("learn", table, *QUICK, "--out", out)
+    assert {path.name for path in out.iterdir()} == set(RUN_FILES)
+
+
+def test_an_impossible_folder_is_refused_before_the_search(table, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "held" / "run.json").mkdir(parents=True)
+    for folder, message in (
+        ("file", "not a folder"),
+        ("file/below", "not a folder"),
+        ("held", "a folder has this name"),
+    ):
+        result = learn(table, *QUICK, "--out", tmp_path / folder)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert "Searching" not in result.stderr
+
+
+def test_a_failed_write_keeps_the_old_files_and_shows_the_result(table, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    ok("learn", table, *QUICK, "--out", out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def full_disk(path, text):
+        if Path(path).name == "run.json":
+            raise GomeaBnError("No space left on device.")
+        Path(path).write_text(text)
+
+    monkeypatch.setattr("gomea_bn.learning.run_folder.write_text", full_disk)
+    result = learn(table, "--max-evaluations", "50", "--seed", "2", "--out", out)
+    assert result.exit_code == 1
+    assert "Error: No space left on device." in result.stderr
+    assert "4 variables" in result.stdout
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_second_run_replaces_the_files_of_the_first(table, tmp_path):
+    out = tmp_path / "run"
+    ok("learn", table, *QUICK, "--out", out)
+    ok("learn", table, "--max-evaluations", "3", "--seed", "2", "--out", out)
+    assert {path.name for path in out.iterdir()} == RUN_FILES
+    assert json.loads((out / "run.json").read_text())["seed"] == 2
+
+
+def test_a_folder_that_vanishes_below_a_file_is_reported(tmp_path):
+    network = network_with(["a"], [], levels={"a": (0, 1)}, tables={"a": [0.5, 0.5]})
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GomeaBnError, match="Cannot write to folder"):
+        write_run_folder(tmp_path / "file" / "below", network, {})
+    check_run_folder(tmp_path / "not" / "yet")
+
+
+def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
+    names = [name.strip() for name in HOSTILE_NAMES[:12]] + ["a->b", "x=1,y", "\x1b[31mred", "\u202etricky"]
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, len(names))), columns=names)
+    path = tmp_path / "hostile.csv"
+    frame.to_csv(path, index=False)
+    quoted = '"x=1,y",' + names[0]
+    result = ok(
+        "learn", path, *QUICK, "--out", tmp_path / "out", "--cut-points", "x=1,y=0", "--require", quoted,
+        "--forbid", '"a->b",é',
+    )  # fmt: skip
+    for text in (result.stdout, result.stderr):
+        assert "\x1b" not in text
+        assert "\\x1b[31mred" in text
+    network = DiscretizedBayesNet.from_json(tmp_path / "out" / "network.json")
+    assert list(network.names) == names
+    assert ("x=1,y", names[0]) in network.edges
+    assert network.cut_points["x=1,y"].tolist() == [0.0]
+
+
+def test_files_that_no_run_wrote_stay(table, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "network.json").write_text("{}")
+    arguments = ("learn", table, "--max-evaluations", 50, "--quiet", "--out")
+    for record in (None, "{}", '{"format": "another"}'):
+        if record is not None:
+            (tmp_path / "mine" / "run.json").write_text(record)
+        result = invoke(*arguments, tmp_path / "mine")
+        assert result.exit_code == 2
+        assert "does not belong to a run" in result.stderr
+        assert (tmp_path / "mine" / "network.json").read_text() == "{}"
+    ok(*arguments, tmp_path / "run")
+    ok(*arguments, tmp_path / "run")
+
+
+@pytest.mark.parametrize("command", ["learn", "front"])
+def test_a_name_that_no_file_can_have_is_refused_before_the_search(table, tmp_path, command):
+    result = invoke(command, table, "--max-evaluations", "100", "--out", tmp_path / ("n" * 300))
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "name too long" in result.stderr
+
+
+@pytest.mark.parametrize(("option", "value"), [("density", "smooth"), ("line", "yes")])
+def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, tmp_path, option, value):
+    assert f"--{option} must be one of" in refused(
+        2, "learn", tmp_path / "none.csv", *QUICK, f"--{option}", value
+    )
+    result = learn(table, *QUICK, f"--{option}", value)
+    assert result.exit_code == 2
+    assert option in result.stderr
+    assert value in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--max-bins", "1"], "--max-bins must be an integer from 2 to 255"),
+        (["--max-bins", "many"], "--max-bins"),
+        (["--max-indegree", "-1"], "--max-indegree"),
+        (["--discretizer", "kmeans"], "--discretizer must be one of"),
+        (["--scoring-method", "mdl"], "--scoring-method must be one of"),
+        (["--scoring-method", "bdeu"], "--scoring-method bdeu is for discrete columns only"),
+        (["--penalty", "mdl"], "--penalty must be"),
+        (["--penalty", "nan"], "--penalty must be"),
+        (["--prior", "flat"], "--prior must be"),
+        (["--prior", "bdeu"], "--discretizer optimal cannot price cuts under --prior bdeu"),
+        (["--discretizer", "mdlp"], "learn with its cuts as --cut-points"),
+        (["--ess", "0"], "--ess must be"),
+        (["--pseudo-count", "-1"], "--pseudo-count"),
+        (["--pseudo-count", "nan"], "pseudo"),
+        (["--missing", "fill"], "--missing must be one of 'available', 'error', 'drop'"),
+        (["--max-seconds", "nan"], "max"),
+        (
+            ["--max-seconds", "0", "--patience", "0"],
+            "Set a limit: --max-seconds, --max-evaluations, --max-generations or --patience.",
+        ),
+        (["--max-evaluations", "0"], "--max-evaluations"),
+        (["--kind", "a"], "--kind must be name=continuous"),
+        (["--kind", "a=real"], "continuous or discrete"),
+        (["--kind", "aa=discrete"], "unknown column 'aa'. Did you mean 'a'?"),
+        (["--kind", "a=discrete", "--kind", "a=discrete"], "twice"),
+        (["--cut-points", "a=x"], "must be numbers"),
+        (["--cut-points", "z=1"], "--cut-points: unknown column 'z'"),
+        (["--cut-points", "a=99"], "--cut-points of column 'a' must lie inside the range"),
+        (["--require", "a"], "--require must be parent,child"),
+        (["--require", "a,b,c"], "--require must be parent,child"),
+        (["--require", "a,z"], "--require: unknown column 'z'"),
+        (["--require", "a,b", "--forbid", "a->b"], "both required and forbidden"),
+        (["--require", "a,b", "--require", "b,a"], "--require: "),
+        (["--require", "a,b", "--tier", "b", "--tier", "a"], "--require: 'a' -> 'b' runs against --tier."),
+        (["--forbid", "a,z"], "--forbid: unknown column 'z'"),
+        (["--tier", "a", "--tier", "a"], "--tier: duplicate 'a'"),
+        (["--tier", "a,,b"], "--tier must be column names"),
+        (["--tiers", "none.txt"], "does not exist"),
+        (["--max-candidates", "few"], "--max-candidates must be an integer of at least 1, or auto or all"),
+        (["--max-table-cells", "1"], "--max-table-cells must be"),
+        (["--colour"], "--colour"),
+        (["more.csv"], "more.csv"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_2(table, tmp_path, arguments, message):
+    result = learn(table, *QUICK[2:], *arguments, "--quiet", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_message_names_the_file_option_that_the_user_wrote(table, tmp_path):
+    cuts, tiers = tmp_path / "cuts.json", tmp_path / "tiers.txt"
+    cuts.write_text('{"format": "gomea-bn cut points", "format_version": 1, "cut_points": {"z": [1]}}')
+    tiers.write_text("a\nz\n")
+    for arguments, option in (
+        (["--cuts", cuts], "--cuts"),
+        (["--cuts", cuts, "--cut-points", "a=0"], "--cut-points or --cuts"),
+        (["--tiers", tiers], "--tiers"),
+    ):
+        result = learn(table, *QUICK[2:], *arguments, "--quiet")
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"Error: {option}: unknown column 'z'."), result.stderr
+
+
+def test_the_rule_of_kinds_names_the_option_of_the_command(table):
+    printed = learn(table, *QUICK).stderr
+    assert "; --kind NAME=continuous or NAME=discrete overrides it." in printed
+    assert "kinds=" not in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.csv", None, "does not exist"),
+        ("rows.doc", b"a,b\n1,2\n", "must end in .csv"),
+        ("empty.csv", b"", "is empty"),
+        ("binary.csv", bytes(range(256)), "is not UTF-8 text"),
+        ("latin.csv", "ä,b\n1,2\n".encode("latin-1"), "is not UTF-8 text"),
+        ("ragged.csv", b"a,b\n1,2,3\n1,2\n", "ragged"),
+        ("few.csv", b"a,b\n1,2\n3,4\n", "at least 10 rows"),
+        ("double.csv", b"a,a\n" + b"1,2\n" * 12, "occurs more than once"),
+        ("constant.csv", b"a,b\n" + b"1,2\n" * 12, "All columns of the table are constant: 'a' is 1, 'b' is 2"),
+        ("ids.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i) for i in range(60)), "Give --kind a=continuous"),
+        ("many.csv", b"a,b\n" + b"".join(b"%d,n%d\n" % (i, i % 60) for i in range(180)), "at most 50 levels"),
+        ("rows.parquet", b"PAR1 no parquet", "not a readable Parquet file"),
+    ],
+)  # fmt: skip
+def test_unusable_data_is_one_line_and_exit_3(tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    result = learn(tmp_path / name, *QUICK, "--out", tmp_path / "out")
+    assert result.exit_code == 3
+    assert message in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()

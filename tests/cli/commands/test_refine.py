@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke
+from command_line import invoke, ok, refused
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, refine_boundaries
 
@@ -45,27 +45,19 @@ def test_the_folder_of_a_run_names_its_network(tmp_path, monkeypatch):
     rng = np.random.default_rng(3)
     x = rng.normal(size=120)
     pd.DataFrame({"x": x, "y": x + rng.normal(scale=0.3, size=120)}).to_csv("rows.csv", index=False)
-    assert invoke("learn", "rows.csv", "--max-evaluations", "300", "--quiet", "--out", "run").exit_code == 0
+    ok("learn", "rows.csv", "--max-evaluations", "300", "--quiet", "--out", "run")
     for name in ("run", "run/network.json"):
-        done = invoke("refine", name, "rows.csv", "--out", f"{name.replace('/', '-')}.json", "--seed", "1")
-        assert done.exit_code == 0, done.stderr
-        done = invoke(
-            "discretize",
-            "rows.csv",
-            "--method",
-            "bayesian",
-            "--network",
-            name,
-            "-o",
+        ok("refine", name, "rows.csv", "--out", f"{name.replace('/', '-')}.json", "--seed", "1")
+        ok(
+            "discretize", "rows.csv", "--method", "bayesian", "--network", name, "-o",
             name.replace("/", "-") + ".cuts",
-        )
-        assert done.exit_code == 0, done.stderr
+        )  # fmt: skip
     for ending in ("json", "cuts"):
         texts = [(tmp_path / f"{name}.{ending}").read_text() for name in ("run", "run-network.json")]
         assert texts[0] == texts[1]
-    refused = invoke("refine", "run", "rows.csv", "--out", "run/network.json")
-    assert refused.exit_code == 2
-    assert "since the command reads it (NETWORK)" in refused.stderr
+    assert "since the command reads it (NETWORK)" in refused(
+        2, "refine", "run", "rows.csv", "--out", "run/network.json"
+    )
 
 
 def test_refine_learns_conditionals_of_the_refined_cuts(tmp_path):
@@ -75,13 +67,12 @@ def test_refine_learns_conditionals_of_the_refined_cuts(tmp_path):
     frame.to_csv(data, index=False)
     learner = BayesNetLearner("equal-frequency", max_evaluations=500, random_state=1).fit(frame)
     learner.network_.to_json(saved)
-    done = invoke("refine", saved, data, "--seed", "2", "--out", out)
-    assert done.exit_code == 0, done.stderr
+    ok("refine", saved, data, "--seed", "2", "--out", out)
     refined = DiscretizedBayesNet.from_json(out)
     assert refined.conditionals is not None
     assert refined == refine_boundaries(learner.network_, frame, random_state=2).network
     learner.network_.of_tables().to_json(saved)
-    assert invoke("refine", saved, data, "--seed", "2", "--out", out).exit_code == 0
+    ok("refine", saved, data, "--seed", "2", "--out", out)
     plain = DiscretizedBayesNet.from_json(out)
     assert plain.conditionals is None
     np.testing.assert_equal(plain.cut_points, refined.cut_points)
@@ -95,13 +86,12 @@ def test_networks_of_other_formats_are_refined_and_guide_discretizers(tmp_path, 
     frame.to_csv(data, index=False)
     network = DiscretizedBayesNet.from_table(frame, [("x", "y")], {"x": [1.0], "y": [1.0]})
     network.export(saved)
-    assert invoke("refine", saved, data, "--out", out).exit_code == 0
+    ok("refine", saved, data, "--out", out)
     refined = DiscretizedBayesNet.from_json(out)
     assert refined.edges == network.edges
     assert refined.score(frame) > network.score(frame)
     cuts = tmp_path / "cuts.json"
-    done = invoke("discretize", data, "--method", "mdl", "--network", saved, "--out", cuts)
-    assert done.exit_code == 0, done.stderr
+    ok("discretize", data, "--method", "mdl", "--network", saved, "--out", cuts)
 
 
 def test_a_network_without_cuts_is_not_refined(tmp_path):
@@ -109,6 +99,6 @@ def test_a_network_without_cuts_is_not_refined(tmp_path):
     data, saved = tmp_path / "rows.csv", tmp_path / "network.bif"
     frame.to_csv(data, index=False)
     DiscretizedBayesNet.from_table(frame, [], {}).to_bif(saved)
-    wrong = invoke("refine", saved, data, "--out", tmp_path / "refined.json")
-    assert wrong.exit_code == 3
-    assert "has no variable with cuts" in wrong.stderr
+    assert "has no variable with cuts" in refused(
+        3, "refine", saved, data, "--out", tmp_path / "refined.json"
+    )

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke
+from command_line import invoke, ok, refused
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.review import report as module
@@ -63,17 +63,10 @@ def test_an_unknown_target_is_an_error(network):
 
 
 def test_the_command_writes_a_page(folder):
-    result = invoke(
-        "report",
-        folder / "network.json",
-        "--target",
-        "y",
-        "--data",
-        folder / "data.csv",
-        "-o",
+    ok(
+        "report", folder / "network.json", "--target", "y", "--data", folder / "data.csv", "-o",
         folder / "r.html",
-    )
-    assert result.exit_code == 0, result.stderr
+    )  # fmt: skip
     assert "What drives y" in (folder / "r.html").read_text()
     assert invoke("report", folder / "network.json", "-o", folder / "r.txt").exit_code == 2
     assert invoke("report", folder / "network.json", "--target", "z", "-o", folder / "r.html").exit_code == 2
@@ -81,9 +74,9 @@ def test_the_command_writes_a_page(folder):
 
 def test_a_pdf_without_a_browser_says_what_to_do(folder, monkeypatch):
     monkeypatch.setattr(module.shutil, "which", lambda _name: None)
-    result = invoke("report", folder / "network.json", "-o", folder / "r.pdf")
-    assert result.exit_code == 1
-    assert "write .html, and print it in any browser" in result.stderr
+    assert "write .html, and print it in any browser" in refused(
+        1, "report", folder / "network.json", "-o", folder / "r.pdf"
+    )
     assert not (folder / "r.pdf").exists()
 
 
@@ -99,8 +92,7 @@ def test_a_browser_prints_a_pdf(network, tmp_path):
 def test_pictures_of_networks_and_densities_are_written(folder, ending):
     for column in ([], ["--column", "y", "--data", folder / "data.csv"], ["--column", "<k>"]):
         target = folder / f"picture{len(column)}{ending}"
-        result = invoke("plot", folder / "network.json", *column, "-o", target)
-        assert result.exit_code == 0, result.stderr
+        ok("plot", folder / "network.json", *column, "-o", target)
         assert target.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r", b"%PDF-")
 
 

@@ -1,7 +1,7 @@
-"""Options for reading, symbols of missing values, columns that are left out, and warnings about tables."""
+"""Files of tables: options for reading, symbols of missing values, columns left out, ugly files, limits."""
 
-from __future__ import annotations
-
+import gzip
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from ugly_files import N_ROWS, UGLY_FILES, clean_table, written
 
-from gomea_bn import BayesNetLearner
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.data import Table, read_frame
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.symbols import numbers_in, written_with
-from gomea_bn.data.table import Table, read_table
-from gomea_bn.errors import GomeaBnError
 
 N = 24
 
@@ -40,7 +40,7 @@ def base(**columns: Any) -> pd.DataFrame:
 
 
 @given(st.lists(st.floats(-1e15, 1e15) | st.integers(-(10**12), 10**12), min_size=1), st.sampled_from(".,"))
-def test_written_numbers_come_back(numbers: list[float], decimal: str) -> None:
+def test_written_numbers_come_back(numbers, decimal):
     for form in ("{}", "{:,}"):
         marks = str.maketrans(",.", ".,") if decimal == "," else {}
         texts = [form.format(number).translate(marks) for number in numbers]
@@ -75,7 +75,7 @@ def test_written_numbers_come_back(numbers: list[float], decimal: str) -> None:
         (["1e5", "-inf"], ".,"),
     ],
 )
-def test_decimal_marks_are_those_under_which_all_texts_are_numbers(texts: list[str], decimals: str) -> None:
+def test_decimal_marks_are_those_under_which_all_texts_are_numbers(texts, decimals):
     assert written_with(texts) == decimals
 
 
@@ -94,18 +94,18 @@ def test_decimal_marks_are_those_under_which_all_texts_are_numbers(texts: list[s
         (pd.Categorical(["a", "?"] * 12), 0, ("?", "a")),
     ],
 )
-def test_symbols_of_missing_values(values: Any, n_missing: int, levels: tuple[Any, ...]) -> None:
+def test_symbols_of_missing_values(values, n_missing, levels):
     column = column_of(values, missing="keep")
     assert (column.n_missing, column.levels) == (n_missing, levels)
 
 
-def test_symbols_next_to_numbers_leave_numbers() -> None:
+def test_symbols_next_to_numbers_leave_numbers():
     column = column_of([*map(str, np.linspace(0, 1, 20)), "?", "NA", ".", "-"], missing="keep")
     assert column.observed.tolist() == np.linspace(0, 1, 20).tolist()
     assert column.n_missing == 4
 
 
-def test_listed_symbols_replace_the_usual_ones() -> None:
+def test_listed_symbols_replace_the_usual_ones():
     values = ["a", "b", "?", "zz"] * 6
     assert column_of(values, na_values=[]).levels == ("?", "a", "b", "zz")
     assert column_of(values, na_values="zz", missing="keep").levels == ("?", "a", "b")
@@ -117,7 +117,7 @@ def test_listed_symbols_replace_the_usual_ones() -> None:
     assert (declared.levels, declared.n_missing) == (("a", "b"), 8)
 
 
-def test_symbols_are_said() -> None:
+def test_symbols_are_said():
     table, said = warned(base(town=["a", "b", "?", "-"] * 6), missing="keep")
     assert said == [
         "Symbols are read as missing values in a column: 'town' (6 '?', 6 '-'). na_values lists the symbols to read "
@@ -138,19 +138,11 @@ UUIDS = [f"{i:08x}-0000-4000-8000-{7 * i:012x}" for i in range(N // 2)] * 2
         ("x", pd.array(range(N), dtype="Int64"), "a running number"),
         ("x", [f"name {i}" for i in range(N)], "a different text in every row"),
         ("x", UUIDS, "UUIDs"),
-        (
-            "PassengerId",
-            [i * i for i in range(N)],
-            "a different number in every row, under the name of an identifier",
-        ),
-        (
-            "row_id",
-            [-i for i in range(N)],
-            "a different number in every row, under the name of an identifier",
-        ),
+        ("PassengerId", [i * i for i in range(N)], "a different number in every row, under the name of an identifier"),
+        ("row_id", [-i for i in range(N)], "a different number in every row, under the name of an identifier"),
     ],
-)
-def test_identifiers_are_left_out_unless_they_are_named(name: str, values: Any, reason: str) -> None:
+)  # fmt: skip
+def test_identifiers_are_left_out_unless_they_are_named(name, values, reason):
     rows = base(**{name: values})
     table, said = warned(rows)
     assert table.names == ("y",)
@@ -177,11 +169,11 @@ def test_identifiers_are_left_out_unless_they_are_named(name: str, values: Any, 
         ("x", [str(i) for i in range(N)]),
     ],
 )
-def test_other_columns_are_not_left_out(name: str, values: Any) -> None:
+def test_other_columns_are_not_left_out(name, values):
     assert read_table(base(**{name: values})).names == ("y", name)
 
 
-def test_free_text_is_left_out_and_many_levels_are_refused() -> None:
+def test_free_text_is_left_out_and_many_levels_are_refused():
     remarks = ["the same remark in several rows " + str(i // 3) for i in range(60)]
     rows = pd.DataFrame({"y": np.linspace(0, 1, 60) ** 2, "x": remarks})
     table, said = warned(rows, max_levels=10)
@@ -194,14 +186,14 @@ def test_free_text_is_left_out_and_many_levels_are_refused() -> None:
     assert "'x' (30 different texts in 60 rows)" in said[0]
 
 
-def test_a_table_of_identifiers_alone_is_refused() -> None:
+def test_a_table_of_identifiers_alone_is_refused():
     with pytest.raises(
         GomeaBnError, match=r"No column .* 'a' \(a running number\)\. Pass kinds=\{'a': 'continuous'\}"
     ):
         read_table(pd.DataFrame({"a": range(N)}))
 
 
-def test_columns_are_chosen_in_the_order_of_the_table() -> None:
+def test_columns_are_chosen_in_the_order_of_the_table():
     rows = base(a=[1, 2] * 12, b=["u", "v"] * 12)
     assert read_table(rows, columns=["b", "y"]).names == ("y", "b")
     assert read_table(rows, drop="a").names == ("y", "b")
@@ -214,7 +206,7 @@ def test_columns_are_chosen_in_the_order_of_the_table() -> None:
         read_table(rows, columns="a", drop="a")
 
 
-def test_an_empty_column_is_a_root_with_one_level() -> None:
+def test_an_empty_column_is_a_root_with_one_level():
     rows = base(empty=[None] * N, other=[np.nan] * N)
     for missing in ("error", "drop", "keep"):
         table, said = warned(rows, missing=missing)
@@ -230,7 +222,7 @@ def test_an_empty_column_is_a_root_with_one_level() -> None:
             learner.network_.log_density(rows.assign(empty=3))
 
 
-def test_duplicate_rows_are_reported() -> None:
+def test_duplicate_rows_are_reported():
     rows = base(a=[1, 2] * 12)
     assert warned(rows)[1] == []
     twice = pd.concat([rows, rows.head(3)])
@@ -243,7 +235,7 @@ def test_duplicate_rows_are_reported() -> None:
     assert warned(gaps, missing="keep")[1] == []
 
 
-def test_rows_that_are_equal_where_they_have_values_are_no_duplicates() -> None:
+def test_rows_that_are_equal_where_they_have_values_are_no_duplicates():
     random = np.random.default_rng(0)
     rows = pd.DataFrame({"a": random.normal(size=60), "b": random.normal(size=60), "c": [0, 1] * 30})
     gaps = rows.assign(a=rows["a"].where(rows.index >= 40), b=rows["b"].where(rows.index >= 20))
@@ -255,7 +247,7 @@ def test_rows_that_are_equal_where_they_have_values_are_no_duplicates() -> None:
     assert warned(nowhere, missing="keep")[1] == []
 
 
-def test_names_that_are_data_are_reported(tmp_path: Path) -> None:
+def test_names_that_are_data_are_reported(tmp_path):
     iris = load_iris(as_frame=True).frame.assign(target=lambda f: f["target"].map({0: "s", 1: "v", 2: "g"}))
     path = tmp_path / "iris.csv"
     iris.to_csv(path, index=False, header=False)
@@ -268,7 +260,7 @@ def test_names_that_are_data_are_reported(tmp_path: Path) -> None:
     assert warned(digits.set_axis(["1.5", "b", "c"], axis=1))[1] == []
 
 
-def test_more_free_probabilities_than_rows_are_reported() -> None:
+def test_more_free_probabilities_than_rows_are_reported():
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"a": [f"n{i % 12}" for i in range(N)], "b": [f"n{i % 14}" for i in range(N)]})
     assert warned(rows)[1] == []  # 11 + 13 = 24
@@ -296,12 +288,12 @@ def test_more_free_probabilities_than_rows_are_reported() -> None:
         ({"header": "none"}, "header applies to files"),
     ],
 )
-def test_wrong_options_are_named(options: dict[str, Any], words: str) -> None:
+def test_wrong_options_are_named(options, words):
     with pytest.raises(GomeaBnError, match=words):
         read_table(base(), **options)
 
 
-def test_options_that_do_not_apply_to_a_file_are_named(tmp_path: Path) -> None:
+def test_options_that_do_not_apply_to_a_file_are_named(tmp_path):
     base().to_csv(tmp_path / "a.csv", index=False)
     base().to_parquet(tmp_path / "a.parquet")
     with pytest.raises(GomeaBnError, match="sheet applies to spreadsheets"):
@@ -310,7 +302,7 @@ def test_options_that_do_not_apply_to_a_file_are_named(tmp_path: Path) -> None:
         read_table(tmp_path / "a.parquet", decimal=",")
 
 
-def test_given_options_are_plain_and_repeat_the_reading() -> None:
+def test_given_options_are_plain_and_repeat_the_reading():
     options = ReadingOptions.of(sep="tab", na_values=["?", -9], columns="a", drop=None)
     assert options.given == {"sep": "tab", "na_values": ["?", -9], "columns": ["a"]}
     assert ReadingOptions.of(**options.given) == options
@@ -318,7 +310,7 @@ def test_given_options_are_plain_and_repeat_the_reading() -> None:
     assert options.separator == "\t"
 
 
-def test_given_symbols_of_missing_values_can_be_stored_as_json() -> None:
+def test_given_symbols_of_missing_values_can_be_stored_as_json():
     given = ReadingOptions.of(na_values=[float("nan"), float("inf"), "?"]).given
     assert given == {"na_values": ["inf", "?"]}
     assert ReadingOptions.of(**given).given == given
@@ -328,14 +320,11 @@ def test_given_symbols_of_missing_values_can_be_stored_as_json() -> None:
     ("content", "words"),
     [
         ("a;b,c\n1;2,3\n" * 2, "may be separated by ',' or ';'; say by which"),
-        (
-            "a;b\n1,5;0.5\n" + "2,5;1.5\n" * 12,
-            "'a' holds numbers such as '1,5', but column 'b' holds decimal points",
-        ),
+        ("a;b\n1,5;0.5\n" + "2,5;1.5\n" * 12, "'a' holds numbers such as '1,5', but column 'b' holds decimal points"),
         ("a;b\n1,234;u\n" + "2,345;v\n" * 12, "which may be 1.234 or 1234"),
     ],
-)
-def test_what_is_ambiguous_must_be_said(tmp_path: Path, content: str, words: str) -> None:
+)  # fmt: skip
+def test_what_is_ambiguous_must_be_said(tmp_path, content, words):
     (tmp_path / "a.txt").write_text(content)
     with pytest.raises(GomeaBnError, match=words):
         read_table(tmp_path / "a.txt")
@@ -355,8 +344,8 @@ def test_what_is_ambiguous_must_be_said(tmp_path: Path, content: str, words: str
     ],
 )
 def test_a_number_that_no_grouping_explains_decides_the_decimal_mark(
-    tmp_path: Path, separator: str, fields: tuple[str, str], decimal: str, values: list[float]
-) -> None:
+    tmp_path, separator, fields, decimal, values
+):
     line = separator.join(f'"{field}"' for field in fields)
     (tmp_path / "a.csv").write_text(f"a{separator}b\n" + f"{line}\n" * 9)
     if not decimal:
@@ -374,12 +363,12 @@ def test_a_number_that_no_grouping_explains_decides_the_decimal_mark(
     assert rows.iloc[4].tolist() == values
 
 
-def test_whole_numbers_next_to_symbols_need_no_decimal_mark(tmp_path: Path) -> None:
+def test_whole_numbers_next_to_symbols_need_no_decimal_mark(tmp_path):
     (tmp_path / "a.csv").write_text("a;b\n" + "7;x\n8;y\n?;z\n" * 3)
     assert read_frame(tmp_path / "a.csv")["a"].fillna(-1).tolist() == [7, 8, -1] * 3
 
 
-def test_blanks_are_no_part_of_codes(tmp_path: Path) -> None:
+def test_blanks_are_no_part_of_codes(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("y,zip\n" + "".join(f"{k % 7}.5, 0{k % 3}\n" for k in range(30)))
     assert read_table(path).columns[1].levels == ("00", "01", "02")
@@ -389,7 +378,7 @@ CODES = ["02163", None, "10001", "00501", "94110"]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".dat", ".xlsx"])
-def test_codes_with_leading_zeros_stay_text(tmp_path: Path, ending: str) -> None:
+def test_codes_with_leading_zeros_stay_text(tmp_path, ending):
     path = tmp_path / f"a{ending}"
     rows = pd.DataFrame({"zip": CODES * 5, "size": np.arange(25) ** 2 / 4, "n": list(range(0, 50, 2))})
     if ending == ".xlsx":
@@ -408,7 +397,7 @@ def test_codes_with_leading_zeros_stay_text(tmp_path: Path, ending: str) -> None
     assert set(numbers.values) == {501, 2163, 10001, 94110}
 
 
-def test_imputed_files_keep_codes_as_they_are_written(tmp_path: Path) -> None:
+def test_imputed_files_keep_codes_as_they_are_written(tmp_path):
     generator = np.random.default_rng(0)
     codes = generator.choice(["02163", "00501", "10001"], 200)
     rows = pd.DataFrame({"zip": codes, "x": generator.normal(size=200) + 3 * (codes == "02163")})
@@ -425,7 +414,7 @@ def test_imputed_files_keep_codes_as_they_are_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".xlsx"])
-def test_blank_rows_of_one_column_are_missing_values(tmp_path: Path, ending: str) -> None:
+def test_blank_rows_of_one_column_are_missing_values(tmp_path, ending):
     path = tmp_path / f"a{ending}"
     values = [1.5, None, *map(float, range(12)), None, None, 3.5]
     if ending == ".csv":
@@ -447,12 +436,12 @@ def test_blank_rows_of_one_column_are_missing_values(tmp_path: Path, ending: str
         assert read.isna().tolist() == [True] + [value is None for value in values]
 
 
-def test_blank_lines_of_several_columns_are_no_rows(tmp_path: Path) -> None:
+def test_blank_lines_of_several_columns_are_no_rows(tmp_path):
     (tmp_path / "a.csv").write_text("\na,b\n1,x\n\n2,y\n  \n,\n3,z\n\n")
     assert read_frame(tmp_path / "a.csv")["a"].fillna(-1).tolist() == [1, 2, -1, 3]
 
 
-def test_files_may_be_read_as_frames(tmp_path: Path) -> None:
+def test_files_may_be_read_as_frames(tmp_path):
     (tmp_path / "a.csv").write_text("a;b\n" + "1,5;x\n2,5;?\n" * 6)
     with pytest.warns(UserWarning, match=r"'b' \(6 '\?'\)"):
         frame = read_frame(tmp_path / "a.csv")
@@ -461,16 +450,13 @@ def test_files_may_be_read_as_frames(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_diabetes, load_breast_cancer])
-def test_public_tables_survive_every_way_of_writing(load: Any, tmp_path: Path) -> None:
+def test_public_tables_survive_every_way_of_writing(load, tmp_path):
     frame = load(as_frame=True).frame
     expected, _ = warned(frame)
     ways: list[tuple[str, dict[str, Any]]] = [
-        ("a.csv", {}),
-        ("b.csv", {"sep": ";", "decimal": ","}),
-        ("c.tsv", {"sep": "\t", "decimal": ","}),
-        ("d.txt", {"sep": "|"}),
-        ("e.dat", {"sep": " "}),
-    ]
+        ("a.csv", {}), ("b.csv", {"sep": ";", "decimal": ","}), ("c.tsv", {"sep": "\t", "decimal": ","}),
+        ("d.txt", {"sep": "|"}), ("e.dat", {"sep": " "}),
+    ]  # fmt: skip
     for name, options in ways:
         frame.to_csv(tmp_path / name, index=False, **options)
         with warnings.catch_warnings():
@@ -479,3 +465,132 @@ def test_public_tables_survive_every_way_of_writing(load: Any, tmp_path: Path) -
         assert table.names == expected.names
         for column, other in zip(table.columns, expected.columns, strict=True):
             np.testing.assert_array_equal(column.values, other.values)
+
+
+def read_with_warnings(path: Path, **options: object) -> tuple[Table, str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = read_table(path, **options)  # type: ignore[arg-type]
+    return table, " ".join(str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("what", UGLY_FILES)
+def test_ugly_files_are_read_or_tell_what_to_type(what, tmp_path):
+    ugly = UGLY_FILES[what]
+    path = written(ugly, tmp_path)
+    if ugly.advice:
+        with pytest.raises(GomeaBnError) as caught:
+            read_table(path)
+        assert ugly.advice in str(caught.value)
+        assert str(path) in str(caught.value) or "Column '" in str(caught.value)
+        if not ugly.options:
+            return
+    table, said = read_with_warnings(path, missing="drop" if ugly.missing else "error", **ugly.options)
+    assert ugly.left_out in said
+    dropped = sorted({row for rows in ugly.missing.values() for row in rows})
+    assert list(table.dropped_rows) == dropped
+    expected = clean_table().drop(index=dropped)
+    columns = {column.name: column for column in table.columns}
+    found = [name for name in expected if name in columns]
+    if ugly.options.get("header") == "none":
+        columns["Größe"], found = columns["x0"], ["Größe"]
+    assert found
+    for name in found:
+        column = columns[name]
+        values = column.values if column.levels is None else [column.levels[code] for code in column.values]
+        assert list(values) == expected[name].tolist()
+
+
+def test_ugly_files_hold_no_other_columns(tmp_path):
+    others = {}
+    for what, ugly in UGLY_FILES.items():
+        if not ugly.advice:
+            table, _ = read_with_warnings(
+                written(ugly, tmp_path), missing="drop" if ugly.missing else "error", **ugly.options
+            )
+            others[what] = set(table.names) - set(clean_table())
+    assert {what: names for what, names in others.items() if names} == {
+        "dates": {"day [days since 1970-01-01]"},
+        "German dates": {"day [days since 1970-01-01]"},
+        "American dates": {"day [days since 1970-01-01]"},
+        "empty columns and lines": {"notes"},
+    }
+
+
+@pytest.mark.parametrize("what", ["dates", "German dates", "American dates"])
+def test_dates_are_days(what, tmp_path):
+    table = read_table(written(UGLY_FILES[what], tmp_path))
+    first = (np.datetime64("2021-01-01") - np.datetime64("1970-01-01")).astype(int)
+    assert table.columns[3].values.tolist() == [first + 5.0 * i for i in range(N_ROWS)]
+    assert "Dates and times are read as numbers: 'day' as 'day [days since 1970-01-01]'" in table.describe()
+    assert "day" not in " ".join(read_table(written(UGLY_FILES[what], tmp_path), dates="drop").names)
+
+
+def test_what_was_detected_is_said(tmp_path):
+    text = read_table(written(UGLY_FILES["semicolons and decimal commas"], tmp_path)).describe()
+    assert "Fields are separated by ';'; sep sets another separator." in text
+    assert (
+        "Decimal commas in 1 column ('Größe'), for example '190,41'; decimal sets the decimal mark." in text
+    )
+    text = read_table(written(UGLY_FILES["tabs under the wrong ending"], tmp_path)).describe()
+    assert "Fields are separated by 'tab'" in text
+
+
+@pytest.fixture
+def bomb(tmp_path):
+    """Return a table of 2 MB in a file of some kilobytes."""
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"0.5,0\n" * 350_000))
+    return path
+
+
+def test_compressed_tables_have_a_limit(bomb, monkeypatch):
+    monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "2000000")
+    with pytest.raises(GomeaBnError, match=r"larger than 2,000,000 bytes.*GOMEA_BN_MAX_FILE_BYTES"):
+        read_table(bomb)
+
+
+def test_parquet_files_have_a_limit(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.parquet"
+    pd.DataFrame({"a": [1.0] * 100_000, "b": [2.0] * 100_000}).to_parquet(path)
+    monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "1000000")
+    with pytest.raises(GomeaBnError, match="larger than 1,000,000 bytes"):
+        read_table(path)
+
+
+def test_spreadsheets_have_a_limit(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.xlsx"
+    pd.DataFrame({"a": [1.0] * 2_000}).to_excel(path, index=False)
+    monkeypatch.setenv("GOMEA_BN_MAX_FILE_BYTES", "20000")
+    with pytest.raises(GomeaBnError, match="larger than 20,000 bytes"):
+        read_table(path)
+
+
+def test_a_network_may_not_unpack_to_a_thousand_times_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("gomea_bn.runtime.files.text_files._MOST_UNPACKED", 1000)
+    path = tmp_path / "network.json.gz"
+    path.write_bytes(packed := gzip.compress(b'{"a": "' + b"0" * 10**6))
+    assert 100 * len(packed) < 10**6
+    with pytest.raises(GomeaBnError, match=f"larger than {100 * len(packed):,} bytes"):
+        DiscretizedBayesNet.from_json(path)
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for name in ("pipe.csv", "zero.csv"):
+        assert "is a device or a pipe" in refused(3, "learn", tmp_path / name)
+        assert "is a device or a pipe" in refused(3, "show", tmp_path / name)
+
+
+def test_columns_have_a_limit_that_options_raise(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOMEA_BN_MAX_COLUMNS", "2")
+    frame = pd.DataFrame({"a": range(12), "b": [0.5, 1.5, 2.5] * 4, "c": [1, 0] * 6})
+    frame.to_csv(path := tmp_path / "rows.csv", index=False)
+    for source in (frame, path):
+        with pytest.raises(GomeaBnError, match=r"3 columns; the limit is 2\..*GOMEA_BN_MAX_COLUMNS"):
+            read_table(source)
+        assert read_table(source, columns=["b", "c"]).names == ("b", "c")
+    monkeypatch.setenv("GOMEA_BN_MAX_COLUMNS", "many")
+    with pytest.raises(GomeaBnError, match="must be a positive number of columns, got 'many'"):
+        read_table(frame)

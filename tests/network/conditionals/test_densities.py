@@ -1,7 +1,5 @@
 """Conditional densities: against slow twins and quadrature, draws against densities, and parts of conditionals."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle
@@ -28,16 +26,15 @@ from averaged_examples import (
     tables_of,
 )
 from conditional_oracles import slow_density
+from network_examples import one_column
 from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import Conditionals, TableSet
 from gomea_bn.network.conditionals.conditionals import around_cuts
 from gomea_bn.network.marginals import conditional_density
-from gomea_bn.problems.cuts.shape import Shape
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +50,7 @@ def sampled(averaged: DiscretizedBayesNet) -> pd.DataFrame:
 # ---------------------------------------------------------------- densities
 
 
-def test_the_density_is_the_mixture_of_copies_and_lines(
-    averaged: DiscretizedBayesNet, sampled: pd.DataFrame
-) -> None:
+def test_the_density_is_the_mixture_of_copies_and_lines(averaged, sampled):
     rows = sampled[:60]
     terms = averaged.log_density_terms(rows)
     assert tuple(terms) == NAMES
@@ -67,13 +62,12 @@ def test_the_density_is_the_mixture_of_copies_and_lines(
     np.testing.assert_allclose(total, sum(terms.values()), rtol=1e-12)
     assert averaged.score(rows) == pytest.approx(total.mean())
     # columns are found by name, and other columns are ignored
-    other = rows[list(NAMES[::-1])].assign(other=1)
-    np.testing.assert_array_equal(averaged.log_density(other), total)
+    np.testing.assert_array_equal(averaged.log_density(rows[list(NAMES[::-1])].assign(other=1)), total)
 
 
 @pytest.mark.parametrize("lines", [True, False])
 @pytest.mark.parametrize("name", SUPPORT)
-def test_densities_given_parents_integrate_to_one(sampled: pd.DataFrame, name: str, lines: bool) -> None:
+def test_densities_given_parents_integrate_to_one(sampled, name, lines):
     averaged = averaged_example() if lines else averaged_example(lines={})
     middles, widths = grid_of(averaged, name, 6000)
     for row in sampled[:8].to_dict("records"):
@@ -87,7 +81,7 @@ def test_densities_given_parents_integrate_to_one(sampled: pd.DataFrame, name: s
         assert total == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_line_alone_integrates_to_one_also_where_its_scale_is_narrower(sampled: pd.DataFrame) -> None:
+def test_a_line_alone_integrates_to_one_also_where_its_scale_is_narrower(sampled):
     for scale in (SHAPE_OF_B, Shape([5.5, 6.9], [1.2], [0.8])):
         averaged = averaged_example(lines={"b": line_of_b(weight=1 - 1e-12)}, scales={**SHAPES, "b": scale})
         middles, widths = grid_of(averaged, "b", 3000)
@@ -96,7 +90,7 @@ def test_a_line_alone_integrates_to_one_also_where_its_scale_is_narrower(sampled
             assert float((np.exp(terms["b"]) * widths).sum()) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_probabilities_of_levels_sum_to_one(averaged: DiscretizedBayesNet, sampled: pd.DataFrame) -> None:
+def test_probabilities_of_levels_sum_to_one(averaged, sampled):
     for name, levels in averaged.levels.items():
         sums = sum(
             np.exp(averaged.log_density_terms(sampled[:20].assign(**{name: level}))[name]) for level in levels
@@ -104,7 +98,7 @@ def test_probabilities_of_levels_sum_to_one(averaged: DiscretizedBayesNet, sampl
         np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
 
 
-def test_values_beyond_the_support_have_the_density_of_its_end(sampled: pd.DataFrame) -> None:
+def test_values_beyond_the_support_have_the_density_of_its_end(sampled):
     averaged, row = averaged_example(), sampled[:1]
     for name, (low, high) in SUPPORT.items():
         points = SHAPES[name].points if name in SHAPES else {}
@@ -115,7 +109,7 @@ def test_values_beyond_the_support_have_the_density_of_its_end(sampled: pd.DataF
             np.testing.assert_allclose(outside, inside, rtol=1e-5)
 
 
-def test_a_line_gives_no_density_where_its_scale_ends(sampled: pd.DataFrame) -> None:
+def test_a_line_gives_no_density_where_its_scale_ends(sampled):
     narrow = Shape([5.5, 6.5], [1.0], [1.0])
     line = line_of_b(weight=0.25, scales=np.full(2, 0.8))
     averaged = averaged_example(scales={**SHAPES, "b": narrow}, lines={"b": line})
@@ -132,9 +126,7 @@ def test_a_line_gives_no_density_where_its_scale_ends(sampled: pd.DataFrame) -> 
 # ---------------------------------------------------------------- samples
 
 
-def test_sampled_values_follow_their_density_given_the_parents(
-    averaged: DiscretizedBayesNet, sampled: pd.DataFrame
-) -> None:
+def test_sampled_values_follow_their_density_given_the_parents(averaged, sampled):
     rows = sampled[:400]
     for name in SUPPORT:
         middles, widths = grid_of(averaged, name, 300)
@@ -154,9 +146,7 @@ def test_sampled_values_follow_their_density_given_the_parents(
             assert_frequency(np.exp(at_point), sampled[name].to_numpy(float) == 0.0)
 
 
-def test_sampled_levels_follow_their_probabilities_given_the_parents(
-    averaged: DiscretizedBayesNet, sampled: pd.DataFrame
-) -> None:
+def test_sampled_levels_follow_their_probabilities_given_the_parents(averaged, sampled):
     for name, levels in averaged.levels.items():
         for level in levels:
             terms = averaged.log_density_terms(sampled.assign(**{name: level}))
@@ -169,9 +159,7 @@ def assert_frequency(probabilities: NDArray[np.float64], happened: NDArray[np.bo
     assert abs(float(happened.sum() - probabilities.sum())) < 4 * deviation
 
 
-def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(
-    averaged: DiscretizedBayesNet,
-) -> None:
+def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(averaged):
     first, again, other = (averaged.sample(50, random_state=seed) for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert not first.equals(other)
@@ -190,7 +178,7 @@ def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(
 # ---------------------------------------------------------------- cuts
 
 
-def test_the_probabilities_of_cuts_are_those_given(averaged: DiscretizedBayesNet) -> None:
+def test_the_probabilities_of_cuts_are_those_given(averaged):
     frame = averaged.cut_probabilities("b")
     cuts = averaged.cut_points["b"].tolist()
     assert frame["cut"].tolist() == cuts
@@ -206,7 +194,7 @@ def test_the_probabilities_of_cuts_are_those_given(averaged: DiscretizedBayesNet
         unsure.cut_probabilities("b")
 
 
-def test_the_intervals_of_cuts_are_those_given(averaged: DiscretizedBayesNet) -> None:
+def test_the_intervals_of_cuts_are_those_given(averaged):
     frame = averaged.cut_intervals("p")
     cuts = averaged.cut_points["p"]
     assert list(frame.columns) == ["cut", "low", "high"]
@@ -225,7 +213,7 @@ def test_the_intervals_of_cuts_are_those_given(averaged: DiscretizedBayesNet) ->
 @pytest.mark.parametrize(
     "pair", [5, None, "x", (5.5,), (5.5, math.nan), (4.9, 6.0), (6.0, 7.1), (6.0, 5.5), (5.5, 6.0, 6.5)]
 )
-def test_wrong_intervals_of_cuts_are_refused(pair: object) -> None:
+def test_wrong_intervals_of_cuts_are_refused(pair):
     cuts = copy_with(1).cut_points
     given: dict[str, Any] = {name: [SUPPORT[name]] * len(cuts[name]) for name in cuts}
     wanted = "cut_intervals of 'b' must be a pair of a low and a high end between 5 and 7 for each of "
@@ -235,7 +223,7 @@ def test_wrong_intervals_of_cuts_are_refused(pair: object) -> None:
         averaged_example(cut_intervals={"a": given["a"]})
 
 
-def test_intervals_round_cuts_end_half_way() -> None:
+def test_intervals_round_cuts_end_half_way():
     lows, highs = around_cuts(np.array([1.0, 2.0, 5.0]), (0.0, 6.0))
     assert lows.tolist() == [0.0, 1.5, 3.5]
     assert highs.tolist() == [1.5, 3.5, 6.0]
@@ -248,7 +236,7 @@ def test_intervals_round_cuts_end_half_way() -> None:
 # ---------------------------------------------------------------- distributions and exports
 
 
-def test_distributions_given_all_parents_are_averaged(averaged: DiscretizedBayesNet) -> None:
+def test_distributions_given_all_parents_are_averaged(averaged):
     curve = averaged.conditional_density("c", {"b": 5.9})
     np.testing.assert_array_equal(curve.densities, conditional_density(averaged, "c", {"b": 5.9}).densities)
     rows = pd.DataFrame({name: [0] for name in NAMES}).assign(g="no", c=0.3, b=5.9)
@@ -256,7 +244,7 @@ def test_distributions_given_all_parents_are_averaged(averaged: DiscretizedBayes
     np.testing.assert_allclose(averaged.conditional_probabilities("d", {"c": 0.3}), expected)
 
 
-def test_exports_are_those_of_the_tables(averaged: DiscretizedBayesNet) -> None:
+def test_exports_are_those_of_the_tables(averaged):
     tables = averaged.of_tables()
     assert tables.conditionals is None
     assert tables.of_tables() is tables
@@ -270,7 +258,7 @@ def test_exports_are_those_of_the_tables(averaged: DiscretizedBayesNet) -> None:
 # ---------------------------------------------------------------- the object
 
 
-def test_networks_with_conditionals_are_values(averaged: DiscretizedBayesNet) -> None:
+def test_networks_with_conditionals_are_values(averaged):
     same = averaged_example()
     assert same == averaged
     assert hash(same) == hash(averaged)
@@ -292,7 +280,7 @@ def test_networks_with_conditionals_are_values(averaged: DiscretizedBayesNet) ->
         assert averaged.changed(conditionals=conditionals_example(**parts)) != averaged
 
 
-def test_conditionals_cannot_be_changed(averaged: DiscretizedBayesNet) -> None:
+def test_conditionals_cannot_be_changed(averaged):
     known = conditionals_of(averaged)
     with pytest.raises(AttributeError, match="cannot be changed"):
         known.n_rows = 5  # type: ignore[misc]
@@ -301,15 +289,14 @@ def test_conditionals_cannot_be_changed(averaged: DiscretizedBayesNet) -> None:
     before = averaged.to_json()
     for part in (known.lines, known.scales, known.units, known.cut_probabilities, known.set_values):
         part.clear()
-    frame = averaged.cut_probabilities("b")
-    frame["probability"] = 0.0
+    averaged.cut_probabilities("b")["probability"] = 0.0
     for array in (known.lines["b"].scales, known.copies[0].tables["a"], known.copies[0].cut_points["a"]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     assert averaged.to_json() == before
 
 
-def test_the_parts_are_those_given(averaged: DiscretizedBayesNet) -> None:
+def test_the_parts_are_those_given(averaged):
     known = conditionals_of(averaged)
     for seed, tables in enumerate(known.copies, start=1):
         network = copy_with(seed)
@@ -323,9 +310,7 @@ def test_the_parts_are_those_given(averaged: DiscretizedBayesNet) -> None:
     assert repr(known) == "Conditionals(3 sets of cuts, 2 lines)"
 
 
-def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(
-    averaged: DiscretizedBayesNet,
-) -> None:
+def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(averaged):
     # "b" and "c" have continuous parents, "a" and "p" none
     def mean_weight(**parts: Any) -> float:
         return conditionals_example(**parts).mean_line_weight(averaged)
@@ -336,9 +321,7 @@ def test_the_mean_weight_of_lines_counts_columns_with_continuous_parents(
     assert Conditionals([tables_of(OTHER)], n_rows=5).mean_line_weight(OTHER) == 0.0
 
 
-OTHER = DiscretizedBayesNet(
-    ["a"], [], cut_points={"a": []}, support={"a": (0, 1)}, levels={}, tables={"a": [1.0]}
-)
+OTHER = one_column([], (0, 1), [1.0], name="a")
 
 
 def tables_with(part: str, name: str, value: object) -> TableSet:
@@ -373,10 +356,7 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"lines": {"q": line_of_b()}}, "'q'"),
         ({"lines": {"g": line_of_b()}}, "lines must not have an entry for 'g', which is discrete"),
         ({"lines": {"c": line_of_b()}}, r"The line of 'c' must have the continuous parents \('b',\)"),
-        (
-            {"lines": {"b": line_of_b(parents=("p", "c"))}},
-            r"The line of 'b' must have the continuous parents",
-        ),
+        ({"lines": {"b": line_of_b(parents=("p", "c"))}}, r"The line of 'b' must have the continuous parents"),
         ({"lines": {"b": line_of_b(groups=())}}, r"The line of 'b' must .* discrete parents \('g',\)"),
         (
             {"lines": {"b": line_of_b(coefficients=np.zeros((1, 3)), scales=np.ones(1), freedom=np.ones(1))}},
@@ -396,14 +376,14 @@ def tables_with(part: str, name: str, value: object) -> TableSet:
         ({"cut_probabilities": {"a": [0.5]}}, "cut_probabilities must have an entry for 'p', got none"),
         ({"cut_probabilities": {"g": [0.5]}}, "cut_probabilities must not have an entry for 'g'"),
     ],
-)
-def test_parts_that_do_not_fit_are_refused(parts: dict[str, Any], message: str) -> None:
+)  # fmt: skip
+def test_parts_that_do_not_fit_are_refused(parts, message):
     with pytest.raises(GomeaBnError, match=message):
         averaged_example(**parts)
 
 
 @pytest.mark.parametrize("values", [5, None, ["x"], [0.5] * 9, [[0.5]], [-0.1], [1.1], [math.nan], "x"])
-def test_wrong_probabilities_of_cuts_are_refused(values: object) -> None:
+def test_wrong_probabilities_of_cuts_are_refused(values):
     given: dict[str, Any] = {name: np.full(len(cuts), 0.5) for name, cuts in copy_with(1).cut_points.items()}
     n = len(given["b"])
     # a wrong number instead of a wrong shape
@@ -415,7 +395,7 @@ def test_wrong_probabilities_of_cuts_are_refused(values: object) -> None:
         averaged_example(cut_probabilities={**given, "b": values})
 
 
-def test_rows_that_do_not_fit_are_refused(averaged: DiscretizedBayesNet, sampled: pd.DataFrame) -> None:
+def test_rows_that_do_not_fit_are_refused(averaged, sampled):
     with pytest.raises(GomeaBnError, match="frame must have at least one row, got none"):
         averaged.score(sampled[:0])
     with pytest.raises(GomeaBnError, match="no column 'b'"):

@@ -1,7 +1,5 @@
 """Densities given parents: against the terms of the log density, and averages over rows against samples."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,19 +10,17 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.network.marginals import (
     conditional_density,
     conditional_probabilities,
     level_probabilities,
     marginal,
-    marginal_density,
     mean_density,
     mean_probabilities,
 )
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.plots import marginal_density
 
 
 def networks() -> list[DiscretizedBayesNet]:
@@ -47,7 +43,7 @@ def inner(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 @pytest.mark.parametrize("kind", range(3))
 @pytest.mark.parametrize("name", SUPPORT)
-def test_densities_given_parents_are_the_terms_of_the_log_density(kind: int, name: str) -> None:
+def test_densities_given_parents_are_the_terms_of_the_log_density(kind, name):
     network = networks()[kind]
     parents = network.parents(name)
     # lines are not linear between their points
@@ -75,13 +71,13 @@ def test_densities_given_parents_are_the_terms_of_the_log_density(kind: int, nam
             assert mass == pytest.approx(math.exp(at_point))
 
 
-def test_a_narrow_line_keeps_its_peak() -> None:
+def test_a_narrow_line_keeps_its_peak():
     averaged = averaged_example(lines={"c": surface_of_c(scales=np.array([1e-3]))})
     for value in (5.1, 5.8, 6.4):
         assert total(conditional_density(averaged, "c", {"b": value})) == pytest.approx(1.0, abs=0.01)
 
 
-def test_the_scale_of_a_line_may_jump_and_end_inside_the_support() -> None:
+def test_the_scale_of_a_line_may_jump_and_end_inside_the_support():
     scale = Shape([5.5, 6.0, 6.5], [0.5, 1.5], [0.5, 1.5])
     averaged = averaged_example(scales={**SHAPES, "b": scale})
     row = ROWS.to_dict("records")[0]
@@ -94,7 +90,7 @@ def test_the_scale_of_a_line_may_jump_and_end_inside_the_support() -> None:
 
 
 @pytest.mark.parametrize("kind", range(3))
-def test_means_over_rows_are_means_of_densities(kind: int) -> None:
+def test_means_over_rows_are_means_of_densities(kind):
     network = networks()[kind]
     for name in SUPPORT:
         parents = list(network.parents(name))
@@ -120,7 +116,7 @@ def test_means_over_rows_are_means_of_densities(kind: int) -> None:
         np.testing.assert_allclose(mean_probabilities(network, name, ROWS), expected, rtol=1e-9)
 
 
-def test_a_discretized_network_has_its_own_density() -> None:
+def test_a_discretized_network_has_its_own_density():
     network = copy_with(2)
     for row in ROWS[:5].to_dict("records"):
         for name, (low, high) in SUPPORT.items():
@@ -130,7 +126,7 @@ def test_a_discretized_network_has_its_own_density() -> None:
             np.testing.assert_allclose(np.interp(values, curve.values, curve.densities), expected, rtol=1e-9)
 
 
-def test_probabilities_given_parents_are_those_of_the_table() -> None:
+def test_probabilities_given_parents_are_those_of_the_table():
     network = copy_with(1)
     given = {"a": 1.5}
     code = int(np.searchsorted(network.cut_points["a"], 1.5))
@@ -144,7 +140,7 @@ def test_probabilities_given_parents_are_those_of_the_table() -> None:
 # ---------------------------------------------------------------- marginals
 
 
-def test_marginal_densities_of_conditionals_are_those_of_samples() -> None:
+def test_marginal_densities_of_conditionals_are_those_of_samples():
     averaged = averaged_example()
     sample = averaged.sample(5000, random_state=8)
     for name in SUPPORT:
@@ -177,7 +173,7 @@ def test_marginal_densities_of_conditionals_are_those_of_samples() -> None:
 
 
 @pytest.mark.parametrize("kind", [0, 2])
-def test_wrong_input_is_refused(kind: int) -> None:
+def test_wrong_input_is_refused(kind):
     network = networks()[kind]
     for name, given, message in (
         ("q", {}, "'q'"),

@@ -1,17 +1,16 @@
-"""The distribution of one variable, against sums over all states and against pyAgrum."""
-
-from __future__ import annotations
+"""The distribution of one variable, against sums over all states and pyAgrum; point masses that one network lacks."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from network_examples import all_states, joint_probability, small_network
+from network_examples import all_states, joint_probability, one_column, small_network
 from shaped_examples import point_at_a_cut, shaped_network, shaped_table
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.marginals import marginal, marginal_density
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn import GomeaBnError, Shape
+from gomea_bn.network.bin_distributions import unshared_points
+from gomea_bn.network.marginals import marginal
+from gomea_bn.plots import marginal_density
+from gomea_bn.simulation import random_network
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -75,15 +74,10 @@ def test_the_density_of_a_root_is_the_network_s(n_bins):
     for name in whole.names:
         shapes = {name: whole.shapes[name]} if name in whole.shapes else {}
         (column,) = (c for c in table.columns if c.name == name)
-        alone = DiscretizedBayesNet(
-            [name],
-            [],
-            cut_points={name: whole.cut_points[name]},
-            support={name: whole.support[name]},
-            levels={},
-            tables={name: marginal(whole, name).probabilities},
+        alone = one_column(
+            whole.cut_points[name], whole.support[name], marginal(whole, name).probabilities, name=name,
             shapes=shapes,
-        )
+        )  # fmt: skip
         frame = table.to_frame()[[name]]
         curve = marginal_density(whole, name).curve
         expected = np.exp(alone.log_density(frame))
@@ -104,8 +98,7 @@ def test_the_bins_of_a_density_have_their_marginal_probabilities():
         edges = [network.support[name][0], *network.cut_points[name], network.support[name][1]]
         for code, probability in enumerate(marginal(network, name).probabilities):
             low, high = edges[code], edges[code + 1]
-            values = np.linspace(low, high, 200_001)[1:-1]
-            area = heights(curve, values).mean() * (high - low)
+            area = heights(curve, np.linspace(low, high, 200_001)[1:-1]).mean() * (high - low)
             area += sum(
                 mass
                 for value, mass in curve.points.items()
@@ -140,3 +133,16 @@ def test_a_density_needs_a_continuous_variable():
         marginal_density(network, discrete)
     with pytest.raises(GomeaBnError, match="Unknown variable 'nobody'"):
         marginal_density(network, "nobody")
+
+
+def shape_with(*values):
+    share = 1 - 0.1 * len(values)
+    return Shape([0.0, 1.0], [share], [share], dict.fromkeys(values, 0.1))
+
+
+def test_point_masses_are_matched_by_variable_and_value():
+    first = {"x": shape_with(0.0, 0.5), "y": shape_with(1.0), "z": shape_with()}
+    assert unshared_points(first, first) == []
+    assert unshared_points(first, {}) == [("x", 0.0), ("x", 0.5), ("y", 1.0)]
+    assert unshared_points(first, {"x": shape_with(0.5, 1.0), "y": shape_with(0.0, 1.0)}) == [("x", 0.0)]
+    assert unshared_points({}, first) == []

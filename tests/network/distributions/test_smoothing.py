@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import with_parts
 from typer.testing import CliRunner
 from wrong_input import untyped
 
@@ -22,7 +23,7 @@ from gomea_bn import (
 )
 from gomea_bn.cli.app import main
 from gomea_bn.network.smoothing import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}
 
@@ -236,15 +237,7 @@ def test_a_network_remembers_auto_and_its_tables_are_the_smoothed_counts(frame):
     again = DiscretizedBayesNet.from_json(network.to_json())
     assert again == network
     assert again.pseudo_count == "auto"
-    same_tables = DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=network.tables,
-        pseudo_count=1.0,
-    )
+    same_tables = with_parts(network, pseudo_count=1.0)
     assert same_tables != network
 
 
@@ -274,12 +267,8 @@ def test_refining_keeps_automatic_smoothing(frame, tmp_path):
     network.to_json(tmp_path / "net.json")
     frame.to_csv(tmp_path / "data.csv", index=False)
     arguments = [
-        "refine",
-        str(tmp_path / "net.json"),
-        str(tmp_path / "data.csv"),
-        "--out",
-        str(tmp_path / "new.json"),
-    ]
+        "refine", str(tmp_path / "net.json"), str(tmp_path / "data.csv"), "--out", str(tmp_path / "new.json"),
+    ]  # fmt: skip
     assert CliRunner().invoke(main, arguments).exit_code == 0
     assert DiscretizedBayesNet.from_json(tmp_path / "new.json").pseudo_count == "auto"
 

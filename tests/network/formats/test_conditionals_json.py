@@ -1,9 +1,6 @@
 """Networks with conditionals as JSON: the exact way back, and files that are damaged."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +8,7 @@ import pytest
 from averaged_examples import averaged_example, conditionals_of, line_of_b, tables_of
 from network_examples import HOSTILE_NAMES, small_network
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.conditionals import Conditionals
 
 TEXT = averaged_example().to_json()
@@ -33,7 +29,7 @@ def damaged(*path: str | int, value: object) -> str:
     return json.dumps(content)
 
 
-def test_every_number_comes_back_exactly(tmp_path: Path) -> None:
+def test_every_number_comes_back_exactly(tmp_path):
     network = averaged_example(
         lines={"b": line_of_b(weight=0.1 + 0.2, scales=np.array([1 / 3, np.nextafter(0.1, 1)]))}
     )
@@ -56,7 +52,7 @@ def test_every_number_comes_back_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_any_network_comes_back_also_without_lines_and_probabilities(seed: int) -> None:
+def test_any_network_comes_back_also_without_lines_and_probabilities(seed):
     tables = small_network(seed, 5, names=HOSTILE_NAMES[5 * seed : 5 * seed + 5], zeros=seed % 2 == 0)
     copies = [tables_of(tables), tables_of(tables)]
     network = tables.changed(conditionals=Conditionals(copies, n_rows=10))
@@ -66,7 +62,7 @@ def test_any_network_comes_back_also_without_lines_and_probabilities(seed: int) 
     assert again.of_tables() == tables
 
 
-def test_a_network_without_conditionals_has_no_field_for_them() -> None:
+def test_a_network_without_conditionals_has_no_field_for_them():
     tables = averaged_example().of_tables()
     assert "conditionals" not in json.loads(tables.to_json())
     assert DiscretizedBayesNet.from_json(tables.to_json()) == tables
@@ -74,7 +70,7 @@ def test_a_network_without_conditionals_has_no_field_for_them() -> None:
 
 @pytest.mark.parametrize("field", sorted(json.loads(TEXT)["conditionals"]))
 @pytest.mark.parametrize("value", [GONE, None, "x", 2.5, [5], {"q": 5}])
-def test_fields_of_a_wrong_kind_are_refused(field: str, value: object) -> None:
+def test_fields_of_a_wrong_kind_are_refused(field, value):
     if field in ("cut_intervals", "log_losses", "units", "set_values") and value is GONE:
         pytest.skip("files of earlier versions lack it")
     with pytest.raises(GomeaBnError, match="JSON text"):
@@ -110,12 +106,12 @@ def test_fields_of_a_wrong_kind_are_refused(field: str, value: object) -> None:
         (("set_values",), {"a": "x"}, r"set_values\['a'\] must be from -1 to 3, got 'x'"),
     ],
 )
-def test_damaged_parts_are_refused(path: tuple[str | int, ...], value: object, message: str) -> None:
+def test_damaged_parts_are_refused(path, value, message):
     with pytest.raises(GomeaBnError, match=message):
         DiscretizedBayesNet.from_json(damaged(*path, value=value))
 
 
-def test_text_that_is_not_json_and_missing_files_are_refused(tmp_path: Path) -> None:
+def test_text_that_is_not_json_and_missing_files_are_refused(tmp_path):
     for source in (TEXT[:-20], "{", tmp_path / "none.json", TEXT.replace("0.4", "NaN")):
         with pytest.raises(GomeaBnError):
             DiscretizedBayesNet.from_json(source)

@@ -1,7 +1,5 @@
 """Networks as XDSL, NET and UAI files: what other libraries and our own readers find in them."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import re
@@ -11,7 +9,7 @@ import pyagrum
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, padded, small_network, with_parts
 from pgmpy.readwrite import XDSLReader
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
@@ -24,16 +22,6 @@ ENDINGS = {"xdsl": 1e-15, "net": 1e-7, "uai": 1e-7}
 # and in pgmpy it is slowest
 MOST_PARENTS = {"xdsl": 1, "uai": 1}
 NAMED = ["bif", "xdsl", "net"]
-
-
-def padded(network, name):
-    """Return a table with the second, impossible states of variables of one state."""
-    table = network.tables[name]
-    full = np.full([max(2, size) for size in table.shape], 1 / max(2, table.shape[-1]))
-    inner = tuple(slice(0, size) for size in table.shape)
-    full[(*inner[:-1], slice(None))] = 0.0
-    full[inner] = table
-    return full
 
 
 def check_with_pyagrum(network, path, atol):
@@ -100,14 +88,7 @@ def test_pgmpy_reads_the_same_tables(tmp_path):
 
 def without_smoothing(network):
     """Return the network without what these formats have no place for."""
-    return DiscretizedBayesNet(
-        network.names,
-        network.edges,
-        cut_points=network.cut_points,
-        support=network.support,
-        levels=network.levels,
-        tables=network.tables,
-    )
+    return with_parts(network)
 
 
 @pytest.mark.parametrize("ending", ["xdsl", "net"])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 
@@ -8,10 +6,9 @@ import pydot
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, small_network
+from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, small_network
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.runtime.files.atomic_files import write_text
 
 
@@ -65,13 +62,10 @@ def test_json_of_hostile_names_through_a_file(tmp_path):
 
 
 def test_json_extreme_numbers_are_exact():
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": [-5e-324, 0.1 + 0.2, 1e307]},
-        support={"x": (-1 / 3, 1.7976931348623157e307)},
-        levels={},
-        tables={"x": [1 / 3, 1 / 3, 1 / 3, 5e-324]},
+    network = one_column(
+        [-5e-324, 0.1 + 0.2, 1e307],
+        (-1 / 3, 1.7976931348623157e307),
+        [1 / 3, 1 / 3, 1 / 3, 5e-324],
         metadata={"numpy": np.float64(0.1), "array": np.arange(2), "nested": {"a": [None, True]}},
     )
     again = DiscretizedBayesNet.from_json(network.to_json())

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
@@ -18,13 +16,14 @@ from network_examples import (
     HOSTILE_NAMES,
     all_states,
     joint_probability,
+    one_column,
     slow_code,
     small_network,
 )
 from pgmpy.inference import VariableElimination
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.errors import GomeaBnWarning
 
 HOSTILE = small_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
 NETWORKS = [*(small_network(seed, 5) for seed in range(6)), HOSTILE]
@@ -71,14 +70,7 @@ def test_pyagrum_has_the_same_probabilities_and_bins(network):
 def network_with_cuts(cuts, support):
     """Return a network of one variable with the given cuts."""
     n_bins = len(cuts) + 1
-    return DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": support},
-        levels={},
-        tables={"x": np.full(n_bins, 1 / n_bins)},
-    )
+    return one_column(cuts, support, np.full(n_bins, 1 / n_bins))
 
 
 FINITE = st.floats(-1e300, 1e300)
@@ -120,13 +112,10 @@ def test_every_value_has_the_same_bin_in_files_of_pyagrum(ending, case):
 
 def test_evidence_equal_to_a_cut_gives_the_same_answer_in_pyagrum():
     network = DiscretizedBayesNet(
-        ["Age", "ill"],
-        [("Age", "ill")],
-        cut_points={"Age": [30.0, 40.0]},
-        support={"Age": (18.0, 90.0)},
+        ["Age", "ill"], [("Age", "ill")], cut_points={"Age": [30.0, 40.0]}, support={"Age": (18.0, 90.0)},
         levels={"ill": ["no", "yes"]},
         tables={"Age": [0.2, 0.3, 0.5], "ill": [[0.774, 0.226], [0.522, 0.478], [0.1, 0.9]]},
-    )
+    )  # fmt: skip
     engine = pyagrum.LazyPropagation(network.to_pyagrum())
     for value in (30, 30.1, 40, 40.1):
         engine.setEvidence({"Age": str(value)})
@@ -211,13 +200,9 @@ def network():
         "flag": [[0.3, 0.7], [0, 1]],
     }
     return DiscretizedBayesNet(
-        ["x", "day", "flag"],
-        [("x", "day"), ("day", "flag")],
-        cut_points={"x": [1.0, 2.0]},
-        support={"x": (0.0, 3.0)},
-        levels={"day": ["mon", "tue"], "flag": [True, False]},
-        tables=tables,
-    )
+        ["x", "day", "flag"], [("x", "day"), ("day", "flag")], cut_points={"x": [1.0, 2.0]},
+        support={"x": (0.0, 3.0)}, levels={"day": ["mon", "tue"], "flag": [True, False]}, tables=tables,
+    )  # fmt: skip
 
 
 def test_query_is_indexed_by_bins_or_levels(network):

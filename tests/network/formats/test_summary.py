@@ -1,30 +1,14 @@
 """The text summary of a network: its bins, what is inside them, and what its cuts gain."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
 from averaged_examples import averaged_example, tables_of
+from network_examples import network_with, one_column, rain_and_height
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import GomeaBnError, Shape
 from gomea_bn.network.conditionals import Conditionals
-from gomea_bn.problems.cuts.shape import Shape
-
-
-def rain_and_height(shape: Shape | None = None) -> DiscretizedBayesNet:
-    """Return a network of a discrete and a continuous variable, which may have a shape."""
-    return DiscretizedBayesNet(
-        ["rain", "height"],
-        [("rain", "height")],
-        cut_points={"height": [1.0, 2.5]},
-        support={"height": (0.0, 4.0)},
-        levels={"rain": ["no", "yes"]},
-        tables={"rain": [0.25, 0.75], "height": [[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]},
-        shapes=None if shape is None else {"height": shape},
-    )
 
 
 def test_the_summary_names_edges_and_bins():
@@ -39,22 +23,21 @@ def test_the_summary_names_edges_and_bins():
 
 
 def test_the_summary_names_shapes_and_points():
-    network = rain_and_height(Shape([0.0, 4.0], [0.5], [0.51], {0.0: 0.49, 2.0: 0.005}))
+    network = rain_and_height(shapes={"height": Shape([0.0, 4.0], [0.5], [0.51], {0.0: 0.49, 2.0: 0.005})})
     lines = [line.strip() for line in network.summary().splitlines()]
     assert "shape of its column inside; 0 in 49 % of rows, 2 in 0.5 % of rows" in lines
     assert "uniform inside" not in lines
-    without_points = rain_and_height(Shape([0.0, 4.0], [1.0], [1.0])).summary()
+    without_points = rain_and_height(shapes={"height": Shape([0.0, 4.0], [1.0], [1.0])}).summary()
     assert "shape of its column inside\n" in without_points
 
 
 def test_the_summary_writes_dates_and_large_numbers_in_full():
     visit = "visit [days since 1970-01-01]"
-    network = DiscretizedBayesNet(
+    network = network_with(
         [visit, "income"],
         [],
         cut_points={visit: [19_478.0], "income": [54_321.4, 54_400.0]},
         support={visit: (19_358.0, 20_060.0), "income": (0.0, 1_234_567.8)},
-        levels={},
         tables={visit: [0.5, 0.5], "income": [0.5, 0.25, 0.25]},
     )
     text = network.summary()
@@ -78,15 +61,7 @@ def test_the_summary_names_the_gains_of_cuts():
 
 def test_the_summary_of_many_bins_is_cut():
     support, cuts = (0.0, 10.0), np.arange(1.0, 10.0)
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": support},
-        levels={},
-        tables={"x": np.full(10, 0.1)},
-    )
-    text = network.summary({"x": cuts})
+    text = one_column(cuts, support, np.full(10, 0.1)).summary({"x": cuts})
     assert "(5, 6] …\n" in text
     assert text.endswith("6.0 at 6 …")
 
@@ -126,14 +101,7 @@ def test_the_summary_leaves_out_what_is_unknown():
 
 def test_the_summary_names_the_probabilities_and_intervals_of_six_cuts():
     cuts = np.arange(1.0, 10.0)
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": (0.0, 10.0)},
-        levels={},
-        tables={"x": np.full(10, 0.1)},
-    )
+    network = one_column(cuts, (0.0, 10.0), np.full(10, 0.1))
 
     def summary(**of_cuts: Any) -> str:
         conditionals = Conditionals([tables_of(network)], n_rows=10, **of_cuts)

@@ -1,6 +1,4 @@
-"""Queries, predictions and log densities: evidence of all kinds, frames, errors."""
-
-from __future__ import annotations
+"""Queries, predictions and log densities: evidence of all kinds, frames, levels held as text, errors."""
 
 import datetime as dt
 import math
@@ -13,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inference_examples import slow_joint
-from network_examples import slow_code, small_network
+from network_examples import one_column, slow_code, small_network
 from shaped_examples import random_network
 
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
+from gomea_bn.data.columns import encode_levels
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.problems.cuts.shape import Shape
 
 
 @pytest.fixture
@@ -93,14 +91,10 @@ def test_an_answer_of_a_query_is_evidence(network):
 
 def test_the_first_interval_of_an_answer_contains_the_minimum():
     network = DiscretizedBayesNet(
-        ["x", "y"],
-        [("x", "y")],
-        cut_points={"x": [1.0]},
-        support={"x": (0.0, 4.0)},
-        levels={"y": ["no", "yes"]},
-        tables={"x": [0.6, 0.4], "y": [[0.9, 0.1], [0.2, 0.8]]},
+        ["x", "y"], [("x", "y")], cut_points={"x": [1.0]}, support={"x": (0.0, 4.0)},
+        levels={"y": ["no", "yes"]}, tables={"x": [0.6, 0.4], "y": [[0.9, 0.1], [0.2, 0.8]]},
         shapes={"x": Shape([0.0, 4.0], [0.5], [0.5], {0.0: 0.5})},
-    )
+    )  # fmt: skip
     answer = network.query("y", {"x": network.query("x")})
     weights = np.array([0.6, 0.4]) ** 2
     expected = weights @ [[0.9, 0.1], [0.2, 0.8]] / weights.sum()
@@ -179,20 +173,14 @@ def test_every_way_to_state_a_value_outside_the_support_warns(network):
     mixed = pd.DataFrame({"x": pd.Series([(0, 1), 9.5, None, (20, 30)], dtype=object)})
     rows = network.sample(2, 1)
     for ask, words in (
-        (
-            lambda: network.query("y", {"x": 1e9}),
-            "1 value of 'x' (support 0 to 4); for example x = 1000000000.",
-        ),
-        (
-            lambda: network.query("y", {"x": (20, None)}),
-            "1 value of 'x' (support 0 to 4); for example x in 20...",
-        ),
+        (lambda: network.query("y", {"x": 1e9}), "1 value of 'x' (support 0 to 4); for example x = 1000000000."),
+        (lambda: network.query("y", {"x": (20, None)}), "1 value of 'x' (support 0 to 4); for example x in 20..."),
         (lambda: network.query("y", {"x": {(-3, -2), (5, 6)}}), "2 values of 'x' (support 0 to 4)"),
         (lambda: network.query("y", mixed), "2 values of 'x' (support 0 to 4); for example x = 9.5."),
         (lambda: network.do({"x": 1e9}), "1 value of 'x' (support 0 to 4); for example x = 1000000000."),
         (lambda: network.sample(2, 1, evidence={"x": (5, 6)}), "for example x in 5..6."),
         (lambda: network.log_density(rows.assign(x=9.0), of="y", given="x"), "2 values of 'x'"),
-    ):
+    ):  # fmt: skip
         with pytest.warns(GomeaBnWarning) as caught:
             ask()
         assert [words in str(warning.message) for warning in caught] == [True]
@@ -200,14 +188,8 @@ def test_every_way_to_state_a_value_outside_the_support_warns(network):
 
 
 def test_a_point_mass_at_the_end_is_inside_the_support():
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": [1.0, 2.0]},
-        support={"x": (0.0, 4.0)},
-        levels={},
-        tables={"x": [0.5, 0.25, 0.25]},
-        shapes={"x": Shape([0.0, 4.0], [0.5], [0.5], {4.0: 0.5})},
+    network = one_column(
+        [1.0, 2.0], (0.0, 4.0), [0.5, 0.25, 0.25], shape=Shape([0.0, 4.0], [0.5], [0.5], {4.0: 0.5})
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -323,8 +305,7 @@ def test_a_variable_of_dates_takes_what_its_column_holds(of_times, name, value, 
     for given_name in (name, long_name):
         assert of_times.query("sick", {given_name: value}).tolist() == expected.tolist()
         cells = pd.DataFrame({given_name: pd.Series([value, None], dtype=object)})
-        rows = of_times.query("sick", cells)
-        np.testing.assert_allclose(rows.loc[0], expected, atol=1e-12)
+        np.testing.assert_allclose(of_times.query("sick", cells).loc[0], expected, atol=1e-12)
     if not isinstance(value, (tuple, dict, pd.Interval)) and number is not None:
         assert of_times.do({name: value}) == of_times.do({long_name: number})
 
@@ -345,15 +326,9 @@ def test_dates_may_stand_next_to_intervals_and_name_targets(of_times):
 def test_values_that_are_no_dates_are_named(of_times):
     frame = of_times.sample(3, 1)
     for ask, words in (
-        (
-            lambda: of_times.query("sick", {"visit": "May"}),
-            "evidence['visit'] must be a number, or a date",
-        ),
+        (lambda: of_times.query("sick", {"visit": "May"}), "evidence['visit'] must be a number, or a date"),
         (lambda: of_times.query("sick", {"visit": "May"}), "or a date such as 2024-12-31, got 'May'"),
-        (
-            lambda: of_times.query("sick", {"visit": dt.timedelta(1)}),
-            "a date such as 2024-12-31, got datetime",
-        ),
+        (lambda: of_times.query("sick", {"visit": dt.timedelta(1)}), "a date such as 2024-12-31, got datetime"),
         (lambda: of_times.query("sick", {"stay": dt.date(2023, 1, 1)}), "or a duration such as"),
         (lambda: of_times.query("sick", {"hour": dt.date(2023, 1, 1)}), "or a time of day such as 13:30"),
         (lambda: of_times.query("sick", {"visit": 1, of_times.names[0]: 2}), "evidence names 'visit [days"),
@@ -363,7 +338,7 @@ def test_values_that_are_no_dates_are_named(of_times):
             lambda: of_times.predict(frame.assign(visit=pd.Timedelta(days=1)), "sick"),
             "must hold values in days since 1970-01-01, got values in seconds",
         ),
-    ):
+    ):  # fmt: skip
         with pytest.raises(GomeaBnError) as caught:
             ask()
         assert words in str(caught.value)
@@ -457,8 +432,7 @@ def test_values_outside_the_support_are_reported(network):
 def test_the_density_of_rows_with_missing_cells_equals_enumeration(seed):
     network = random_network(seed, 4)
     frame = network.sample(8, seed)
-    rng = np.random.default_rng(seed)
-    rows = frame.astype(object).mask(rng.random(frame.shape) < 0.4)
+    rows = frame.astype(object).mask(np.random.default_rng(seed).random(frame.shape) < 0.4)
     densities = network.log_density(rows)
     for position in range(len(rows)):
         likelihoods, inside = {}, 0.0
@@ -536,3 +510,53 @@ def test_the_mean_of_a_posterior_is_that_of_its_draws(seed):
     assert draws.mean() == pytest.approx(answer["mean"].iloc[0], abs=5 * spread)
     assert (draws <= answer["25%"].iloc[0]).mean() == pytest.approx(0.25, abs=0.02)
     assert (draws <= answer["median"].iloc[0]).mean() == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.fixture
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    cylinders = rng.choice([4, 6, 8], 60)
+    return pd.DataFrame({"cylinders": cylinders, "fast": rng.random(60) < cylinders / 10})
+
+
+@pytest.fixture
+def networks(rows: pd.DataFrame, tmp_path) -> tuple[DiscretizedBayesNet, DiscretizedBayesNet]:
+    """Return a network, and the same one as a reader of plain BIF sees it, whose levels are text."""
+    network = DiscretizedBayesNet.from_table(rows, [("cylinders", "fast")], {})
+    network.to_bif(tmp_path / "network.bif")
+    return network, DiscretizedBayesNet.from_file(tmp_path / "network.bif", restore=False)
+
+
+def test_numbers_match_levels_that_are_texts_of_them(rows, networks):
+    network, of_text = networks
+    assert of_text.levels["cylinders"] == ("4", "6", "8")
+    with pytest.warns(GomeaBnWarning, match="Column 'cylinders' holds numbers.*text: '4', '6', '8'"):
+        answer = of_text.predict_proba(rows, "fast")
+    np.testing.assert_allclose(answer, network.predict_proba(rows, "fast"), atol=1e-6)
+    gaps = rows.astype({"cylinders": float, "fast": object}).mask(np.eye(60, 2, dtype=bool))
+    with pytest.warns(GomeaBnWarning, match="matched by their values"):
+        filled = of_text.impute(gaps, "mode")
+    assert filled["cylinders"].dtype == np.float64
+    assert filled["cylinders"][1:].tolist() == rows["cylinders"][1:].tolist()
+    assert filled["cylinders"][0] in (4, 6, 8)
+
+
+def test_evidence_may_be_a_number(networks):
+    network, of_text = networks
+    expected = network.query("fast", {"cylinders": 6})
+    np.testing.assert_allclose(of_text.query("fast", {"cylinders": 6}), expected, atol=1e-6)
+    np.testing.assert_allclose(of_text.query("fast", {"cylinders": {6.0, 8}}).sum(), 1)
+    with pytest.raises(GomeaBnError, match="'4', '6', '8', got 5"):
+        of_text.query("fast", {"cylinders": 5})
+
+
+def test_other_values_are_still_unknown():
+    column = pd.Series([1, 2])
+    with pytest.raises(GomeaBnError, match="unknown level 2"), pytest.warns(GomeaBnWarning):
+        encode_levels(column, "x", ("1", "3"))
+    # two levels are the number 1
+    with pytest.raises(GomeaBnError, match="unknown level 1"):
+        encode_levels(column[:1], "x", ("1", "1.0"))
+    # one level is a number, so that the levels are not those of a file of text
+    with pytest.raises(GomeaBnError, match="unknown level 1"):
+        encode_levels(column[:1], "x", ("1", 2))

@@ -1,25 +1,16 @@
 """Distributions inside bins: means, values, quantiles and intervals, against sums over fine grids and draws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from network_examples import one_column
 from shape_oracles import slow_mass
 from shaped_examples import point_at_a_cut, random_network
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import BinDistributions
 
-PLAIN = DiscretizedBayesNet(
-    ["x"],
-    [],
-    cut_points={"x": [1.0, 4.0]},
-    support={"x": (0.0, 10.0)},
-    levels={},
-    tables={"x": [0.2, 0.5, 0.3]},
-)
+PLAIN = one_column([1.0, 4.0], (0.0, 10.0), [0.2, 0.5, 0.3])
 
 
 @given(seed=st.integers(0, 200))
@@ -99,7 +90,5 @@ def test_uniform_bins_by_hand():
 
 
 def test_means_of_huge_bins_are_finite():
-    network = DiscretizedBayesNet(
-        ["x"], [], cut_points={"x": []}, support={"x": (8e307, 1.6e308)}, levels={}, tables={"x": [1.0]}
-    )
+    network = one_column([], (8e307, 1.6e308), [1.0])
     assert BinDistributions(network, "x").means()[0] == pytest.approx(1.2e308)

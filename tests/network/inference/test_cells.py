@@ -1,19 +1,17 @@
 """Cells of columns: their order, the cuts they share with the shown bins, and the cells of point masses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import averaged_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from network_examples import network_with, one_column
 from scipy.stats import norm
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
 from gomea_bn.network.conditionals.cells import SIZES
-from gomea_bn.problems.cuts.shape import Shape
 
 
 def network_of_one(
@@ -22,16 +20,10 @@ def network_of_one(
     """Return a network of one column with conditionals."""
     table = np.full(len(cuts) + 1, 1 / (len(cuts) + 1))
     copy = TableSet({"x": np.array(cuts)}, {"x": ()}, {"x": table})
-    return DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": cuts},
-        support={"x": support},
-        levels={},
-        tables={"x": table},
-        shapes={} if shape is None else {"x": shape},
+    return one_column(
+        cuts, support, table, shapes={} if shape is None else {"x": shape},
         conditionals=Conditionals([copy], n_rows=50, set_values={} if set_to is None else {"x": set_to}),
-    )
+    )  # fmt: skip
 
 
 def check_levels(network: DiscretizedBayesNet) -> None:
@@ -59,9 +51,7 @@ def check_levels(network: DiscretizedBayesNet) -> None:
     points=st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=3, unique=True),
     shaped=st.booleans(),
 )
-def test_levels_have_the_shown_cuts_and_are_parts_of_the_finest(
-    low: float, width: float, shares: list[float], points: list[float], shaped: bool
-) -> None:
+def test_levels_have_the_shown_cuts_and_are_parts_of_the_finest(low, width, shares, points, shaped):
     high = low + width
     if not high - low > 1e-9 * abs(low):
         high = low + abs(low) / 2
@@ -74,7 +64,7 @@ def test_levels_have_the_shown_cuts_and_are_parts_of_the_finest(
     check_levels(network_of_one((low, high), cuts, shape))
 
 
-def test_point_masses_have_cells_of_their_own() -> None:
+def test_point_masses_have_cells_of_their_own():
     shape = Shape([0.0, 10.0], [0.6], [0.4], {0.0: 0.3, 4.0: 0.1, 10.0: 0.1})
     network = network_of_one((0.0, 10.0), [5.0], shape)
     check_levels(network)
@@ -85,7 +75,7 @@ def test_point_masses_have_cells_of_their_own() -> None:
         np.testing.assert_allclose(of_points, [0.3, 0.1, 0.1], atol=1e-6)
 
 
-def test_few_values_have_a_cell_each_and_coarse_cells_join_neighbours() -> None:
+def test_few_values_have_a_cell_each_and_coarse_cells_join_neighbours():
     values = np.arange(100.0)
     masses = dict.fromkeys(values.tolist(), 0.0099)
     shape = Shape([0.0, 99.0], [0.01], [0.01], masses)
@@ -97,15 +87,14 @@ def test_few_values_have_a_cell_each_and_coarse_cells_join_neighbours() -> None:
     assert set(coarse) <= {30.5, *(values + 0.5)}
 
 
-def test_a_number_of_an_intervention_has_a_cell() -> None:
+def test_a_number_of_an_intervention_has_a_cell():
     network = network_of_one((0.0, 10.0), [5.0], set_to=3.0)
     check_levels(network)
-    answer = network.query("x")
-    np.testing.assert_array_equal(answer, [1.0, 0.0])
+    np.testing.assert_array_equal(network.query("x"), [1.0, 0.0])
     np.testing.assert_allclose(network.predict(network.sample(2, random_state=1), "x"), 3.0, atol=1e-6)
 
 
-def test_cells_end_at_equal_steps_of_the_normal_scale() -> None:
+def test_cells_end_at_equal_steps_of_the_normal_scale():
     # the table gives the bins the probabilities that they have under the shape
     network = network_of_one((0.0, 1.0), [(5**0.5 - 1) / 2], Shape([0.0, 1.0], [0.5], [1.5]))
     probabilities = network.shapes["x"].distribution(network.cell_grids.level(SIZES.index(64)).cuts["x"])
@@ -115,7 +104,7 @@ def test_cells_end_at_equal_steps_of_the_normal_scale() -> None:
     assert (np.abs(steps - 6 / 64) < 1e-9).sum() >= len(steps) - 2
 
 
-def test_columns_without_a_shape_follow_their_tables() -> None:
+def test_columns_without_a_shape_follow_their_tables():
     network = averaged_example()
     assert "b" not in network.shapes
     codes = network.discretize(network.sample(20_000, random_state=1))["b"]
@@ -128,32 +117,23 @@ def test_columns_without_a_shape_follow_their_tables() -> None:
     assert np.diff(shares).max() < 0.15
 
 
-def test_cells_follow_tables_and_scales_that_the_shape_does_not_resolve() -> None:
+def test_cells_follow_tables_and_scales_that_the_shape_does_not_resolve():
     # nearly all rows are near 0, where the shape has one wide piece
     shape = Shape([0.0, 1000.0], [1.0], [1.0])
     heights = [4e5, 4000.0, 0.204 / 0.9999]
     scale = Shape([0.0, 0.001, 0.1, 1000.0], heights, heights)
     copy = TableSet({"x": np.array([0.1])}, {"x": ()}, {"x": np.array([0.8, 0.2])})
-    network = DiscretizedBayesNet(
-        ["x"],
-        [],
-        cut_points={"x": [0.1]},
-        support={"x": (0.0, 1000.0)},
-        levels={},
-        tables={"x": [0.8, 0.2]},
-        shapes={"x": shape},
+    network = one_column(
+        [0.1], (0.0, 1000.0), [0.8, 0.2], shape=shape,
         conditionals=Conditionals([copy], scales={"x": scale}, n_rows=50),
-    )
-    cuts = network.cell_grids.level(0).cuts["x"]
-    shares = np.concatenate(([0.0], scale.distribution(cuts), [1.0]))
+    )  # fmt: skip
+    shares = np.concatenate(([0.0], scale.distribution(network.cell_grids.level(0).cuts["x"]), [1.0]))
     assert np.diff(shares).max() < 0.05
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.01, 1e-3, 1e-4])
 @pytest.mark.parametrize("freedom", [1.0, 3.0, 400.0])
-def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_the_cells(
-    noise: float, freedom: float
-) -> None:
+def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_the_cells(noise, freedom):
     # y is x, and z is the mean of both, with noise much smaller than a cell
     names = ("x", "y", "z")
     parents = {"x": (), "y": ("x",), "z": ("x", "y")}
@@ -164,18 +144,14 @@ def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_
         "y": FamilyLine(0.999, ("x",), (), np.array([[0.0, 1.0]]), scale, freedoms, in_units=True),
         "z": FamilyLine(0.999, ("x", "y"), (), np.array([[0.0, 0.5, 0.5]]), scale, freedoms, in_units=True),
     }
-    network = DiscretizedBayesNet(
+    network = network_with(
         names,
         [("x", "y"), ("x", "z"), ("y", "z")],
         cut_points=cuts,
         support=dict.fromkeys(names, (0.0, 1.0)),
-        levels={},
         tables=tables,
         conditionals=Conditionals(
-            [TableSet(cuts, parents, tables)],
-            lines=lines,
-            units=dict.fromkeys(names, (0.0, 1.0)),
-            n_rows=100,
+            [TableSet(cuts, parents, tables)], lines=lines, units=dict.fromkeys(names, (0.0, 1.0)), n_rows=100
         ),
     )
     values = np.linspace(0.3, 0.7, 101)

@@ -1,18 +1,15 @@
 """Imputed cells and rows drawn given evidence: their distribution, types, and what stays as it was."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from inference_examples import slow_joint
-from network_examples import slow_code, small_network
+from network_examples import network_with, slow_code, small_network
 from scipy.stats import chisquare, kstest
 from shaped_examples import point_at_a_cut, random_network
 
-from gomea_bn import average_families, read_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, average_families, read_table
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.inference import completion
 
 
@@ -99,8 +96,7 @@ def test_blocks_of_rows_give_the_same_means(network, monkeypatch):
 def test_a_table_is_imputed_as_its_network_says():
     network = random_network(3, 4)
     frame = network.sample(300, 3)
-    rng = np.random.default_rng(0)
-    rows = frame.astype(object).mask(rng.random(frame.shape) < 0.3)
+    rows = frame.astype(object).mask(np.random.default_rng(0).random(frame.shape) < 0.3)
     first, second = (network.impute(rows, random_state=5) for _ in range(2))
     pd.testing.assert_frame_equal(first, second)
     assert np.isfinite(network.log_density(first)).all()
@@ -209,26 +205,21 @@ def test_an_intervention_cuts_what_leads_to_a_variable(network):
 @pytest.mark.parametrize("dtype", ["float64", "Float64", "Int64", "int64[pyarrow]", object, "category"])
 def test_filled_codes_keep_their_zeros_where_the_column_holds_numbers(dtype):
     levels = ["02163", "10001"]
-    network = DiscretizedBayesNet(
+    network = network_with(
         ["zip", "k"],
         [("zip", "k")],
-        cut_points={},
-        support={},
         levels={"zip": levels, "k": ["a", "b"]},
         tables={"zip": [0.5, 0.5], "k": [[1.0, 0.0], [0.0, 1.0]]},
     )
     numbers = pd.Series([10001, None, None, 10001], dtype="Int64").astype(dtype)
-    rows = pd.DataFrame({"zip": numbers, "k": list("babb")})
-    filled = network.impute(rows, how="mode")
+    filled = network.impute(pd.DataFrame({"zip": numbers, "k": list("babb")}), how="mode")
     assert filled["zip"].tolist() == ["10001", "02163", "10001", "10001"]
 
 
 def test_levels_that_a_column_of_bools_cannot_hold_are_written_as_levels():
-    network = DiscretizedBayesNet(
+    network = network_with(
         ["n", "k"],
         [("k", "n")],
-        cut_points={},
-        support={},
         levels={"n": [1, 2], "k": ["a", "b"]},
         tables={"k": [0.5, 0.5], "n": [[1.0, 0.0], [0.0, 1.0]]},
     )
@@ -237,15 +228,11 @@ def test_levels_that_a_column_of_bools_cannot_hold_are_written_as_levels():
 
 
 @pytest.mark.parametrize("how", ["draw", "mode", "mean"])
-def test_a_column_without_any_value_is_filled_with_its_only_level(how: str) -> None:
+def test_a_column_without_any_value_is_filled_with_its_only_level(how):
     network = DiscretizedBayesNet(
-        ["x", "nothing"],
-        [],
-        cut_points={"x": []},
-        support={"x": (0.0, 1.0)},
-        levels={"nothing": ("(empty)",)},
-        tables={"x": [1.0], "nothing": [1.0]},
-    )
+        ["x", "nothing"], [], cut_points={"x": []}, support={"x": (0.0, 1.0)},
+        levels={"nothing": ("(empty)",)}, tables={"x": [1.0], "nothing": [1.0]},
+    )  # fmt: skip
     frame = pd.DataFrame({"x": [0.5, np.nan], "nothing": [np.nan, np.nan]})
     filled = network.impute(frame, how, random_state=1)
     assert filled["nothing"].tolist() == ["(empty)", "(empty)"]
@@ -254,7 +241,7 @@ def test_a_column_without_any_value_is_filled_with_its_only_level(how: str) -> N
 
 
 @pytest.mark.parametrize("missing", [["level"], ["x", "y", "level"]])
-def test_variables_without_evidence_below_them_follow_their_parents(missing: list[str]) -> None:
+def test_variables_without_evidence_below_them_follow_their_parents(missing):
     rng = np.random.default_rng(0)
     w = rng.normal(size=1_000)
     x = w + rng.normal(scale=0.3, size=1_000)

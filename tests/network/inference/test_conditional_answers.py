@@ -1,7 +1,5 @@
 """Answers of networks with conditional densities: against sums over grids, drawn rows, and each other."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings
@@ -16,9 +14,8 @@ from averaged_examples import LEVELS, SUPPORT, averaged_example, copy_with, grid
 from inference_examples import slow_joint
 from numpy.typing import NDArray
 
-from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
+from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Columns
 from gomea_bn.network.inference import answers
@@ -121,9 +118,7 @@ def _slow_answer(
         (["b"], {"c": 0.15, "d": 0, "a": -0.7}),
     ],
 )
-def test_answers_are_sums_over_fine_grids(
-    network: DiscretizedBayesNet, targets: list[str], known: dict[str, float]
-) -> None:
+def test_answers_are_sums_over_fine_grids(network, targets, known):
     evidence = {name: LEVELS[name][int(v)] if name in LEVELS else v for name, v in known.items()}
     answer = network.query(targets, evidence)
     np.testing.assert_allclose(answer, _slow_answer(network, targets, known), atol=0.005)
@@ -146,7 +141,7 @@ def test_answers_are_sums_over_fine_grids(
     ],
 )
 @pytest.mark.filterwarnings("ignore:Values outside")
-def test_answers_agree_with_weighted_draws(network: DiscretizedBayesNet, targets: Any, evidence: Any) -> None:
+def test_answers_agree_with_weighted_draws(network, targets, evidence):
     exact = network.query(targets, evidence)
     estimate = network.query(targets, evidence, method="sampling", n_draws=N_DRAWS, random_state=1)
     assert exact.index.equals(estimate.index)
@@ -156,7 +151,7 @@ def test_answers_agree_with_weighted_draws(network: DiscretizedBayesNet, targets
     assert np.isclose(estimate.sum(), 1)
 
 
-def test_answers_agree_with_drawn_rows(network: DiscretizedBayesNet) -> None:
+def test_answers_agree_with_drawn_rows(network):
     drawn = _drawn(200_000)
     chosen = drawn[drawn["b"].between(5.4, 5.6) & (drawn["g"] == "no")]
     answer = network.query("a", {"b": (5.4, 5.6), "g": "no"})
@@ -165,7 +160,7 @@ def test_answers_agree_with_drawn_rows(network: DiscretizedBayesNet) -> None:
     assert np.abs(answer.to_numpy() - expected).max() < 4 * 0.5 / np.sqrt(len(chosen))
 
 
-def test_marginals_agree_with_drawn_rows(network: DiscretizedBayesNet) -> None:
+def test_marginals_agree_with_drawn_rows(network):
     codes = network.discretize(_drawn(200_000))
     for name in network.names:
         answer = marginal(network, name)
@@ -174,7 +169,7 @@ def test_marginals_agree_with_drawn_rows(network: DiscretizedBayesNet) -> None:
         np.testing.assert_allclose(answer.probabilities, expected, atol=0.006)
 
 
-def test_standard_errors_are_the_spread_of_repeated_estimates(network: DiscretizedBayesNet) -> None:
+def test_standard_errors_are_the_spread_of_repeated_estimates(network):
     answers = [
         network.query("g", {"b": 5.7, "c": (0.2, 0.6)}, method="sampling", n_draws=500, random_state=seed)
         for seed in range(150)
@@ -186,9 +181,7 @@ def test_standard_errors_are_the_spread_of_repeated_estimates(network: Discretiz
 # ---------------------------------------------------------------- rows
 
 
-def test_probabilities_of_levels_are_ratios_of_joint_densities(
-    network: DiscretizedBayesNet, rows: pd.DataFrame
-) -> None:
+def test_probabilities_of_levels_are_ratios_of_joint_densities(network, rows):
     for target in ("g", "d"):
         joint = np.column_stack(
             [np.exp(network.log_density(rows.assign(**{target: level}))) for level in LEVELS[target]]
@@ -200,9 +193,7 @@ def test_probabilities_of_levels_are_ratios_of_joint_densities(
         assert predicted.tolist() == [LEVELS[target][code] for code in joint.argmax(axis=1)]
 
 
-def test_means_medians_and_quantiles_are_those_of_the_density(
-    network: DiscretizedBayesNet, rows: pd.DataFrame
-) -> None:
+def test_means_medians_and_quantiles_are_those_of_the_density(network, rows):
     row = rows.iloc[:1]
     for name in ("a", "b", "c"):
         values, widths = grid_of(network, name, 4000)
@@ -219,9 +210,7 @@ def test_means_medians_and_quantiles_are_those_of_the_density(
         assert network.predict(row, name).iloc[0] == pytest.approx(answer["mean"])
 
 
-def test_densities_of_some_columns_given_others_integrate_to_1(
-    network: DiscretizedBayesNet, rows: pd.DataFrame
-) -> None:
+def test_densities_of_some_columns_given_others_integrate_to_1(network, rows):
     for name, given in (("b", ["c"]), ("c", ["a", "d"]), ("p", ["b"]), ("a", [])):
         values, log_widths = _grid_values(network, name, 400)
         frame = pd.concat([rows.iloc[:1]] * len(values)).assign(**{name: values})
@@ -230,9 +219,7 @@ def test_densities_of_some_columns_given_others_integrate_to_1(
         assert np.exp(density + log_widths).sum() == pytest.approx(1, abs=0.03)
 
 
-def test_densities_of_rows_with_missing_cells_are_sums_of_complete_ones(
-    network: DiscretizedBayesNet, rows: pd.DataFrame
-) -> None:
+def test_densities_of_rows_with_missing_cells_are_sums_of_complete_ones(network, rows):
     for missing in (["g"], ["d"], ["g", "d"]):
         complete = [rows.iloc[:5]]
         for name in missing:
@@ -246,7 +233,7 @@ def test_densities_of_rows_with_missing_cells_are_sums_of_complete_ones(
     assert answer[0] == pytest.approx(np.logaddexp.reduce(terms), abs=0.01)
 
 
-def test_a_row_is_answered_alike_in_every_company(network: DiscretizedBayesNet, gaps: pd.DataFrame) -> None:
+def test_a_row_is_answered_alike_in_every_company(network, gaps):
     order = np.random.default_rng(0).permutation(len(gaps))
     target = gaps.drop(columns="b")
     whole, densities = network.predict_proba(target, "b").to_numpy(), network.log_density(gaps)
@@ -256,9 +243,7 @@ def test_a_row_is_answered_alike_in_every_company(network: DiscretizedBayesNet, 
     np.testing.assert_allclose(network.log_density(gaps.iloc[3:4]), densities[3:4], rtol=1e-12)
 
 
-def test_rows_of_a_frame_agree_with_single_questions(
-    network: DiscretizedBayesNet, gaps: pd.DataFrame
-) -> None:
+def test_rows_of_a_frame_agree_with_single_questions(network, gaps):
     of_a: list[object] = [(0.0, 1.5), *gaps["a"].tolist()[1:]]
     questions = gaps[["b", "d"]].assign(a=pd.Series(of_a, index=gaps.index, dtype=object))
     answers = network.query("c", questions, cells=64)
@@ -268,7 +253,7 @@ def test_rows_of_a_frame_agree_with_single_questions(
         np.testing.assert_allclose(answers.iloc[row], expected, rtol=1e-12)
 
 
-def test_copies_give_the_same_answers(network: DiscretizedBayesNet, gaps: pd.DataFrame) -> None:
+def test_copies_give_the_same_answers(network, gaps):
     expected = network.predict_proba(gaps, "c")
     for other in (pickle.loads(pickle.dumps(network)), copy.deepcopy(network), averaged_example()):
         assert other == network
@@ -279,7 +264,7 @@ def test_copies_give_the_same_answers(network: DiscretizedBayesNet, gaps: pd.Dat
 # ---------------------------------------------------------------- cells and bins
 
 
-def test_bins_as_cells_answer_by_the_shown_tables(network: DiscretizedBayesNet, gaps: pd.DataFrame) -> None:
+def test_bins_as_cells_answer_by_the_shown_tables(network, gaps):
     evidence = {"a": 0.3, "d": 2, "c": 0.7}
     likelihoods = {
         name: np.eye(network.cardinality(name))[
@@ -298,7 +283,7 @@ def test_bins_as_cells_answer_by_the_shown_tables(network: DiscretizedBayesNet, 
     )
 
 
-def test_more_cells_come_nearer_to_the_density(network: DiscretizedBayesNet) -> None:
+def test_more_cells_come_nearer_to_the_density(network):
     known = {"b": 5.9, "d": 1}
     expected = _slow_answer(network, ["a"], known, n_cells=50)
     errors = {}
@@ -313,14 +298,14 @@ def test_more_cells_come_nearer_to_the_density(network: DiscretizedBayesNet) -> 
 
 
 @pytest.mark.parametrize("cells", [0, -1, 2.5, True, "fine"])
-def test_wrong_cells_are_refused(network: DiscretizedBayesNet, cells: Any) -> None:
+def test_wrong_cells_are_refused(network, cells):
     with pytest.raises(GomeaBnError, match="cells"):
         network.query("a", cells=cells)
     with pytest.raises(GomeaBnError, match="cells"):
         network.of_tables().predict_proba(pd.DataFrame({"a": [1.0]}), "b", cells=cells)
 
 
-def test_networks_of_tables_know_no_cells(network: DiscretizedBayesNet, gaps: pd.DataFrame) -> None:
+def test_networks_of_tables_know_no_cells(network, gaps):
     of_tables = network.of_tables()
     plain = of_tables.query("b", {"a": 0.3})
     assert plain.attrs == {}
@@ -330,7 +315,7 @@ def test_networks_of_tables_know_no_cells(network: DiscretizedBayesNet, gaps: pd
     assert (network.query("b", {"a": 0.3}) != network.query("b", {"a": 0.301})).any()
 
 
-def test_one_set_of_cuts_answers_like_its_tables() -> None:
+def test_one_set_of_cuts_answers_like_its_tables():
     of_tables = copy_with(1)
     conditionals = Conditionals([tables_of(of_tables)], n_rows=60)
     network = of_tables.changed(conditionals=conditionals)
@@ -348,9 +333,7 @@ def test_one_set_of_cuts_answers_like_its_tables() -> None:
     )
 
 
-def test_distributions_of_all_variables_are_those_of_single_ones(
-    network: DiscretizedBayesNet, gaps: pd.DataFrame
-) -> None:
+def test_distributions_of_all_variables_are_those_of_single_ones(network, gaps):
     # both need different tables, but have the same cells if their number is set
     engine = engine_for(network, cells=20)
     reader = EvidenceReader(engine.network)
@@ -370,9 +353,7 @@ def test_distributions_of_all_variables_are_those_of_single_ones(
     assert abs((drawn["b"] > 6).mean() - of_b[cells[1:] > 6].sum()) < 4 * 0.5 / np.sqrt(4000)
 
 
-def test_many_rows_are_answered_in_blocks(
-    network: DiscretizedBayesNet, gaps: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_rows_are_answered_in_blocks(network, gaps, monkeypatch):
     whole = network.predict_interval(gaps, "b"), network.predict(gaps, "g"), network.impute(gaps, "mean")
     monkeypatch.setattr(answers, "MOST_CELLS", 1000)
     monkeypatch.setattr(engine_module, "_OWN_CELLS", 3000)
@@ -396,9 +377,7 @@ def test_many_rows_are_answered_in_blocks(
         ({"a": 1.2, "g": 0}, ["b"], {"d": 2}),
     ],
 )
-def test_interventions_leave_out_the_densities_of_what_they_set(
-    network: DiscretizedBayesNet, values: dict[str, float], targets: list[str], known: dict[str, float]
-) -> None:
+def test_interventions_leave_out_the_densities_of_what_they_set(network, values, targets, known):
     stated, evidence = (
         {name: LEVELS[name][int(v)] if name in LEVELS else v for name, v in of_some.items()}
         for of_some in (values, known)
@@ -407,7 +386,7 @@ def test_interventions_leave_out_the_densities_of_what_they_set(
     np.testing.assert_allclose(answer, _slow_answer(network, targets, known, cut=values), atol=0.004)
 
 
-def test_what_an_intervention_sets_is_certain(network: DiscretizedBayesNet) -> None:
+def test_what_an_intervention_sets_is_certain(network):
     after = network.do({"b": 5.8})
     assert after.query("b", {"a": 0.3}).loc[5.8] == 1
     assert after.sample(50, random_state=1, evidence={"c": (0.2, 0.4)})["b"].eq(5.8).all()
@@ -428,9 +407,7 @@ def test_what_an_intervention_sets_is_certain(network: DiscretizedBayesNet) -> N
 # ---------------------------------------------------------------- draws
 
 
-def test_filled_cells_are_distributed_like_the_answers(
-    network: DiscretizedBayesNet, rows: pd.DataFrame
-) -> None:
+def test_filled_cells_are_distributed_like_the_answers(network, rows):
     row = rows.iloc[[4]].assign(a=np.nan, c=np.nan, g=None, d=None)
     n = 4000
     filled = network.impute(pd.concat([row] * n, ignore_index=True), random_state=1)
@@ -447,7 +424,7 @@ def test_filled_cells_are_distributed_like_the_answers(
     assert np.abs(np.eye(3)[codes].mean(axis=0) - masses.mean(axis=0)).max() < 4 * 0.5 / np.sqrt(n)
 
 
-def test_filled_means_and_modes_are_the_predictions(network: DiscretizedBayesNet, gaps: pd.DataFrame) -> None:
+def test_filled_means_and_modes_are_the_predictions(network, gaps):
     for how in ("mean", "mode"):
         filled = network.impute(gaps, how)
         for name in ("a", "b", "g"):
@@ -460,7 +437,7 @@ def test_filled_means_and_modes_are_the_predictions(network: DiscretizedBayesNet
                 assert filled.loc[missing, name].tolist() == expected.tolist()
 
 
-def test_rows_drawn_given_evidence_agree_with_the_answers(network: DiscretizedBayesNet) -> None:
+def test_rows_drawn_given_evidence_agree_with_the_answers(network):
     evidence = {"b": (5.3, 5.9), "d": {1, 2}, "p": 2.0}
     drawn = network.sample(4000, random_state=2, evidence=evidence)
     assert drawn["b"].between(5.3, 5.9).all()
@@ -472,10 +449,9 @@ def test_rows_drawn_given_evidence_agree_with_the_answers(network: DiscretizedBa
         assert np.abs(shares - network.query(name, evidence)).max() < 4 * 0.5 / np.sqrt(4000)
 
 
-def test_filled_tables_keep_what_is_observed(network: DiscretizedBayesNet, gaps: pd.DataFrame) -> None:
+def test_filled_tables_keep_what_is_observed(network, gaps):
     kinds = {name: "continuous" if name in SUPPORT else "discrete" for name in network.names}
-    frame = gaps.astype({"d": float}).astype({"d": "Int64"})
-    table = read_table(frame, kinds=kinds, missing="keep")
+    table = read_table(gaps.astype({"d": float}).astype({"d": "Int64"}), kinds=kinds, missing="keep")
     filled = completed_table(network, table, np.random.default_rng(1))
     assert filled.n_missing == 0
     for before, after in zip(table.columns, filled.columns, strict=True):
@@ -483,7 +459,7 @@ def test_filled_tables_keep_what_is_observed(network: DiscretizedBayesNet, gaps:
         np.testing.assert_array_equal(after.values[seen], before.values[seen])
 
 
-def test_sampling_answers_all_questions(network: DiscretizedBayesNet, gaps: pd.DataFrame) -> None:
+def test_sampling_answers_all_questions(network, gaps):
     options: dict[str, Any] = {"method": "sampling", "n_draws": 4000, "random_state": 1}
     few = gaps.iloc[:6]
     answer = network.predict_proba(few, "b", **options)
@@ -503,7 +479,7 @@ def test_sampling_answers_all_questions(network: DiscretizedBayesNet, gaps: pd.D
 # ---------------------------------------------------------------- outside the support
 
 
-def test_numbers_outside_the_support_count_as_its_ends(network: DiscretizedBayesNet) -> None:
+def test_numbers_outside_the_support_count_as_its_ends(network):
     with pytest.warns(GomeaBnWarning, match="1 value of 'a'"):
         outside = network.query("b", {"a": 20.0})
     np.testing.assert_array_equal(outside, network.query("b", {"a": SUPPORT["a"][1]}))
@@ -516,7 +492,7 @@ def test_numbers_outside_the_support_count_as_its_ends(network: DiscretizedBayes
         assert network.do({"c": 7.0}) == network.do({"c": 1.0})
 
 
-def test_intervals_outside_the_support_count_as_its_end_bins(network: DiscretizedBayesNet) -> None:
+def test_intervals_outside_the_support_count_as_its_end_bins(network):
     last = network.cut_points["b"][-1]
     with pytest.warns(GomeaBnWarning, match="'b'"):
         outside = network.query("a", {"b": (7.5, 8.0)})

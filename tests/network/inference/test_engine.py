@@ -1,7 +1,5 @@
 """Exact inference and inference by sampling: against enumeration, pyAgrum, and each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyagrum
 import pytest
@@ -12,11 +10,10 @@ from network_examples import small_network
 from scipy.stats import chisquare
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.inference import engine as engine_module
 from gomea_bn.network.inference.engine import Evidence, ExactEngine, engine_for
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def chain_of(tables: dict, edges: list[tuple[str, str]]) -> DiscretizedBayesNet:

@@ -1,7 +1,5 @@
 """The most probable combinations, against the sorted answers of `query`, which tests compare with enumeration."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -13,10 +11,9 @@ from hypothesis import strategies as st
 from inference_examples import slow_joint
 from network_examples import small_network
 
-from gomea_bn.errors import GomeaBnError
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.inference import most_probable as search
-from gomea_bn.simulation.random_networks import random_network
+from gomea_bn.simulation import random_network
 
 
 def ones(network: DiscretizedBayesNet) -> dict[str, np.ndarray]:

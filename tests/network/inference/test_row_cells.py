@@ -1,7 +1,5 @@
 """Answers about one unknown number: against quadrature over points that are dense at every peak."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,11 +7,11 @@ import pandas as pd
 import pytest
 from averaged_examples import averaged_example
 from conditional_oracles import random_conditionals_network
+from network_examples import network_with
 from numpy.typing import NDArray
 
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
-from gomea_bn.problems.cuts.shape import Shape
 
 SUPPORT = {"w": (-1.0, 1.0), "x": (-2.0, 2.0), "y": (-1.0, 3.0), "z": (-9.0, 9.0)}
 PARENTS: dict[str, tuple[str, ...]] = {"w": (), "x": ("w",), "y": ("x",), "z": ("w", "x")}
@@ -40,12 +38,11 @@ def _zigzag(scale: float) -> DiscretizedBayesNet:
         has_products=True, in_units=True,
     )  # fmt: skip
     units = dict.fromkeys(SUPPORT, (0.0, 1.0))
-    return DiscretizedBayesNet(
+    return network_with(
         tuple(SUPPORT),
         [(parent, child) for child, of_child in PARENTS.items() for parent in of_child],
         cut_points=copies[0].cut_points,
         support=SUPPORT,
-        levels={},
         tables=copies[0].tables,
         shapes={"x": Shape([-2.0, 0.5, 2.0], [0.5, 1.5], [1.0, 4 / 3])},
         pseudo_count="auto",
@@ -96,18 +93,18 @@ def _check(
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-4, 1e-2, 1.0])
 @pytest.mark.parametrize("y", [0.3, -0.9, 1.0])
-def test_parents_of_narrow_children_are_exact_with_several_modes(scale: float, y: float) -> None:
+def test_parents_of_narrow_children_are_exact_with_several_modes(scale, y):
     # y = x + 2, -x, and x - 2 by part
     centres = [centre for centre in (y - 2, -y, y + 2) if -2 <= centre <= 2]
     _check(_zigzag(scale), {"w": 0.4, "y": y, "z": 0.8}, "x", centres, scale)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.1])
-def test_a_narrow_child_is_exact(scale: float) -> None:
+def test_a_narrow_child_is_exact(scale):
     _check(_zigzag(scale), {"w": 0.4, "x": 0.25, "z": 0.8}, "y", [-0.25], scale)
 
 
-def test_children_that_contradict_each_other_leave_what_both_allow() -> None:
+def test_children_that_contradict_each_other_leave_what_both_allow():
     """The far tails of two narrow densities decide where they meet."""
     network = _zigzag(1e-3)
     assert network.conditionals is not None
@@ -121,7 +118,7 @@ def test_children_that_contradict_each_other_leave_what_both_allow() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("target", ["x", "w", "y"])
-def test_random_networks_are_exact(seed: int, target: str) -> None:
+def test_random_networks_are_exact(seed, target):
     network = random_conditionals_network(seed)
     if target in network.shapes and network.shapes[target].points:
         pytest.skip("the slow twin has no point masses")
@@ -130,7 +127,7 @@ def test_random_networks_are_exact(seed: int, target: str) -> None:
     _check(network, row, target, [], 1.0)
 
 
-def test_point_masses_keep_their_probabilities() -> None:
+def test_point_masses_keep_their_probabilities():
     """Answers about "p", which is 0 with a probability of its own, are those of sampling."""
     network = averaged_example()
     rows = network.sample(12, random_state=3, values="numbers")
@@ -144,7 +141,7 @@ def test_point_masses_keep_their_probabilities() -> None:
     )
 
 
-def test_sampling_counts_intervals_that_are_narrower_than_cells() -> None:
+def test_sampling_counts_intervals_that_are_narrower_than_cells():
     network = _zigzag(1e-4)
     # where the zigzag crosses a cut of x
     cut = network.cut_points["x"][-1]
@@ -159,7 +156,7 @@ def test_sampling_counts_intervals_that_are_narrower_than_cells() -> None:
     assert answer.to_numpy() == pytest.approx(expected, abs=0.05)
 
 
-def test_log_density_with_one_gap_is_the_integral_over_it() -> None:
+def test_log_density_with_one_gap_is_the_integral_over_it():
     network, row = _zigzag(1e-4), {"w": 0.4, "y": 0.3, "z": 0.8}
     edges, masses = _slow(network, row, "x", [-0.3, -1.7], 1e-4)
     cell = int(masses.argmax())
@@ -169,7 +166,7 @@ def test_log_density_with_one_gap_is_the_integral_over_it() -> None:
     assert network.log_density(pd.DataFrame([{**row, "x": np.nan}]))[0] == pytest.approx(expected, abs=1e-4)
 
 
-def test_answers_do_not_depend_on_other_rows() -> None:
+def test_answers_do_not_depend_on_other_rows():
     """Rows whose cells are divided stand between rows whose cells are not."""
     network = _zigzag(1e-3)
     rows = network.sample(12, random_state=6, values="numbers")
@@ -182,7 +179,7 @@ def test_answers_do_not_depend_on_other_rows() -> None:
     assert together == pytest.approx(np.array(alone), rel=1e-9)
 
 
-def test_the_stated_error_of_a_wide_density_is_smaller_than_that_of_a_narrow_one() -> None:
+def test_the_stated_error_of_a_wide_density_is_smaller_than_that_of_a_narrow_one():
     row = {"w": 0.4, "x": 0.25, "z": 0.8}
     wide, narrow = (_zigzag(scale).query("y", row).attrs["resolution_error"] for scale in (1.0, 1e-3))
     assert 0 < wide < narrow < TOLERANCE

@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
 import pytest
 from wrong_input import untyped
 
-from gomea_bn.errors import GomeaBnError
+from gomea_bn import GomeaBnError
 from gomea_bn.runtime.files.text_files import (
     SIZE_VARIABLE,
     check_fields,
