@@ -14,6 +14,7 @@ from processor_time import at_most
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.discretization import MDLP, LatentDiscretizer, discretizer
+from gomea_bn.discretization.latent import latent
 from gomea_bn.discretization.latent.kernels import best_class_cut
 from gomea_bn.discretization.latent.latent import ClassCuts
 
