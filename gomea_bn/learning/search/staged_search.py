@@ -328,7 +328,7 @@ class StagedSearch:
         self.objective = self._objective(self.best)
         if starts:
             self.rounds.n_climbing = 1
-            self.rounds.note_start(self.objective)
+            self.rounds.history.append(HistoryEntry(self.stop.seconds, 1, self.objective, 1))
         turn = n_idle = 0
         is_late = False
         while n_idle < _IDLE_CLIMBS and not is_late:
