@@ -106,19 +106,12 @@ def completed_codes(
 def counted_network(
     kind: Callable[..., Net],
     table: Table,
-    edges: Iterable[tuple[str, str]],
-    cut_points: Mapping[str, ArrayLike],
-    *,
-    pseudo_count: PseudoCount,
-    shapes: Mapping[str, Shape] | None,
-    metadata: Mapping[str, Any] | None,
+    edges: Sequence[tuple[str, str]],
+    parents: Sequence[tuple[int, ...]],
+    parts: Mapping[str, Any],
 ) -> Net:
-    """Return a network of class `kind` for `DiscretizedBayesNet.from_table`, which describes the parameters."""
+    """Return the network of class `kind` whose tables are counted from rows; see `network_of_counts` for the parts."""
     names = table.names
-    edges = list(edges)
-    parents, parts = parts_without_tables(
-        table, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
-    )
     columns = {column.name: column for column in table.columns}
     cuts, levels = parts["cut_points"], parts["levels"]
     n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
