@@ -31,15 +31,19 @@ if TYPE_CHECKING:
 
 Net = TypeVar("Net", bound="NetworkLike")
 
-
 N_STEPS = 5
 """Number of steps of expectation and maximisation."""
 N_DRAWS = 10
 """Number of completions of every incomplete row and step."""
 
-
 # any fixed number: the same rows must give the same tables
 SEED = 20240219
+# draws of a step: a table with more incomplete rows has fewer draws of every row
+_MOST_DRAWS = 10_000_000
+# rows whose bins take four bytes a column at once; blocks of cells take one
+_ROWS_OF_CODES = 65_536
+# incomplete rows that are completed together
+_ROWS_OF_DRAWS = 8_192
 
 
 class CompletesRows(Protocol):
@@ -203,14 +207,6 @@ def parts_without_tables(
         "metadata": metadata,
         "value_kinds": value_kinds_of(columns),
     }
-
-
-# draws of a step: a table with more incomplete rows has fewer draws of every row
-_MOST_DRAWS = 10_000_000
-# rows whose bins take four bytes a column at once; blocks of cells take one
-_ROWS_OF_CODES = 65_536
-# incomplete rows that are completed together
-_ROWS_OF_DRAWS = 8_192
 
 
 class PieceSums(Protocol):
