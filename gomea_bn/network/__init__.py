@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gomea_bn.lazy import lazy_names
+from gomea_bn.lazy import public_names
 
 if TYPE_CHECKING:
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.parts import WithEdges
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet as DiscretizedBayesNet
+    from gomea_bn.network.parts import WithEdges as WithEdges
+    from gomea_bn.network.protocol import NetworkLike as NetworkLike
 
-__all__ = ["DiscretizedBayesNet", "NetworkLike", "WithEdges"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "DiscretizedBayesNet": "gomea_bn.network.bayes_net",
-        "NetworkLike": "gomea_bn.network.protocol",
-        "WithEdges": "gomea_bn.network.parts",
-    },
-)
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -24,7 +24,7 @@ from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edg
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
 from gomea_bn.network.formats import dot, json_format, other_libraries, registry, summary
 from gomea_bn.network.formats.discrete import bif, net, uai, xdsl
-from gomea_bn.network.graph import are_separated, markov_blanket, reachable
+from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers, completion
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
@@ -34,7 +34,7 @@ from gomea_bn.network.parts import Immutable
 from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import bin_texts
-from gomea_bn.network.value_kinds import VALUES, ValueKind
+from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds
 from gomea_bn.runtime.files.atomic_files import write_text
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import listed
@@ -172,21 +172,41 @@ class DiscretizedBayesNet(Immutable):
         if curve_edges := list(curve_edges):
             warn_of_curve_edges("tables have an axis for every parent; the given ones are repeated along it")
             tables = with_axes(names, edges, curve_edges, cut_points, levels, tables)
-        parts = checks.checked_parts(
-            names,
-            edges,
-            cut_points=cut_points,
-            support=support,
-            levels=levels,
-            tables=tables,
-            counts=counts if conditionals is None else None,
-            shapes=shapes,
-            pseudo_count=pseudo_count,
-            metadata=metadata,
-            value_kinds=value_kinds,
+        names = checks.check_names(names)
+        continuous = [name for name in names if name in cut_points]
+        checks.check_keys(cut_points, continuous, names, "cut_points")
+        checks.check_keys(support, continuous, names, "support")
+        checks.check_keys(levels, [name for name in names if name not in cut_points], names, "levels")
+        ends = {name: checks.check_support(support[name], name) for name in continuous}
+        cuts = {name: checks.check_cut_points(cut_points[name], name, ends[name]) for name in continuous}
+        for inner in cuts.values():
+            inner.flags.writeable = False
+        of_discrete = {name: checks.check_levels(levels[name], name) for name in names if name not in cuts}
+        parents = checks.check_edges(edges, names)
+        checks.check_keys(tables, names, names, "tables")
+        cards = tuple(len(cuts[name]) + 1 if name in cuts else len(of_discrete[name]) for name in names)
+        of_parents = {}
+        for position, name in enumerate(names):
+            shape = tuple(cards[member] for member in (*parents[position], position))
+            of_parents[name] = checks.check_table(tables[name], name, shape)
+        self._set_parts(
+            {
+                "_names": names,
+                "_parents": parents,
+                "_order": topological_order(parents, names),
+                "_cards": cards,
+                "_cuts": cuts,
+                "_support": ends,
+                "_shapes": checks.check_shapes(shapes, ends, names),
+                "_levels": of_discrete,
+                "_tables": of_parents,
+                "_counts": checks.check_counts((counts or {}) if conditionals is None else {}, of_parents),
+                "_pseudo_count": checks.check_pseudo_count(pseudo_count),
+                "_metadata": checks.check_metadata(metadata),
+                "_value_kinds": check_value_kinds(value_kinds, names, cuts),
+                "_conditionals": None,
+            }
         )
-        self._set_parts({f"_{part}": value for part, value in parts.items()})
-        self._set_parts({"_conditionals": None})
         if conditionals is not None:
             self._set_parts({"_conditionals": conditionals.checked(self)})
         self._set_parts({"_families": families_of(self), "_grids": None})
@@ -233,17 +253,13 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For cut points or edges that do not fit the table, and for probability tables of more than 2**27 cells.
         """
-        from gomea_bn.network.counting import counted_network
+        from gomea_bn.network.counting import counted_network, parts_without_tables
 
-        return counted_network(
-            cls,
-            checks.check_rows(table, cut_points),
-            edges,
-            cut_points,
-            pseudo_count=pseudo_count,
-            shapes=shapes,
-            metadata=metadata,
+        rows, edges = checks.check_rows(table, cut_points), list(edges)
+        parents, parts = parts_without_tables(
+            rows, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
         )
+        return counted_network(cls, rows, edges, parents, parts)
 
     @property
     def names(self) -> tuple[str, ...]:

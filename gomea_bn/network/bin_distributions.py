@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
     from gomea_bn.network.protocol import NetworkLike
 
+RESOLUTIONS = ("points", "steps")
+"""Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""
+
+# width of the bins of a column without a measuring step, as a share of its range: the default least width of a bin
+_SHARE_OF_RANGE = 1e-3
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -205,13 +211,6 @@ def _below(shape: Shape, value: float, includes: bool) -> float:
     """Return the probability under a shape of values below one value, or up to it."""
     below = float(shape.distribution(np.array(value)))
     return below if includes else below - shape.points.get(value, 0.0)
-
-
-RESOLUTIONS = ("points", "steps")
-"""Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""
-
-# width of the bins of a column without a measuring step, as a share of its range: the default least width of a bin
-_SHARE_OF_RANGE = 1e-3
 
 
 def unshared_points(shapes: Mapping[str, Shape], others: Mapping[str, Shape]) -> list[tuple[str, float]]:

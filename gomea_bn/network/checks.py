@@ -16,7 +16,6 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, is_real, nearest
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.value_kinds import ValueKind, check_value_kinds
 from gomea_bn.problems.cuts.shape import Shape
 
 if TYPE_CHECKING:
@@ -35,55 +34,6 @@ def random_generator(
         raise GomeaBnError(
             f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
         ) from error
-
-
-def checked_parts(
-    names: Sequence[str],
-    edges: Iterable[tuple[str, str]],
-    *,
-    cut_points: Mapping[str, ArrayLike],
-    support: Mapping[str, tuple[float, float]],
-    levels: Mapping[str, Sequence[Level]],
-    tables: Mapping[str, ArrayLike],
-    counts: Mapping[str, ArrayLike] | None,
-    shapes: Mapping[str, Shape] | None,
-    pseudo_count: PseudoCount | None,
-    metadata: Mapping[str, Any] | None,
-    value_kinds: Mapping[str, ValueKind] | None,
-) -> dict[str, Any]:
-    """Return the parts of a network in their stored form, by the names of its slots without underscore."""
-    names = check_names(names)
-    continuous = [name for name in names if name in cut_points]
-    check_keys(cut_points, continuous, names, "cut_points")
-    check_keys(support, continuous, names, "support")
-    check_keys(levels, [name for name in names if name not in cut_points], names, "levels")
-    ends = {name: check_support(support[name], name) for name in continuous}
-    cuts = {name: check_cut_points(cut_points[name], name, ends[name]) for name in continuous}
-    for inner in cuts.values():
-        inner.flags.writeable = False
-    checked_levels = {name: check_levels(levels[name], name) for name in names if name not in cuts}
-    parents = check_edges(edges, names)
-    check_keys(tables, names, names, "tables")
-    cards = tuple(len(cuts[name]) + 1 if name in cuts else len(checked_levels[name]) for name in names)
-    checked_tables = {}
-    for position, name in enumerate(names):
-        shape = tuple(cards[member] for member in (*parents[position], position))
-        checked_tables[name] = check_table(tables[name], name, shape)
-    return {
-        "names": names,
-        "parents": parents,
-        "order": topological_order(parents, names),
-        "cards": cards,
-        "cuts": cuts,
-        "support": ends,
-        "shapes": check_shapes(shapes, ends, names),
-        "levels": checked_levels,
-        "tables": checked_tables,
-        "counts": check_counts(counts or {}, checked_tables),
-        "pseudo_count": check_pseudo_count(pseudo_count),
-        "metadata": check_metadata(metadata),
-        "value_kinds": check_value_kinds(value_kinds, names, cuts),
-    }
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -50,14 +51,9 @@ class ColumnGraph(ParentSets):
                 "network must be a DiscretizedBayesNet or a list of (parent, child) names, got "
                 f"{type(network).__name__}; read a file with DiscretizedBayesNet.from_json(path)."
             )
-        return cls(
-            names,
-            check_edges(
-                # ends are text, like names of columns; anything but a pair stays for the error
-                [tuple(map(str, edge)) if isinstance(edge, (tuple, list)) else edge for edge in network],
-                names,
-            ),
-        )
+        # ends are text, like names of columns; anything but a pair stays for the error
+        pairs: Any = [tuple(map(str, edge)) if isinstance(edge, (tuple, list)) else edge for edge in network]
+        return cls(names, check_edges(pairs, names))
 
     @property
     def edges(self) -> list[tuple[str, str]]:

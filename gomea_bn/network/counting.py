@@ -31,15 +31,19 @@ if TYPE_CHECKING:
 
 Net = TypeVar("Net", bound="NetworkLike")
 
-
 N_STEPS = 5
 """Number of steps of expectation and maximisation."""
 N_DRAWS = 10
 """Number of completions of every incomplete row and step."""
 
-
 # any fixed number: the same rows must give the same tables
 SEED = 20240219
+# draws of a step: a table with more incomplete rows has fewer draws of every row
+_MOST_DRAWS = 10_000_000
+# rows whose bins take four bytes a column at once; blocks of cells take one
+_ROWS_OF_CODES = 65_536
+# incomplete rows that are completed together
+_ROWS_OF_DRAWS = 8_192
 
 
 class CompletesRows(Protocol):
@@ -106,19 +110,12 @@ def completed_codes(
 def counted_network(
     kind: Callable[..., Net],
     table: Table,
-    edges: Iterable[tuple[str, str]],
-    cut_points: Mapping[str, ArrayLike],
-    *,
-    pseudo_count: PseudoCount,
-    shapes: Mapping[str, Shape] | None,
-    metadata: Mapping[str, Any] | None,
+    edges: Sequence[tuple[str, str]],
+    parents: Sequence[tuple[int, ...]],
+    parts: Mapping[str, Any],
 ) -> Net:
-    """Return a network of class `kind` for `DiscretizedBayesNet.from_table`, which describes the parameters."""
+    """Return the network of class `kind` whose tables are counted from rows; see `network_of_counts` for the parts."""
     names = table.names
-    edges = list(edges)
-    parents, parts = parts_without_tables(
-        table, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
-    )
     columns = {column.name: column for column in table.columns}
     cuts, levels = parts["cut_points"], parts["levels"]
     n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS else 1
@@ -210,14 +207,6 @@ def parts_without_tables(
         "metadata": metadata,
         "value_kinds": value_kinds_of(columns),
     }
-
-
-# draws of a step: a table with more incomplete rows has fewer draws of every row
-_MOST_DRAWS = 10_000_000
-# rows whose bins take four bytes a column at once; blocks of cells take one
-_ROWS_OF_CODES = 65_536
-# incomplete rows that are completed together
-_ROWS_OF_DRAWS = 8_192
 
 
 class PieceSums(Protocol):

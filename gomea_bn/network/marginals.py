@@ -25,6 +25,21 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_CELLS = 2**22
+"""Largest work space of the exact computation, in float64 numbers: 32 MB."""
+
+N_ROWS = 100_000
+"""Number of rows of the sample that replaces larger tables."""
+
+# rows of parents that the density of a network with conditionals is the mean over
+_N_DRAWN = 4_000
+
+MOST_SHOWN_CELLS = 200
+"""Most cells of the shown table of a family with a continuous column."""
+
+# weight of a table row without rows of data
+_LEAST_WEIGHT = 1e-3
+
 
 def conditional_density(network: NetworkLike, name: str, given: Mapping[str, object]) -> Curve:
     """Return the density of a continuous variable given values of all of its parents.
@@ -137,16 +152,6 @@ def _columns(network: NetworkLike, name: str, rows: pd.DataFrame) -> Columns:
     return Columns(row_values(network, rows, network.parents(name)))
 
 
-MAX_CELLS = 2**22
-"""Largest work space of the exact computation, in float64 numbers: 32 MB."""
-
-N_ROWS = 100_000
-"""Number of rows of the sample that replaces larger tables."""
-
-# rows of parents that the density of a network with conditionals is the mean over
-_N_DRAWN = 4_000
-
-
 @dataclass(frozen=True, slots=True)
 class Marginal:
     """Probabilities of the bins or levels, float64 (cardinality,), and whether they are exact."""
@@ -232,13 +237,6 @@ def exact_marginal(
 def drawn_numbers(network: NetworkLike) -> pd.DataFrame:
     """Return 4,000 rows drawn with a fixed seed, with dates as numbers; they stand for the distribution of parents."""
     return network.sample(_N_DRAWN, 0, values="numbers")
-
-
-MOST_SHOWN_CELLS = 200
-"""Most cells of the shown table of a family with a continuous column."""
-
-# weight of a table row without rows of data
-_LEAST_WEIGHT = 1e-3
 
 
 def shown_parents(network: NetworkLike, name: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.table import Table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.inference.answers import reduced_of_target
+from gomea_bn.network.inference.answers import other_cells, reduced
 from gomea_bn.network.inference.engine import engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
 
@@ -55,7 +55,8 @@ def cell_probabilities(
     reader = EvidenceReader(engine.network)
     ends = [-np.inf, *cells.edges[1:-1].tolist(), np.inf]
     of_cells = [reader.bins[target].interval(low, high, "right")[1] for low, high in pairwise(ends)]
-    return reduced_of_target(reader, frame, target, engine, lambda tables: tables @ np.array(of_cells).T)
+    evidence = other_cells(reader, frame, target)
+    return reduced(engine, evidence, reader.names.index(target), lambda tables: tables @ np.array(of_cells).T)
 
 
 def folds_of(

@@ -18,10 +18,19 @@ from gomea_bn.problems.cuts.policies import bin_codes
 
 if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import WithDensities
-
-    Net = TypeVar("Net", bound=WithDensities)
     from gomea_bn.problems.cuts.shape import Shape
 
+    Net = TypeVar("Net", bound=WithDensities)
+
+SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
+"""Numbers of cells of the levels, all divisors of the first; cuts that every level has come on top."""
+
+# position of the level whose cells are refined row by row
+_FIRST_LEVEL = SIZES.index(24)
+# cells end at equally spaced positions of the normal scale of a column between these ends
+_FARTHEST = 3.0
+# width of the cell of a point mass, as a share of the range
+_POINT_WIDTH = 1e-9
 # weight of the middles of cells against rows of data, in rows
 _WEIGHT_OF_MIDDLES = 1.0
 
@@ -98,17 +107,6 @@ def table_over_rows(
     weight = _WEIGHT_OF_MIDDLES
     means = (sums + weight * table.reshape(-1, card)) / (counts + weight)
     return np.asarray(means / means.sum(axis=1, keepdims=True)).reshape(table.shape)
-
-
-SIZES = (192, 96, 64, 48, 32, 24, 16, 12, 8, 0)
-"""Numbers of cells of the levels, all divisors of the first; cuts that every level has come on top."""
-
-# position of the level whose cells are refined row by row
-_FIRST_LEVEL = SIZES.index(24)
-# cells end at equally spaced positions of the normal scale of a column between these ends
-_FARTHEST = 3.0
-# width of the cell of a point mass, as a share of the range
-_POINT_WIDTH = 1e-9
 
 
 class CellNetwork:

@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.runtime.files.text_files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
-Net = TypeVar("Net", bound=NetworkLike)
+# commands import this module before they know whether they need numba
+if TYPE_CHECKING:
+    from gomea_bn.network.protocol import NetworkLike
+
+    Net = TypeVar("Net", bound=NetworkLike)
 
 
 @dataclass(frozen=True, slots=True)

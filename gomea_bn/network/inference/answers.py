@@ -75,7 +75,7 @@ def predict_proba(engine: Engine, frame: pd.DataFrame, target: str) -> pd.DataFr
     """Return P(target | other cells) for every row; see `DiscretizedBayesNet.predict_proba`."""
     reader = EvidenceReader(engine.network)
     target = reader.variable(target, "target")
-    evidence = _other_cells(reader, frame, target)
+    evidence = other_cells(reader, frame, target)
     joint = engine.joint(evidence, [reader.names.index(target)], in_bins=True)
     return _by_row(joint, frame.index, states_of(shown_network(engine.network), [target]))
 
@@ -89,14 +89,14 @@ def predict(engine: Engine, frame: pd.DataFrame, target: str, how: str | None = 
     target = reader.variable(target, "target")
     if target in reader.levels and how not in (None, "mode"):
         raise GomeaBnError(f"how must be 'mode' or None for '{target}', which is discrete, got {how!r}.")
+    evidence, position = other_cells(reader, frame, target), reader.names.index(target)
     if target in reader.levels:
-        codes = reduced_of_target(reader, frame, target, engine, lambda tables: tables.argmax(axis=1))
+        codes = reduced(engine, evidence, position, lambda tables: tables.argmax(axis=1))
         return pd.Series(level_column(network, target, codes), index=frame.index, name=target)
-    numbers = reduced_of_target(
-        reader,
-        frame,
-        target,
+    numbers = reduced(
         engine,
+        evidence,
+        position,
         lambda tables: reader.point(target, tables, how or "mean"),
         lambda cells: cells.point(how or "mean"),
     )
@@ -129,7 +129,8 @@ def predict_interval(
         return np.column_stack([cells.point("mean"), *map(cells.quantiles, [0.5, *levels])])
 
     columns = ["mean", "median", *(f"{100 * level:g}%" for level in levels)]
-    numbers = reduced_of_target(reader, frame, target, engine, reduce, of_cells)
+    evidence = other_cells(reader, frame, target)
+    numbers = reduced(engine, evidence, reader.names.index(target), reduce, of_cells)
     return pd.DataFrame(dict(zip(columns, numbers.T, strict=True)), index=frame.index)
 
 
@@ -241,27 +242,11 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
     )
 
 
-def _other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
+def other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
     """Return the cells of all variables but the target as evidence."""
     read = reader.frame(frame, [name for name in reader.names if name != target])
     reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
     return read.evidence
-
-
-def reduced_of_target(
-    reader: EvidenceReader,
-    frame: pd.DataFrame,
-    target: str,
-    engine: Engine,
-    reduce: Callable[[NDArray[np.float64]], NDArray[Any]],
-    of_cells: Callable[[RowCells], NDArray[Any]] | None = None,
-) -> NDArray[Any]:
-    """Return what a function makes of P(target | all other cells), one item per row.
-
-    `reduce` takes the probabilities of some rows over the bins or cells of the network of the engine, float64 (n_rows,
-    cardinality). `of_cells` makes the same of the distributions of rows with one unknown number.
-    """
-    return reduced(engine, _other_cells(reader, frame, target), reader.names.index(target), reduce, of_cells)
 
 
 def reduced(
@@ -271,7 +256,11 @@ def reduced(
     reduce: Callable[[NDArray[np.float64]], NDArray[Any]],
     of_cells: Callable[[RowCells], NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
-    """Return what functions make of the variable at a position given evidence; see `reduced_of_target`."""
+    """Return what functions make of P(variable at a position | evidence), one item per row.
+
+    `reduce` takes the probabilities of some rows over the bins or cells of the network of the engine, float64 (n_rows,
+    cardinality). `of_cells` makes the same of the distributions of rows with one unknown number.
+    """
     n_rows = len(evidence.codes)
     places, parts, rest = [], [], np.arange(n_rows)
     if of_cells is not None and isinstance(engine, CellEngine):

@@ -122,10 +122,6 @@ class EvidenceReader:
                 raise GomeaBnError(f"{option} names '{name}' twice; name it once.")
         return chosen
 
-    def position(self, name: object, option: str) -> int:
-        """Return the position of the variable that a name stands for; see `variable`."""
-        return self.names.index(self.variable(name, option))
-
     def frame(self, frame: pd.DataFrame, names: Iterable[str]) -> FrameEvidence:
         """Return the values of some columns of a frame; missing cells are unknown."""
         import pandas as pd
