@@ -132,8 +132,10 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
     if not follows.any():
         return network, result
     scores = problem.scorer.score(problem.families(result.X))
+    # libraries may forget them when the problem of tables is made
+    cuts = problem.cuts(result.X)
     tables = problem.of_tables(edges)
-    choice = _ShownCuts(tables, edges, follows, problem.cuts(result.X))
+    choice = _ShownCuts(tables, edges, follows, cuts)
     choice.climb()
     choice.make_readable()
     genotype = choice.genotype()
