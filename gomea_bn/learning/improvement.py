@@ -472,9 +472,8 @@ class Climb:
     promising neighbours alone; all are counted where no promising move is left. A stop ends the climb after the present
     pass.
 
-    `columns` are None for discrete ones, and `cardinality` the numbers of cells; families of columns in which values
-    are missing are scored on available cases. `cuts`, int64 (k,) for every continuous column and empty for discrete
-    ones, are indices of boundaries.
+    Families of columns in which values are missing are scored on available cases. `cuts`, int64 (k,) for every
+    continuous column and empty for discrete ones, are indices of boundaries.
     """
 
     rows: CodedTable

@@ -132,7 +132,7 @@ def with_shown_cuts(problem: StructureProblem, result: Result) -> tuple[LearnedN
     if not follows.any():
         return network, result
     scores = problem.scorer.score(problem.families(result.X))
-    # before `of_tables` gives the libraries their first cuts again
+    # libraries may forget them when the problem of tables is made
     cuts = problem.cuts(result.X)
     tables = problem.of_tables(edges)
     choice = _ShownCuts(tables, edges, follows, cuts)
