@@ -17,8 +17,8 @@ from checkpoint_examples import killed_and_resumed
 from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
-from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
-from gomea_bn.certainty.chains import bins_chain, sampled_posterior
+from gomea_bn.certainty import EdgeProbabilities, edge_posterior, edge_probabilities
+from gomea_bn.certainty.chains import bins_chain
 from gomea_bn.certainty.chains.bins_chain import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.data.table import read_table
@@ -218,7 +218,7 @@ def test_killed_and_resumed_draws_give_the_same_probabilities(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 2)
-    monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1)
+    monkeypatch.setattr(edge_posterior, "SWEEPS_PER_DRAW", 1)
     data = frame()
     resumed, n_kills = killed_and_resumed(
         monkeypatch, lambda checkpoint: drawn(data, checkpoint=checkpoint), tmp_path / "c", 2

@@ -7,8 +7,7 @@ import pytest
 from checkpoint_examples import killed_and_resumed
 
 from gomea_bn import Checkpoint, DiscretizedBayesNet, GomeaBnError
-from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
-from gomea_bn.certainty.chains import sampled_posterior
+from gomea_bn.certainty import EdgeProbabilities, edge_posterior, edge_probabilities
 from gomea_bn.data.table import read_table
 
 
@@ -32,7 +31,7 @@ def probabilities(data: pd.DataFrame | None = None, **options: Any) -> EdgeProba
 def test_killed_and_resumed_chains_give_the_same_probabilities(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
+    monkeypatch.setattr(edge_posterior, "_SETS_PER_TURN", 1)
     resumed, n_kills = killed_and_resumed(
         monkeypatch, lambda checkpoint: probabilities(checkpoint=checkpoint), tmp_path / "c", 3
     )
@@ -60,7 +59,7 @@ def test_chains_that_the_clock_ended_stay_ended(tmp_path: Path) -> None:
 def test_means_over_several_tables_go_on_with_the_next_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
+    monkeypatch.setattr(edge_posterior, "_SETS_PER_TURN", 1)
     frame = rows().mask(np.random.default_rng(1).random((80, 4)) < 0.1)
     options: dict[str, Any] = {"n_completions": 2, "n_sweeps": 5, "data": frame}
     resumed, n_kills = killed_and_resumed(
@@ -69,5 +68,5 @@ def test_means_over_several_tables_go_on_with_the_next_one(
     assert n_kills > 2
     assert np.array_equal(resumed.arcs, probabilities(**options).arcs)
     again = Checkpoint(tmp_path / "c", resume=True)
-    monkeypatch.setattr(sampled_posterior, "_run_chains", lambda *_: pytest.fail("sampled again"))
+    monkeypatch.setattr(edge_posterior, "_run_chains", lambda *_: pytest.fail("sampled again"))
     assert np.array_equal(probabilities(checkpoint=again, **options).arcs, resumed.arcs)
