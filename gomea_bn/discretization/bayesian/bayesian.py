@@ -402,9 +402,11 @@ class LDBN(Discretizer):
 
     Attributes
     ----------
+    network_ : DiscretizedBayesNet
+        Network over the columns with their bins.
     score_ : float
         ln of the K2 score of the discretized table, in nats; higher is better.
-    network_, edges_, order_, n_restarts_, stopped_by_
+    edges_, order_, n_restarts_, stopped_by_
         See `K2`.
     cut_points_, levels_, table_, fit_seconds_, feature_names_in_, n_features_in_
         See `Discretizer`.
