@@ -19,14 +19,7 @@ from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilit
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.certainty.parent_sets import OrderSearch
 from gomea_bn.data.table import Table, column_digests
-from gomea_bn.errors import (
-    GomeaBnError,
-    GomeaBnWarning,
-    Setting,
-    check_choice,
-    check_integer,
-    check_number,
-)
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_integer, check_number
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import LARGEST_DIFFERENCE, EdgeProbabilities
@@ -492,13 +485,7 @@ def _run_chains(
         # every chain takes the first turn, which draws no bins; a stop may end a draw of bins in a later one
         while taken < options.n_sweeps and not agree and not (stop.reason and taken):
             goal = min(taken + n_in_turn, options.n_sweeps, comparison)
-            workers.run(
-                sweep,
-                len(chains),
-                n_threads=n_threads,
-                inline=n_threads == 1,
-                n_certain=len(chains),
-            )
+            workers.run(sweep, len(chains), n_threads=n_threads, inline=n_threads == 1, n_certain=len(chains))
             taken = min(chain.sums.n_sweeps for chain in chains)
             if taken == comparison:
                 agree = chain_difference(_means(chains)) <= options.tolerance
