@@ -5,29 +5,21 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from math import comb
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gomea_bn.certainty.chains.sampled_posterior import (
-    ChainOptions,
-    Posterior,
-    chain_difference,
-    sampled_posterior,
-)
+from gomea_bn.certainty.chains.bins_chain import SWEEPS_PER_DRAW, BinsChain, BinsModel
+from gomea_bn.certainty.chains.graph_chain import MARGIN, GraphChain, chain_families
 from gomea_bn.certainty.exact_posterior import MOST_EXACT, exact_edge_probabilities
 from gomea_bn.certainty.graph_scores import GraphScores
+from gomea_bn.certainty.parent_sets import OrderSearch
 from gomea_bn.data.table import Table, column_digests
-from gomea_bn.errors import (
-    GomeaBnError,
-    GomeaBnWarning,
-    Setting,
-    check_choice,
-    check_integer,
-    check_number,
-)
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_integer, check_number
 from gomea_bn.learning.options import seed_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import LARGEST_DIFFERENCE, EdgeProbabilities
@@ -35,7 +27,8 @@ from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
+from gomea_bn.runtime.checkpoints import CheckpointOption, Section, State, opened, option_texts
+from gomea_bn.runtime.threads import StopFlag, Workers, thread_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +37,16 @@ __all__ = ["EdgeProbabilities", "check_score_of_draws", "edge_probabilities"]
 
 DRAWN = "drawn"
 """Value of `bins` for bins that chains draw."""
+# chains are compared after this number of sweeps, and whenever it has doubled
+_FIRST_COMPARISON = 2000
+# parent sets that a chain looks at between two looks at the clock: about ten milliseconds
+_SETS_PER_TURN = 1_000_000
+# what a step takes besides the parent sets that it looks at, in sets
+_SETS_PER_STEP = 500
+# parent sets that chains score: seconds on a thousand rows
+_MOST_SETS = 4_000_000
+# and those that are scored for every draw of the bins: a fourth of a second on a thousand rows
+_MOST_SETS_OF_DRAWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,21 @@ class _Options:
     method: str
     scores: Mapping[str, Any]
     draws_bins: bool
-    chains: ChainOptions
+    n_sweeps: int
+    n_chains: int
+    tolerance: float
+    n_jobs: int | None
+    seed: int
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, ("auto", "exact", "sampled"))
         if self.draws_bins and self.method == "exact":
             raise GomeaBnError("Drawn bins are sampled; method='exact' is for given bins.")
         check_number("edge_cost", self.scores["edge_cost"], 0, optional=True)
+        check_integer("n_sweeps", self.n_sweeps, 1)
+        check_integer("n_chains", self.n_chains, 1)
+        check_number("tolerance", self.tolerance, 0, 1)
+        thread_count(self.n_jobs)
 
     def is_exact(self, n_variables: int) -> bool:
         """Return whether sums over all graphs are computed; raises `GomeaBnError` for too many variables."""
@@ -81,7 +92,7 @@ class _Options:
             check_score_of_draws(graphs.method_name, is_dirichlet=graphs.scorer.rule.kind == DIRICHLET)
         if self.is_exact(len(graphs.names)):
             return Posterior(exact_edge_probabilities(graphs.parent_sets(prune=False))[None])
-        return sampled_posterior(graphs, self.chains, max_seconds, section, draws_bins=self.draws_bins)
+        return _sampled_posterior(graphs, self, max_seconds, section)
 
 
 def check_score_of_draws(method_name: str, *, is_dirichlet: bool) -> None:
@@ -196,7 +207,11 @@ def edge_probabilities(
             "edge_cost": edge_cost,
         },
         draws_bins=_draws_bins(network, bins),
-        chains=ChainOptions(n_sweeps, n_chains, tolerance, n_jobs, seed_of(random_state)),
+        n_sweeps=n_sweeps,
+        n_chains=n_chains,
+        tolerance=tolerance,
+        n_jobs=n_jobs,
+        seed=seed_of(random_state),
     )
     check_number("max_seconds", max_seconds, 0, above=True, optional=True)
     check_integer("n_completions", n_completions, 1)
@@ -213,8 +228,7 @@ def edge_probabilities(
         free=() if random_state is not None else ("random_state",),
     )
     if random_state is None and section.options and not isinstance(checkpoint, Section):
-        seed = int(section.options["random_state"])
-        options = replace(options, chains=replace(options.chains, seed=seed))
+        options = replace(options, seed=int(section.options["random_state"]))
     posteriors = _posteriors(network, table, runs, options, max_seconds, section)
     result = _combined(network, table, runs, posteriors, options, max(len(sets), 1))
     result = replace(result, seconds=perf_counter() - began)
@@ -289,19 +303,18 @@ def _recorded(
     max_seconds: float | None,
 ) -> dict[str, str]:
     """Return the options that decide the result as texts, for checkpoints."""
-    of_chains = asdict(options.chains)
-    of_chains.pop("n_jobs")
-    seed = of_chains.pop("seed")
     return option_texts(
         {
             "network": network,
             "method": options.method,
             **options.scores,
-            **of_chains,
+            "n_sweeps": options.n_sweeps,
+            "n_chains": options.n_chains,
+            "tolerance": options.tolerance,
             "bins": bins if isinstance(bins, str) else list(bins),
             "n_completions": n_completions,
             "max_seconds": max_seconds,
-            "random_state": seed,
+            "random_state": options.seed,
         }
     )
 
@@ -328,7 +341,7 @@ def _posteriors(
         left = max_seconds
         if left is not None:
             left = max(left - seconds_before - (perf_counter() - began), 0.1) / (len(runs) - position)
-        rows = completed_table(network, table, np.random.default_rng([options.chains.seed, run.completion]))
+        rows = completed_table(network, table, np.random.default_rng([options.seed, run.completion]))
         with warnings.catch_warnings():
             if position:
                 # once for all of them
@@ -353,3 +366,136 @@ def _warn_of_chains(result: EdgeProbabilities) -> None:
             ),
             stacklevel=3,
         )
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Probabilities of edges over the bins of one network and one table; the counts are those of `EdgeProbabilities`.
+
+    `means`, (n_chains, n_variables, n_variables), are the mean probabilities of every chain; one exact result.
+    """
+
+    means: NDArray[np.float64]
+    n_sweeps: int = 0
+    stopped_by: str = "end"
+    n_candidates: int | None = None
+    n_draws: int = 0
+
+
+def chain_difference(means: NDArray[np.float64]) -> float:
+    """Return the largest difference of the probability of an arc or a pair between two chains; nan for one chain.
+
+    `means` are those of a `Posterior`.
+    """
+    if len(means) < 2:
+        return float("nan")
+    pairs = means + means.transpose(0, 2, 1)
+    return float(max(np.ptp(means, axis=0).max(), np.ptp(pairs, axis=0).max()))
+
+
+def _sampled_posterior(
+    graphs: GraphScores, options: _Options, max_seconds: float | None, section: Section
+) -> Posterior:
+    """Return the mean probabilities of edges of several chains over graphs, or over graphs and bins.
+
+    `max_seconds` limits all chains together. Drawn bins are those under "density-bd" with its Dirichlet prior.
+    """
+    most_sets = _MOST_SETS_OF_DRAWS if options.draws_bins else _MOST_SETS
+    n_candidates = _candidates(len(graphs.names), graphs.rules.max_indegree, most_sets)
+    if n_candidates is not None:
+        warnings.warn(
+            GomeaBnWarning(
+                f"Every variable has only its {n_candidates} most likely candidate parents: {len(graphs.names)} "
+                f"variables with at most {graphs.rules.max_indegree} parents have more than {most_sets:,} parent sets."
+            ),
+            stacklevel=4,
+        )
+        graphs = graphs.with_candidates(n_candidates)
+    stop = StopFlag(max_seconds)
+    generators = np.random.default_rng(options.seed).spawn(options.n_chains)
+    chains: Sequence[GraphChain | BinsChain]
+    n_drawn_columns = 0
+    if options.draws_bins:
+        model = BinsModel.of(graphs)
+        n_drawn_columns = len(model.columns)
+        chains = [BinsChain(model, k == 0, generator, stop) for k, generator in enumerate(generators)]
+        n_in_turn = SWEEPS_PER_DRAW
+    else:
+        sets = graphs.parent_sets(prune=True, margin=MARGIN)
+        search, families = OrderSearch(sets), chain_families(sets)
+        orders = [graphs.first_order(search, each if k else None) for k, each in enumerate(generators)]
+        chains = [
+            GraphChain(families, search.choices(order), order, each)
+            for order, each in zip(orders, generators)
+        ]
+        sets_per_sweep = sum(len(of_child.scores) + _SETS_PER_STEP for of_child in sets)
+        n_in_turn = max(_SETS_PER_TURN // sets_per_sweep, 1)
+    means, n_sweeps = _run_chains(chains, options, n_in_turn, stop, section)
+    # fixed cuts are never drawn
+    n_draws = (n_sweeps - 1) // SWEEPS_PER_DRAW if n_drawn_columns else 0
+    return Posterior(means, n_sweeps, stop.reason or "end", n_candidates, n_draws)
+
+
+def _candidates(n: int, max_indegree: int, most_sets: int) -> int | None:
+    """Return the number of candidate parents per variable that the number of parent sets allows, None for all."""
+
+    def too_many(candidates: int) -> bool:
+        return n * sum(comb(candidates, size) for size in range(max_indegree + 1)) > most_sets
+
+    most = n - 1
+    while most > max_indegree and too_many(most):
+        most -= 1
+    return None if most == n - 1 else most
+
+
+def _run_chains(
+    chains: Sequence[GraphChain | BinsChain],
+    options: _Options,
+    n_in_turn: int,
+    stop: StopFlag,
+    section: Section,
+) -> tuple[NDArray[np.float64], int]:
+    """Return the mean probabilities of every chain, (n_chains, n, n), and the number of sweeps."""
+    taken, agree, comparison = 0, False, _FIRST_COMPARISON
+
+    def state() -> State:
+        return {
+            "seconds": stop.seconds,
+            "taken": taken,
+            "agree": agree,
+            "comparison": comparison,
+            "chains": [chain.state() for chain in chains],
+        }
+
+    def restore(saved: State) -> None:
+        nonlocal taken, agree, comparison
+        taken, agree, comparison = saved["taken"], saved["agree"], saved["comparison"]
+        stop.start_clock(saved["seconds"], stop.max_seconds)
+        for chain, of_chain in zip(chains, saved["chains"], strict=True):
+            chain.restore(of_chain)
+        stop.check_deadline()
+
+    def sweep(_thread: int, block: int) -> None:
+        chains[block].sweep(goal - chains[block].sums.n_sweeps)
+
+    section.resume(restore)
+    section.keep(state)
+    n_threads = min(thread_count(options.n_jobs), len(chains))
+    with stop.catching_interrupts(), Workers(n_threads, stop) as workers:
+        # every chain takes the first turn, which draws no bins; a stop may end a draw of bins in a later one
+        while taken < options.n_sweeps and not agree and not (stop.reason and taken):
+            goal = min(taken + n_in_turn, options.n_sweeps, comparison)
+            workers.run(sweep, len(chains), n_threads=n_threads, inline=n_threads == 1, n_certain=len(chains))
+            taken = min(chain.sums.n_sweeps for chain in chains)
+            if taken == comparison:
+                agree = chain_difference(_means(chains)) <= options.tolerance
+                comparison *= 2
+            section.write_if_due()
+            stop.check_deadline()
+    if stop.reason == "interrupt":
+        section.write()
+    return _means(chains), taken
+
+
+def _means(chains: Sequence[GraphChain | BinsChain]) -> NDArray[np.float64]:
+    return np.array([chain.sums.mean() for chain in chains])

@@ -229,9 +229,7 @@ test_graph.__test__ = False  # type: ignore[attr-defined]
 
 
 def _tested_pairs(
-    graphs: GraphScores,
-    parents: Mapping[int, list[int]],
-    tested: Sequence[tuple[int, int, list[int], float]],
+    graphs: GraphScores, parents: Mapping[int, list[int]], tested: Sequence[tuple[int, int, list[int], float]]
 ) -> pd.DataFrame:
     """Return a frame of pairs (parent, child, changed parents of the child, p-value), with gains in nats."""
     import pandas as pd

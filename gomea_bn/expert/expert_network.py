@@ -277,11 +277,7 @@ class ExpertNetwork(Immutable):
         return tuple(name for name in table.names if name in self._names)
 
     def fitted(
-        self,
-        table: Table,
-        *,
-        pseudo_count: PseudoCount = 1.0,
-        shapes: Mapping[str, Shape] | None = None,
+        self, table: Table, *, pseudo_count: PseudoCount = 1.0, shapes: Mapping[str, Shape] | None = None
     ) -> DiscretizedBayesNet:
         """Return the expert's network completed over all columns of a table, in the table's order.
 
@@ -450,12 +446,7 @@ def _completed(
     if network is None:
         cuts = {column.name: _cuts(column, cut_points) for column in table.columns if column.is_continuous}
         return DiscretizedBayesNet.from_table(
-            table,
-            expert.edges,
-            cuts,
-            pseudo_count=weight,
-            shapes=shapes,
-            metadata={"expert_fit": record},
+            table, expert.edges, cuts, pseudo_count=weight, shapes=shapes, metadata={"expert_fit": record}
         )
     return _with_given_tables(table, cut_points, network, weight, shapes, record)
 

@@ -32,10 +32,7 @@ def _column_ranges(table: Table, truth: DiscretizedBayesNet) -> dict[str, tuple[
 
 
 def _wrong_edges(
-    truth: NetworkLike,
-    right: Sequence[tuple[str, str]],
-    max_indegree: int,
-    rng: np.random.Generator,
+    truth: NetworkLike, right: Sequence[tuple[str, str]], max_indegree: int, rng: np.random.Generator
 ) -> list[tuple[str, str]]:
     """Return as many wrong edges as `right` has, between variables that are not adjacent in the true network."""
     names = truth.names

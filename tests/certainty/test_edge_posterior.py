@@ -153,7 +153,7 @@ def test_chains_sample_more_variables_than_an_integer_has_bits():
 
 
 def test_many_parent_sets_leave_the_likely_candidates(monkeypatch):
-    monkeypatch.setattr("gomea_bn.certainty.chains.sampled_posterior._MOST_SETS", 70)
+    monkeypatch.setattr("gomea_bn.certainty.edge_posterior._MOST_SETS", 70)
     frame = discrete_frame(6, n_columns=6, n_rows=300)
     knowledge = ExpertKnowledge(required_edges=[("c5", "c0")])
     options: dict[str, Any] = {"knowledge": knowledge, "max_indegree": 2, "random_state": 1}

@@ -8,7 +8,8 @@ import pytest
 from command_line import RUN_FILES, learn, ok, refused
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, GomeaBnError
-from gomea_bn.certainty.chains import bins_chain, sampled_posterior
+from gomea_bn.certainty import edge_posterior
+from gomea_bn.certainty.chains import bins_chain
 
 FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]
 
@@ -16,7 +17,7 @@ FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 def test_learn_draws_bins_with_the_graphs(table, tmp_path, monkeypatch):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 1_000)
-    monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1_000)
+    monkeypatch.setattr(edge_posterior, "SWEEPS_PER_DRAW", 1_000)
     result = ok("learn", table, *FURTHER, "--confidence", "--drawn-bins", "--out", tmp_path / "run")
     assert "bins drawn with the graphs" in result.stdout
     assert json.loads((tmp_path / "run" / "run.json").read_text())["confidence"]["has_drawn_bins"]

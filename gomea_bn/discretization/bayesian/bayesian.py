@@ -123,17 +123,10 @@ class BayesianDiscretizer(Discretizer):
         compile_bayesian_kernels()
 
     def _find_cuts(self, task: DiscretizationTask) -> Cuts:
-        result = discretize_all(
-            task,
-            starting_cuts(task, self.start),
-            visiting_order(
-                self.order, task.movable, task.graph, "continuous column", "continuous column with free cuts"
-            ),
-            cardinality_over=self.cardinality_over,
-            max_cycles=self.max_cycles,
-            max_candidates=self.max_candidates,
-            sorted_columns=SortedColumns(lambda v: task.table.columns[v].values),
-        )
+        noun = "continuous column"
+        order = visiting_order(self.order, task.movable, task.graph, noun, f"{noun} with free cuts")
+        columns = SortedColumns(lambda v: task.table.columns[v].values)
+        result = discretize_all(task, self, starting_cuts(task, self.start), order, columns)
         self.costs_ = {task.table.names[v]: cost for v, cost in sorted(result.costs.items())}
         self.n_cycles_ = result.n_cycles
         if not result.converged:
@@ -182,13 +175,10 @@ class _PublishedPasses(DueColumns):
 
 def discretize_all(
     task: DiscretizationTask,
+    options: BayesianDiscretizer | LDBN,
     start: Cuts,
     order: Sequence[int],
-    *,
-    cardinality_over: str,
-    max_cycles: int,
-    max_candidates: int | None,
-    sorted_columns: SortedColumns,
+    columns: SortedColumns,
 ) -> CycleResult:
     """Return the cuts after passes over the columns until none changes, each cut given all others' bins."""
     cuts = dict(start)
@@ -197,15 +187,15 @@ def discretize_all(
 
     def largest_cardinality(v: int) -> int:
         among: Iterable[CodedColumn] = coded
-        if cardinality_over == "blanket":
+        if options.cardinality_over == "blanket":
             among = (coded[u] for u in task.graph.blanket(v))
         return max(column.cardinality for column in among)
 
     visited = [v for v in order if task.graph.blanket(v)]
-    passes = _PublishedPasses(visited, task.graph, max_cycles, largest_cardinality)
+    passes = _PublishedPasses(visited, task.graph, options.max_cycles, largest_cardinality)
     for v in passes:
-        problem = BayesianCuts(sorted_columns[v], task.graph.neighbourhood(v, coded), passes.largest[v])
-        best, cost = problem.optimal(max_candidates, incumbent=cuts[v], task=task)
+        problem = BayesianCuts(columns[v], task.graph.neighbourhood(v, coded), passes.largest[v])
+        best, cost = problem.optimal(options.max_candidates, incumbent=cuts[v], task=task)
         if task.expired:
             return CycleResult(cuts, costs, passes.n_passes, False)
         costs[v] = cost
@@ -412,9 +402,11 @@ class LDBN(Discretizer):
 
     Attributes
     ----------
+    network_ : DiscretizedBayesNet
+        Network over the columns with their bins.
     score_ : float
         ln of the K2 score of the discretized table, in nats; higher is better.
-    network_, edges_, order_, n_restarts_, stopped_by_
+    edges_, order_, n_restarts_, stopped_by_
         See `K2`.
     cut_points_, levels_, table_, fit_seconds_, feature_names_in_, n_features_in_
         See `Discretizer`.
@@ -547,14 +539,9 @@ class _CoupledSearch:
         """Return the cuts for a graph, columns visited in reverse order."""
         task = self._task
         graph = ColumnGraph(task.table.names, tuple(tuple(sorted(of_child)) for of_child in parents))
+        order = [v for v in reversed(order) if v in task.movable]
         return discretize_all(
-            replace(task, graph=graph),
-            self._start,
-            [v for v in reversed(order) if v in task.movable],
-            cardinality_over=self._options.cardinality_over,
-            max_cycles=self._options.max_cycles,
-            max_candidates=self._options.max_candidates,
-            sorted_columns=self._columns,
+            replace(task, graph=graph), self._options, self._start, order, self._columns
         ).cuts
 
     def _scorer(self, cuts: Cuts) -> FamilyScorer:

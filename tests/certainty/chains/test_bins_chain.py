@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from gomea_bn import Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
 from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
-from gomea_bn.certainty.chains import bins_chain, sampled_posterior
+from gomea_bn.certainty import edge_posterior
+from gomea_bn.certainty.chains import bins_chain
 from gomea_bn.certainty.chains.bins_chain import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
 from gomea_bn.runtime.threads import StopFlag
@@ -208,7 +209,7 @@ def drawn(data: pd.DataFrame, of: DiscretizedBayesNet | None = None, **options: 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 def test_killed_and_resumed_draws_give_the_same_probabilities(monkeypatch, tmp_path):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 2)
-    monkeypatch.setattr(sampled_posterior, "SWEEPS_PER_DRAW", 1)
+    monkeypatch.setattr(edge_posterior, "SWEEPS_PER_DRAW", 1)
     data = frame()
     resumed, n_kills = killed_and_resumed(
         monkeypatch, lambda checkpoint: drawn(data, checkpoint=checkpoint), tmp_path / "c", 2
@@ -279,7 +280,7 @@ def probabilities(data: pd.DataFrame | None = None, **options: Any) -> EdgeProba
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 def test_killed_and_resumed_chains_give_the_same_probabilities(monkeypatch, tmp_path):
-    monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
+    monkeypatch.setattr(edge_posterior, "_SETS_PER_TURN", 1)
     resumed, n_kills = killed_and_resumed(
         monkeypatch, lambda checkpoint: probabilities(checkpoint=checkpoint), tmp_path / "c", 3
     )
@@ -305,7 +306,7 @@ def test_chains_that_the_clock_ended_stay_ended(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 def test_means_over_several_tables_go_on_with_the_next_one(monkeypatch, tmp_path):
-    monkeypatch.setattr(sampled_posterior, "_SETS_PER_TURN", 1)
+    monkeypatch.setattr(edge_posterior, "_SETS_PER_TURN", 1)
     frame = rows().mask(np.random.default_rng(1).random((80, 4)) < 0.1)
     options: dict[str, Any] = {"n_completions": 2, "n_sweeps": 5, "data": frame}
     resumed, n_kills = killed_and_resumed(
@@ -314,5 +315,5 @@ def test_means_over_several_tables_go_on_with_the_next_one(monkeypatch, tmp_path
     assert n_kills > 2
     assert np.array_equal(resumed.arcs, probabilities(**options).arcs)
     again = Checkpoint(tmp_path / "c", resume=True)
-    monkeypatch.setattr(sampled_posterior, "_run_chains", lambda *_: pytest.fail("sampled again"))
+    monkeypatch.setattr(edge_posterior, "_run_chains", lambda *_: pytest.fail("sampled again"))
     assert np.array_equal(probabilities(checkpoint=again, **options).arcs, resumed.arcs)
