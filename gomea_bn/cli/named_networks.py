@@ -86,10 +86,10 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
     return DiscretizedBayesNet.from_file(text)
 
 
-def loaded_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
+def loaded_network(text: str) -> DiscretizedBayesNet:
     """Return the network of `named_network`; exits with code 3 if it cannot be used."""
     with failing(UNUSABLE_DATA):
-        return named_network(text, rows)
+        return named_network(text)
 
 
 def _is_of_expert(path: str) -> bool:
