@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import NETWORK_HELP, ending_of, files_of, named_network
+from gomea_bn.cli.named_networks import Network, ending_of, files_of, named_network
 from gomea_bn.cli.option_texts import all_cut_points, read_kinds
 from gomea_bn.cli.options import (
     DECLARED,
@@ -409,20 +409,17 @@ def _table_of_graph(
     return table
 
 
-_METHOD_HELP = (
-    "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
-)
-
-
 @reads_table("network")
 def refine(
-    network: Annotated[
-        str,
-        typer.Argument(metavar="NETWORK", help=NETWORK_HELP),
-    ],
+    network: Network,
     data: Data,
     out: Annotated[Path, opt("JSON file for the refined network.", "--out", "-o")],
-    method: Annotated[str, opt(_METHOD_HELP)] = "dp",
+    method: Annotated[
+        str,
+        opt(
+            "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
+        ),
+    ] = "dp",
     bin_counts: Annotated[
         str | None,
         opt(
