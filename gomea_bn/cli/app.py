@@ -25,7 +25,7 @@ from gomea_bn.cli.commands.learn import learn
 from gomea_bn.cli.commands.rows import cross_validate, drift, update
 from gomea_bn.cli.commands.show import plot, report, show
 from gomea_bn.cli.output import FAILED, INTERRUPTED, UNUSABLE_DATA, WRONG_USE, say, silent, spelling
-from gomea_bn.cli.plain_help import PlainCommand, with_value_names
+from gomea_bn.cli.plain_help import PlainCommand, with_names
 from gomea_bn.cli.running import rare_collections
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.interrupts import ignore_until_exit, signal_exit_code, treat_as_interrupts
@@ -193,4 +193,4 @@ _CLASSES = {
     bench: LaboratoryCommand,
 }
 for _command, _summary in _SUMMARIES.items():
-    main.command(cls=_CLASSES.get(_command, PlainCommand), short_help=_summary)(with_value_names(_command))
+    main.command(cls=_CLASSES.get(_command, PlainCommand), short_help=_summary)(with_names(_command))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gomea_bn.cli.output import UNUSABLE_DATA, failing
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
@@ -37,9 +38,9 @@ Network = Annotated[str, typer.Argument(metavar="NETWORK", help=NETWORK_HELP)]
 
 Statements = Annotated[
     list[str] | None,
-    typer.Option(
+    opt(
+        "What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
         metavar="STATEMENT",
-        help="What is known: 'x=3.2', 'y in 2..5' (also '2..' and '..5') or 'z in {a,b}'; several may follow.",
     ),
 ]
 """The option --given of commands that answer."""
@@ -85,10 +86,10 @@ def named_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBay
     return DiscretizedBayesNet.from_file(text)
 
 
-def loaded_network(text: str, rows: pd.DataFrame | None = None) -> DiscretizedBayesNet:
+def loaded_network(text: str) -> DiscretizedBayesNet:
     """Return the network of `named_network`; exits with code 3 if it cannot be used."""
     with failing(UNUSABLE_DATA):
-        return named_network(text, rows)
+        return named_network(text)
 
 
 def _is_of_expert(path: str) -> bool:

@@ -22,7 +22,7 @@ from gomea_bn.cli.option_texts import (
     read_reading_file,
 )
 from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, failing, say, spelling
-from gomea_bn.cli.plain_help import HelpAll
+from gomea_bn.cli.plain_help import HelpAll, opt
 from gomea_bn.cli.running import limit
 from gomea_bn.errors import Option
 from gomea_bn.learning.parameters import (
@@ -49,22 +49,16 @@ Data = Annotated[
 
 def _named(values: Any, help: str, panel: str, *names: str, **others: Any) -> Any:
     """Return the annotation of an option in a panel of the help; `others` are typer's."""
-    return Annotated[values, typer.Option(*names, help=help, rich_help_panel=panel, **others)]
+    return Annotated[values, opt(help, *names, rich_help_panel=panel, **others)]
 
 
 TestGraph = Annotated[
-    bool,
-    typer.Option(
-        "--test-graph",
-        help="Test on the rows whether they reject the graph, and which edges they support, reject or miss.",
-    ),
+    bool, opt("Test on the rows whether they reject the graph, and which edges they support, reject or miss.")
 ]
 OutFolder = _named(Path | None, "Folder for the result; made if absent.", COMMON, "--out")
 Weight = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN", help="Column that says how often each row counts: whole numbers from 0 on."
-    ),
+    opt("Column that says how often each row counts: whole numbers from 0 on.", metavar="COLUMN"),
 ]
 _LONG_RUNS = "Long runs"
 # types of values that typer reads

@@ -74,18 +74,26 @@ HelpAll = Annotated[
 """Option of the commands that show the most used options with --help."""
 
 
-def with_value_names(command: Callable[..., None]) -> Callable[..., None]:
-    """Name the values of a command's options in its help, where the option itself does not; return the command."""
+def opt(help: str, *names: str, **others: Any) -> Any:
+    """Return an option of typer with a help; `with_names` names a flag by its parameter, without a form with "no"."""
+    return typer.Option(*names, help=help, **others)
+
+
+def with_names(command: Callable[..., None]) -> Callable[..., None]:
+    """Name flags and the values of options in the help of a command, where the option itself does not; return it."""
     # typer would evaluate annotations that are text again, without the words
     command.__annotations__ = inspect.get_annotations(command, eval_str=True)
-    for annotated in command.__annotations__.values():
+    for name, annotated in command.__annotations__.items():
         origin: Any = get_origin(annotated)
         if origin is not Annotated:
             continue
         annotation, *extras = get_args(annotated)
         for extra in extras:
-            if isinstance(extra, OptionInfo) and extra.metavar is None:
-                extra.metavar = _words(annotation)
+            if isinstance(extra, OptionInfo):
+                extra.metavar = extra.metavar or _words(annotation)
+                # in annotations the default of typer is the first name
+                if annotation is bool and extra.default is ...:
+                    extra.param_decls = (f"--{name.replace('_', '-')}",)
     return command
 
 

@@ -182,11 +182,12 @@ def _expert_network(
     if expert is None or expert is False:
         return None
     if expert is True:
-        if front.expert is None:
+        own: DiscretizedBayesNet | None = front.expert
+        if own is None:
             raise GomeaBnError(
                 "expert=True draws the expert's network of the front, but this front has none; pass a network."
             )
-        return front.expert
+        return own
     if isinstance(expert, DiscretizedBayesNet):
         return expert
     if not isinstance(expert, ExpertNetwork):
@@ -232,12 +233,13 @@ def _sample_options(front: FrontLike) -> dict[str, int]:
 
 
 def _table(front: FrontLike, source: str) -> Table:
-    if front.table is None:
+    table: Table | None = front.table
+    if table is None:
         raise GomeaBnError(
             f"{source} needs the rows that the front was learned from, but this front has no table; leave {source} "
             "out, or make the front with table=..."
         )
-    return front.table
+    return table
 
 
 def _draw_points(ax: Axes, points: pd.DataFrame, names: list[str]) -> None:

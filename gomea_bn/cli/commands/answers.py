@@ -23,7 +23,7 @@ from gomea_bn.cli.output import (
     say,
     write_figure,
 )
-from gomea_bn.cli.plain_help import PlainCommand
+from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import answering, loaded_rows
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
@@ -43,15 +43,13 @@ SavedNetwork = Annotated[
     ),
 ]
 Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="File to write: .csv or .parquet. Default: CSV on standard output."),
+    Path | None, opt("File to write: .csv or .parquet. Default: CSV on standard output.", "--out", "-o")
 ]
 Method = Annotated[
-    str,
-    typer.Option(help="exact, or sampling: estimates, for networks that are too dense for exact answers."),
+    str, opt("exact, or sampling: estimates, for networks that are too dense for exact answers.")
 ]
-Draws = Annotated[int, typer.Option(min=1, help="Number of draws per row of sampling.")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed of draws. Default: random.")]
+Draws = Annotated[int, opt("Number of draws per row of sampling.", min=1)]
+Seed = Annotated[int | None, opt("Seed of draws. Default: random.", min=0)]
 
 _N_DRAWS = 10_000
 
@@ -60,26 +58,21 @@ _N_DRAWS = 10_000
 def predict(
     network: SavedNetwork,
     data: Data,
-    target: Annotated[str, typer.Option(help="Variable to predict.")],
+    target: Annotated[str, opt("Variable to predict.")],
     out: Out = None,
     how: Annotated[
         str | None,
-        typer.Option(
-            help="Of a continuous target: mean (default), median, or mode, the middle of the likeliest bin."
-        ),
+        opt("Of a continuous target: mean (default), median, or mode, the middle of the likeliest bin."),
     ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Write the probability of every bin or level of the target.")
-    ] = False,
+    proba: Annotated[bool, opt("Write the probability of every bin or level of the target.")] = False,
     interval: Annotated[
-        float | None,
-        typer.Option(help="Write mean, median and the central interval of this probability, such as 0.9."),
+        float | None, opt("Write mean, median and the central interval of this probability, such as 0.9.")
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
+        opt(
+            "NAME,NAME: columns of DATA that are copied, for example an id; may be repeated.",
             metavar="NAME,NAME",
-            help="NAME,NAME: columns of DATA that are copied, for example an id; may be repeated.",
         ),
     ] = None,
     method: Method = "exact",
@@ -140,8 +133,8 @@ def impute(
     out: Out = None,
     how: Annotated[
         str,
-        typer.Option(
-            help="draw: all missing cells of a row jointly from their distribution; mode: the likeliest level or bin "
+        opt(
+            "draw: all missing cells of a row jointly from their distribution; mode: the likeliest level or bin "
             "of each; mean: the mean of continuous cells, the likeliest level of discrete ones; joint: the likeliest "
             "combination of all."
         ),
@@ -188,16 +181,15 @@ def impute(
 def query(
     network: SavedNetwork,
     target: Annotated[
-        list[str],
-        typer.Option(help="Variable whose distribution is wanted; several for their joint distribution."),
+        list[str], opt("Variable whose distribution is wanted; several for their joint distribution.")
     ],
     given: Statements = None,
     do: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUE",
-            help="'x=3.2': an intervention, which cuts the edges into x; several may follow. Its answer is an effect "
+        opt(
+            "'x=3.2': an intervention, which cuts the edges into x; several may follow. Its answer is an effect "
             "only if the edges are causes.",
+            metavar="COLUMN=VALUE",
         ),
     ] = None,
     method: Method = "exact",
@@ -364,10 +356,10 @@ def most_probable(
     network: Network,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="Variable of the combination; may be repeated. Default: all that are not given."),
+        opt("Variable of the combination; may be repeated. Default: all that are not given."),
     ] = None,
     given: Statements = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="Number of combinations.")] = 5,
+    n: Annotated[int, opt("Number of combinations.", "--n", min=1)] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Print the most probable combinations of bins and levels of NETWORK, given what is known about others.
@@ -419,20 +411,16 @@ _TABLES = ("drivers", "pushes", "measure_next", "parameters")
 @reads_table("network")
 def explain(
     network: Network,
-    target: Annotated[str, typer.Option(help="Column whose answer is explained.")],
+    target: Annotated[str, opt("Column whose answer is explained.")],
     given: Statements = None,
-    data: Annotated[Path | None, typer.Option(help="File of a table, for --row.")] = None,
+    data: Annotated[Path | None, opt("File of a table, for --row.")] = None,
     row: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Row of --data, counted from 0, whose cells are known; not that of the target."
-        ),
+        opt("Row of --data, counted from 0, whose cells are known; not that of the target.", min=0),
     ] = None,
-    state: Annotated[
-        str | None, typer.Option(help="Level of a discrete target. Default: the most probable one.")
-    ] = None,
+    state: Annotated[str | None, opt("Level of a discrete target. Default: the most probable one.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="File of a plot to write: .png, .svg or .pdf; needs Matplotlib.")
+        Path | None, opt("File of a plot to write: .png, .svg or .pdf; needs Matplotlib.")
     ] = None,
     as_json: AsJson = False,
     *,

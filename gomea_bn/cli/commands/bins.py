@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import NETWORK_HELP, ending_of, files_of, named_network
+from gomea_bn.cli.named_networks import Network, ending_of, files_of, named_network
 from gomea_bn.cli.option_texts import all_cut_points, read_kinds
 from gomea_bn.cli.options import (
     DECLARED,
@@ -55,6 +55,7 @@ from gomea_bn.cli.output import (
     silent,
     spelling,
 )
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import limit, loaded_data, loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option, check_choice, nearest
@@ -75,41 +76,29 @@ _WITH_OPTION = ("kinds", "missing", "max_levels", "max_seconds")
 @reads_table("network")
 def discretize(
     data: Data,
-    method: Annotated[
-        str, typer.Option(help="bayesian, mdl, latent, mgcd, equal-frequency, equal-width, k-means, mdlp.")
-    ],
+    method: Annotated[str, opt("bayesian, mdl, latent, mgcd, equal-frequency, equal-width, k-means, mdlp.")],
     network: Annotated[
         str | None,
-        typer.Option(
-            help="File of a network (.json, .bif, ...), folder of a run, or FOLDER#ID of a front; the method uses its "
+        opt(
+            "File of a network (.json, .bif, ...), folder of a run, or FOLDER#ID of a front; the method uses its "
             "graph and its fixed cuts."
         ),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="Column with classes: mdlp needs it, mdl can use it.")
-    ] = None,
+    target: Annotated[str | None, opt("Column with classes: mdlp needs it, mdl can use it.")] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
+        opt(
+            "NAME=VALUE: an option of the method, such as n_bins=8 or search=merge; may be repeated.",
             metavar="NAME=VALUE",
-            help="NAME=VALUE: an option of the method, such as n_bins=8 or search=merge; may be repeated.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="JSON file for the cuts; learn --cuts reads it.")
-    ] = None,
-    codes: Annotated[
-        Path | None, typer.Option(help="CSV file for the codes of the bins of all rows.")
-    ] = None,
-    max_seconds: Annotated[
-        float, typer.Option(min=0, help="Time limit of the method in seconds; 0 for none.")
-    ] = 60.0,
+    out: Annotated[Path | None, opt("JSON file for the cuts; learn --cuts reads it.", "--out", "-o")] = None,
+    codes: Annotated[Path | None, opt("CSV file for the codes of the bins of all rows.")] = None,
+    max_seconds: Annotated[float, opt("Time limit of the method in seconds; 0 for none.", min=0)] = 60.0,
     kind: Kind = None,
     missing: Missing = "error",
     max_levels: MaxLevels = MAX_LEVELS,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not print column kinds and announcements.")
-    ] = False,
+    quiet: Annotated[bool, opt("Do not print column kinds and announcements.", "--quiet", "-q")] = False,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
@@ -283,13 +272,8 @@ def fit(
         ),
     ],
     data: Data,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="File for the network: .json, .bif, .xdsl, .net, .uai or .dot."),
-    ],
-    cuts: Annotated[
-        Path | None, typer.Option(help="File of cut points, as `gomea-bn discretize --out` writes it.")
-    ] = None,
+    out: Annotated[Path, opt("File for the network: .json, .bif, .xdsl, .net, .uai or .dot.", "--out", "-o")],
+    cuts: Annotated[Path | None, opt("File of cut points, as `gomea-bn discretize --out` writes it.")] = None,
     cut_points: CutPoints = None,
     pseudo_count: PseudoCount = PSEUDO_COUNT,
     shape: Shape = SHAPE,
@@ -425,43 +409,36 @@ def _table_of_graph(
     return table
 
 
-_METHOD_HELP = (
-    "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
-)
-
-
 @reads_table("network")
 def refine(
-    network: Annotated[
-        str,
-        typer.Argument(metavar="NETWORK", help=NETWORK_HELP),
-    ],
+    network: Network,
     data: Data,
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file for the refined network.")],
-    method: Annotated[str, typer.Option(help=_METHOD_HELP)] = "dp",
+    out: Annotated[Path, opt("JSON file for the refined network.", "--out", "-o")],
+    method: Annotated[
+        str,
+        opt(
+            "dp (exact, one variable at a time), rv-gomea, or a discretizer: bayesian, mdl, latent, mgcd, ..."
+        ),
+    ] = "dp",
     bin_counts: Annotated[
         str | None,
-        typer.Option(
+        opt(
+            "fixed (default) or free, for dp; discretizers always choose the number of bins.",
             metavar="fixed|free",
-            help="fixed (default) or free, for dp; discretizers always choose the number of bins.",
         ),
     ] = None,
     scoring_method: Annotated[
-        str | None, typer.Option(help="density-bic or density-bd. Default: that of the network.")
+        str | None, opt("density-bic or density-bd. Default: that of the network.")
     ] = None,
     penalty: Annotated[
         str | None,
-        typer.Option(
-            help="Penalty of density-bic: bic, literal, aic or nats per parameter. Default: that of the network."
-        ),
+        opt("Penalty of density-bic: bic, literal, aic or nats per parameter. Default: that of the network."),
     ] = None,
     max_bins: MaxBins = MAX_BINS,
     min_width: MinWidth = MIN_WIDTH,
     min_bin_count: MinBinCount = MIN_BIN_COUNT,
     max_seconds: MaxSeconds = MAX_SECONDS,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed that repeats a run; by default random and printed.")
-    ] = None,
+    seed: Annotated[int | None, opt("Seed that repeats a run; by default random and printed.", min=0)] = None,
     *,
     reading: ReadingOptions,
 ) -> None:

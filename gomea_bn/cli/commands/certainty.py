@@ -44,6 +44,7 @@ from gomea_bn.cli.output import (
     say,
     silent,
 )
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import answering, limit, loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError
@@ -63,29 +64,24 @@ def confidence(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="Folder of a run of `gomea-bn learn DATA --out RUN`.")
     ],
-    data: Annotated[
-        Path | None, typer.Option(help="The table of the run, if it is no longer where it was.")
-    ] = None,
+    data: Annotated[Path | None, opt("The table of the run, if it is no longer where it was.")] = None,
     max_seconds: Annotated[
-        float, typer.Option(min=0, help="Time limit of the probabilities in seconds; 0 for none.")
+        float, opt("Time limit of the probabilities in seconds; 0 for none.", min=0)
     ] = 60.0,
-    max_sweeps: Annotated[
-        int, typer.Option(min=1, help="Largest number of sweeps of a sampled chain.")
-    ] = 20_000,
+    max_sweeps: Annotated[int, opt("Largest number of sweeps of a sampled chain.", min=1)] = 20_000,
     drawn_bins: Annotated[
         bool,
-        typer.Option(
-            "--drawn-bins",
-            help="Draw bins together with graphs, so that doubt about cuts counts, in place of the bins of --repeat; "
-            "for density-bd.",
+        opt(
+            "Draw bins together with graphs, so that doubt about cuts counts, in place of the bins of --repeat; "
+            "for density-bd."
         ),
     ] = False,
     repeat: Annotated[
         int,
-        typer.Option(
-            min=0,
-            help="Number of further networks, each learned with the options of the run from a random 63 % of the rows; "
+        opt(
+            "Number of further networks, each learned with the options of the run from a random 63 % of the rows; "
             "prints what stays and what moves, and the probabilities are means over their bins.",
+            min=0,
         ),
     ] = 0,
     jobs: Jobs = 0,
@@ -222,17 +218,13 @@ def _write_and_print(
 def certify(
     network: Network,
     data: Data,
-    max_indegree: Annotated[
-        int, typer.Option(help="Largest number of parents of a variable in the compared graphs.")
-    ] = 3,
-    max_seconds: Annotated[float, typer.Option(min=0, help="Time limit in seconds; 0 for none.")] = 60.0,
+    max_indegree: Annotated[int, opt("Largest number of parents of a variable in the compared graphs.")] = 3,
+    max_seconds: Annotated[float, opt("Time limit in seconds; 0 for none.", min=0)] = 60.0,
     scoring_method: Annotated[
-        str | None,
-        typer.Option(help="density-bic, density-bd, bic, aic, k2 or bdeu. Default: that of the network."),
+        str | None, opt("density-bic, density-bd, bic, aic, k2 or bdeu. Default: that of the network.")
     ] = None,
     ess: Annotated[
-        float | None,
-        typer.Option(help="Equivalent sample size of bdeu, in rows. Default: that of the network, or 1."),
+        float | None, opt("Equivalent sample size of bdeu, in rows. Default: that of the network, or 1.")
     ] = None,
     *,
     reading: ReadingOptions,
@@ -269,10 +261,8 @@ def certify(
 def test_graph(
     network: Network,
     data: Data,
-    n_permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of every column.")] = 499,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the permutations. Default: random.")
-    ] = None,
+    n_permutations: Annotated[int, opt("Number of permutations of every column.", min=1)] = 499,
+    seed: Annotated[int | None, opt("Seed of the permutations. Default: random.", min=0)] = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,

@@ -39,6 +39,7 @@ from gomea_bn.cli.output import (
     failing,
     say,
 )
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.network.formats.registry import format_of
@@ -58,21 +59,21 @@ def review(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
+        opt(
+            "HTML file to write. Default: review.html in the folder, review_ID.html for FOLDER#ID, or the file "
+            "of the network with the ending .html.",
             "--out",
             "-o",
-            help="HTML file to write. Default: review.html in the folder, review_ID.html for FOLDER#ID, or the file "
-            "of the network with the ending .html.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="The table, for numbers of rows. Default: the recorded file, if it exists and is unchanged. Completes "
+        opt(
+            "The table, for numbers of rows. Default: the recorded file, if it exists and is unchanged. Completes "
             "an expert's edges."
         ),
     ] = None,
-    networks: Annotated[int, typer.Option(min=1, help="Largest number of networks on the page.")] = 200,
+    networks: Annotated[int, opt("Largest number of networks on the page.", min=1)] = 200,
     test_graph: TestGraph = False,
     *,
     reading: ReadingOptions,
@@ -151,27 +152,22 @@ def export(
     ],
     network: Annotated[
         str | None,
-        typer.Option(
-            help="Id in the front, recommended, knee, closest (to the expert), single (of the search for one network), "
+        opt(
+            "Id in the front, recommended, knee, closest (to the expert), single (of the search for one network), "
             "or the objective in which the network is best."
         ),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
+        opt(
+            f"Format: {listed(WRITERS)} for a network; {listed(_TABLE_FORMATS)} for the table. Default: that "
             "of the ending of --out. xdsl is for GeNIe, net for HUGIN.",
+            metavar="FORMAT",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write. Default: standard output.")
-    ] = None,
-    cpdag: Annotated[
-        bool,
-        typer.Option("--cpdag", help="With dot: no arrowheads at edges whose direction no rows can tell."),
-    ] = False,
-    data: Annotated[Path | None, typer.Option(help="The table that completes an expert's edges.")] = None,
+    out: Annotated[Path | None, opt("File to write. Default: standard output.", "--out", "-o")] = None,
+    cpdag: Annotated[bool, opt("With dot: no arrowheads at edges whose direction no rows can tell.")] = False,
+    data: Annotated[Path | None, opt("The table that completes an expert's edges.")] = None,
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -208,9 +204,7 @@ def accept(
     decision: Annotated[
         Path, typer.Argument(metavar="DECISION", help="decision.json, as the review page saves it.")
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help=f"File for the model; its ending is one of {listed(WRITERS)}.")
-    ],
+    out: Annotated[Path, opt(f"File for the model; its ending is one of {listed(WRITERS)}.", "--out", "-o")],
 ) -> None:
     """Check that a decision belongs to a front, and write the chosen network.
 
@@ -243,11 +237,10 @@ def compare(
         typer.Argument(metavar="B", help="Another network, named like A."),
     ],
     data: Annotated[
-        Path | None,
-        typer.Option(help="The table that completes an expert's edges, and whose rows --test-graph takes."),
+        Path | None, opt("The table that completes an expert's edges, and whose rows --test-graph takes.")
     ] = None,
     test_graph: TestGraph = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False,
     *,
     reading: ReadingOptions,
 ) -> None:

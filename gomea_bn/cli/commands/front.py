@@ -26,6 +26,7 @@ from gomea_bn.cli.output import (
     silent,
     spelling,
 )
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import announcement, compile_first, printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
@@ -49,35 +50,32 @@ def front(
     out: OutFolder = None,
     expert: Annotated[
         Path | None,
-        typer.Option(
-            help="The expert's network: JSON, BIF, or a list of edges; adds the distance to it as an objective.",
+        opt(
+            "The expert's network: JSON, BIF, or a list of edges; adds the distance to it as an objective.",
             rich_help_panel=KNOWLEDGE,
         ),
     ] = None,
     objective: Annotated[
         list[str] | None,
-        typer.Option(
-            help="misfit, complexity, expert_distance; may be repeated. Default: all that apply.",
+        opt(
+            "misfit, complexity, expert_distance; may be repeated. Default: all that apply.",
             rich_help_panel="Search",
         ),
     ] = None,
     weight: Weight = None,
     networks: Annotated[
         int,
-        typer.Option(
+        opt(
+            "Number of networks that also get JSON, BIF and DOT files; `export` writes any of them later.",
             min=0,
-            help="Number of networks that also get JSON, BIF and DOT files; `export` writes any of them later.",
         ),
     ] = 0,
-    parquet: Annotated[
-        bool, typer.Option("--parquet", help="Write front.parquet too (needs pyarrow).")
-    ] = False,
+    parquet: Annotated[bool, opt("Write front.parquet too (needs pyarrow).")] = False,
     averaged_misfit: Annotated[
         bool,
-        typer.Option(
-            "--averaged-misfit",
-            help="Add in-sample misfits, of the networks as they are and with averaged families, to front.csv, for the "
-            "networks with files, or for 200: up to two seconds each, after the search.",
+        opt(
+            "Add in-sample misfits, of the networks as they are and with averaged families, to front.csv, for the "
+            "networks with files, or for 200: up to two seconds each, after the search."
         ),
     ] = False,
     *,

@@ -15,7 +15,7 @@ import typer
 
 from gomea_bn import __version__
 from gomea_bn.cli.output import FAILED, WRONG_USE, fail, failing, say, silent
-from gomea_bn.cli.plain_help import PlainCommand
+from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import compile_first
 from gomea_bn.errors import GomeaBnError
 
@@ -23,7 +23,7 @@ _OPTIONAL = ("pyagrum", "pgmpy", "networkx", "scikit-learn", "pyarrow")
 _REQUIRED = ("numpy", "numba", "scipy", "pandas", "pymoo", "rich", "typer", "platformdirs")
 
 
-def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
+def info(as_json: Annotated[bool, opt("Print it as JSON.", "--json")] = False) -> None:
     """Print versions, cores, the folder of compiled kernels, and the optional libraries that are installed."""
     import platform
 
@@ -59,7 +59,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.
 
 
 def warm_up(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress.")] = False,
+    quiet: Annotated[bool, opt("Do not print progress.", "--quiet", "-q")] = False,
 ) -> None:
     """Compile the kernels of all commands, for images and clusters; without it each is compiled on first use.
 

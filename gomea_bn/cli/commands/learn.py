@@ -35,6 +35,7 @@ from gomea_bn.cli.output import (
     silent,
     spelling,
 )
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import (
     announcement,
     compile_first,
@@ -63,9 +64,7 @@ def learn(
     out: OutFolder = None,
     start: Annotated[
         str | None,
-        typer.Option(
-            metavar="NETWORK", help="Network from which the search begins: a file, or the folder of a run."
-        ),
+        opt("Network from which the search begins: a file, or the folder of a run.", metavar="NETWORK"),
     ] = None,
     weight: Weight = None,
     device: FormerDevice = "cpu",

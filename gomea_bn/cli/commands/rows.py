@@ -22,6 +22,7 @@ from gomea_bn.cli.output import (
     finishing,
     say,
 )
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import answering, limit, loaded_rows, printed_warnings
 from gomea_bn.data.files.reading import ReadingOptions
 
@@ -30,11 +31,10 @@ from gomea_bn.data.files.reading import ReadingOptions
 def update(
     network: Network,
     data: Data,
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file for the network with the rows.")],
-    weight: Annotated[float, typer.Option(help="Number of rows that each row counts for.")] = 1.0,
+    out: Annotated[Path, opt("JSON file for the network with the rows.", "--out", "-o")],
+    weight: Annotated[float, opt("Number of rows that each row counts for.")] = 1.0,
     forget: Annotated[
-        float | None,
-        typer.Option(help="Number of rows after which a row counts half; rows are in the order of time."),
+        float | None, opt("Number of rows after which a row counts half; rows are in the order of time.")
     ] = None,
     *,
     reading: ReadingOptions,
@@ -59,9 +59,9 @@ def drift(
     network: Network,
     data: Data,
     level: Annotated[
-        float, typer.Option(help="Probability that any column of rows without drift counts as drifted.")
+        float, opt("Probability that any column of rows without drift counts as drifted.")
     ] = 0.05,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write.")] = None,
+    out: Annotated[Path | None, opt("CSV file to write.", "--out", "-o")] = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
@@ -87,21 +87,19 @@ def drift(
 @reads_table()
 def cross_validate(
     data: Data,
-    target: Annotated[str | None, typer.Option(help="Column that is predicted from all others.")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    target: Annotated[str | None, opt("Column that is predicted from all others.")] = None,
+    folds: Annotated[int, opt("Number of folds.", min=2)] = 5,
     compare: Annotated[
         list[str] | None,
-        typer.Option(
-            help="NAME,NAME: learner, knee (of a front), histogram (a baseline without edges), or discretizers such as "
+        opt(
+            "NAME,NAME: learner, knee (of a front), histogram (a baseline without edges), or discretizers such as "
             "equal-frequency and mdl; may be repeated. Default: learner,histogram."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write.")] = None,
+    out: Annotated[Path | None, opt("CSV file to write.", "--out", "-o")] = None,
     kind: Kind = None,
     max_seconds: MaxSeconds = 10.0,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed that repeats a run; by default random and printed.")
-    ] = None,
+    seed: Annotated[int | None, opt("Seed that repeats a run; by default random and printed.", min=0)] = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,

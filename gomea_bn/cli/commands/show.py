@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gomea_bn.cli.named_networks import (
     Network,
     files_of,
@@ -29,6 +27,7 @@ from gomea_bn.cli.output import (
     write_figure,
     writing,
 )
+from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import loaded_rows, printed_warnings, tested_graph
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.texts import listed, shown_name
@@ -47,39 +46,29 @@ def show(
     network: Network,
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="File of a table; prints how many nats every cut gains on its rows, or the edge of --why. Completes "
+        opt(
+            "File of a table; prints how many nats every cut gains on its rows, or the edge of --why. Completes "
             "an expert's edges."
         ),
     ] = None,
-    parents: Annotated[str | None, typer.Option(help="Print the parents of this variable.")] = None,
-    children: Annotated[str | None, typer.Option(help="Print the children of this variable.")] = None,
-    ancestors: Annotated[str | None, typer.Option(help="Print the ancestors of this variable.")] = None,
-    descendants: Annotated[str | None, typer.Option(help="Print the descendants of this variable.")] = None,
+    parents: Annotated[str | None, opt("Print the parents of this variable.")] = None,
+    children: Annotated[str | None, opt("Print the children of this variable.")] = None,
+    ancestors: Annotated[str | None, opt("Print the ancestors of this variable.")] = None,
+    descendants: Annotated[str | None, opt("Print the descendants of this variable.")] = None,
     markov_blanket: Annotated[
-        str | None,
-        typer.Option(
-            help="Print the parents, the children and the other parents of children of this variable."
-        ),
+        str | None, opt("Print the parents, the children and the other parents of children of this variable.")
     ] = None,
     d_separated: Annotated[
-        _Pair | None,
-        typer.Option(help="A B: whether the graph implies that A and B are independent, given --given."),
+        _Pair | None, opt("A B: whether the graph implies that A and B are independent, given --given.")
     ] = None,
     given: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME,NAME", help="NAME,NAME: conditions of --d-separated; may be repeated."),
+        list[str] | None, opt("NAME,NAME: conditions of --d-separated; may be repeated.", metavar="NAME,NAME")
     ] = None,
     why: Annotated[
-        _Pair | None,
-        typer.Option(
-            help="PARENT CHILD: what this edge is worth, and with --data what it gains on the rows."
-        ),
+        _Pair | None, opt("PARENT CHILD: what this edge is worth, and with --data what it gains on the rows.")
     ] = None,
     test_graph: TestGraph = False,
-    reversible: Annotated[
-        bool, typer.Option("--reversible", help="Print compelled (→) and reversible (—) edges.")
-    ] = False,
+    reversible: Annotated[bool, opt("Print compelled (→) and reversible (—) edges.")] = False,
     *,
     reading: ReadingOptions,
 ) -> None:
@@ -156,13 +145,12 @@ def _print(network: DiscretizedBayesNet, rows: pd.DataFrame | None) -> None:
 def report(
     network: Network,
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="File to write: .html, or .pdf, which Chromium or Chrome prints."),
+        Path, opt("File to write: .html, or .pdf, which Chromium or Chrome prints.", "--out", "-o")
     ],
-    target: Annotated[str | None, typer.Option(help="Column whose drivers are named and drawn.")] = None,
-    title: Annotated[str, typer.Option(help="Headline.")] = "What the table says",
+    target: Annotated[str | None, opt("Column whose drivers are named and drawn.")] = None,
+    title: Annotated[str, opt("Headline.")] = "What the table says",
     data: Annotated[
-        Path | None, typer.Option(help="Table of the run. Default: where it was; without it no histograms.")
+        Path | None, opt("Table of the run. Default: where it was; without it no histograms.")
     ] = None,
     *,
     reading: ReadingOptions,
@@ -190,11 +178,9 @@ def report(
 @reads_table("network")
 def plot(
     network: Network,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Picture to write: .svg, .png or .pdf.")],
-    column: Annotated[
-        str | None, typer.Option(help="Column whose density is drawn. Default: the network.")
-    ] = None,
-    data: Annotated[Path | None, typer.Option(help="Table for the histogram behind a density.")] = None,
+    out: Annotated[Path, opt("Picture to write: .svg, .png or .pdf.", "--out", "-o")],
+    column: Annotated[str | None, opt("Column whose density is drawn. Default: the network.")] = None,
+    data: Annotated[Path | None, opt("Table for the histogram behind a density.")] = None,
     *,
     reading: ReadingOptions,
 ) -> None:
