@@ -132,13 +132,10 @@ class FrontProblem(StructureProblem):
         if "expert_distance" in objectives and expert is None:
             raise GomeaBnError("The objective 'expert_distance' needs an expert's network.")
         if expert is not None and not scorer.rule.prior > 0:
-            raise GomeaBnError(
-                [
-                    "The distance to an expert's network needs ",
-                    Option("pseudo_count"),
-                    " above 0: with a probability of 0 that the expert does not share, the distance is infinite.",
-                ]
+            reason = (
+                " above 0: with a probability of 0 that the expert does not share, the distance is infinite."
             )
+            raise GomeaBnError(["The distance to an expert's network needs ", Option("pseudo_count"), reason])
         self.objectives = tuple(objectives)
         self.n_objectives = len(objectives)
         self.n_terms = 3 * self.n_nodes

@@ -352,11 +352,7 @@ class CellCounts:
     """
 
     def __init__(
-        self,
-        column: GridColumn,
-        tables: Sequence[tuple[float, NDArray[np.int64], int]],
-        *,
-        bayesian: bool,
+        self, column: GridColumn, tables: Sequence[tuple[float, NDArray[np.int64], int]], *, bayesian: bool
     ) -> None:
         self._column = column
         n_cells = len(column.rows)

@@ -190,14 +190,9 @@ class IntervalScore:
 
     def __init__(self, method: ScoringMethod, rule: ScoreRule) -> None:
         if not method.density or rule.kind not in (LIKELIHOOD, DIRICHLET):
-            raise GomeaBnError(
-                [
-                    "Optimal cut points need ",
-                    Option("scoring_method"),
-                    " 'density-bic', or 'density-bd' with the Dirichlet prior; "
-                    f"got {method.name!r}{' with the BDeu prior' if method.density else ''}.",
-                ]
-            )
+            got = f"got {method.name!r}{' with the BDeu prior' if method.density else ''}."
+            wanted = f" 'density-bic', or 'density-bd' with the Dirichlet prior; {got}"
+            raise GomeaBnError(["Optimal cut points need ", Option("scoring_method"), wanted])
         self.bayesian = rule.kind == DIRICHLET
         self.weight = rule.weight
         self.cut_cost = method.cut_cost

@@ -139,11 +139,7 @@ POLICY_FAMILIES = tuple(_CUTS_OF_FAMILY)
 
 
 def policy_library(
-    values: NDArray[np.float64],
-    family: str,
-    max_bins: int,
-    *,
-    joins_values: bool = False,
+    values: NDArray[np.float64], family: str, max_bins: int, *, joins_values: bool = False
 ) -> tuple[Policy, ...]:
     """Return the distinct policies of one variable with 2 to `max_bins` bins, at most 255, fewest bins first.
 
@@ -163,31 +159,25 @@ def policy_library(
 
 def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[float]) -> Policy:
     """Return the policy that a user has fixed for the variable `name`; raises `GomeaBnError` for cuts that are none."""
-    option = Option("cut_points")
+    of_column = [Option("cut_points"), f" of column {name!r} must "]
     if isinstance(cut_points, str) or not isinstance(cut_points, Iterable):
-        raise GomeaBnError([option, f" of column {name!r} must be a list of numbers, got {cut_points!r}."])
+        raise GomeaBnError([*of_column, f"be a list of numbers, got {cut_points!r}."])
     cut_list = list(cut_points)
     if not all(is_real(cut) for cut in cut_list):
-        raise GomeaBnError([option, f" of column {name!r} must be a list of numbers, got {cut_list!r}."])
+        raise GomeaBnError([*of_column, f"be a list of numbers, got {cut_list!r}."])
     cuts = np.asarray(cut_list, dtype=np.float64)
     low, high = float(values.min()), float(values.max())
     if not np.isfinite(cuts).all():
-        raise GomeaBnError([option, f" of column {name!r} must be finite numbers, got {cuts.tolist()}."])
+        raise GomeaBnError([*of_column, f"be finite numbers, got {cuts.tolist()}."])
     if (np.diff(cuts) <= 0).any():
-        raise GomeaBnError([option, f" of column {name!r} must increase strictly, got {cuts.tolist()}."])
+        raise GomeaBnError([*of_column, f"increase strictly, got {cuts.tolist()}."])
     outside = cuts[(cuts <= low) | (cuts >= high)]
     if len(outside):
-        raise GomeaBnError(
-            [
-                option,
-                f" of column {name!r} must lie inside the range of its data, ({low:g}, {high:g}); got "
-                f"{outside.tolist()}. A bin beyond the range has neither rows nor a width: leave these cuts out.",
-            ]
-        )
+        reason = "A bin beyond the range has neither rows nor a width: leave these cuts out."
+        inside = f"lie inside the range of its data, ({low:g}, {high:g}); got {outside.tolist()}. {reason}"
+        raise GomeaBnError([*of_column, inside])
     if len(cuts) >= MAX_CARDINALITY:
-        raise GomeaBnError(
-            [option, f" of column {name!r} must be at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."]
-        )
+        raise GomeaBnError([*of_column, f"be at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."])
     return Policy(cuts, chosen=False)
 
 

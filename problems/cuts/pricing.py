@@ -49,6 +49,7 @@ class Pricing:
     n_cells: int = 100  # most cells of one dynamic programme; zooming compensates for a small number
 
 
+@dataclass
 class CodedNetwork:
     """The network of one genotype: its graph, and every variable's codes under its policy.
 
@@ -56,17 +57,10 @@ class CodedNetwork:
     policy of any variable has, and `cut_points` are None for a discrete variable.
     """
 
-    def __init__(
-        self,
-        graph: ParentSets,
-        columns: list[CodedColumn],
-        identities: list[int],
-        cut_points: list[NDArray[np.float64] | None],
-    ) -> None:
-        self.graph = graph
-        self.columns = columns
-        self.identities = identities
-        self.cut_points = cut_points
+    graph: ParentSets
+    columns: list[CodedColumn]
+    identities: list[int]
+    cut_points: list[NDArray[np.float64] | None]
 
     def neighbourhood(self, v: int) -> Neighbourhood:
         """Return the coded Markov blanket of a variable, with its present bins."""

@@ -54,11 +54,7 @@ class Shape:
     right: NDArray[np.float64]
 
     def __init__(
-        self,
-        edges: ArrayLike,
-        left: ArrayLike,
-        right: ArrayLike,
-        points: Mapping[float, float] | None = None,
+        self, edges: ArrayLike, left: ArrayLike, right: ArrayLike, points: Mapping[float, float] | None = None
     ) -> None:
         self.edges = _numbers(edges, "edges")
         self.left, self.right = _numbers(left, "left"), _numbers(right, "right")

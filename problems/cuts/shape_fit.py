@@ -101,9 +101,7 @@ def mixture(
 
 
 def _mixed(
-    components: Sequence[_Component],
-    counts: NDArray[np.int64],
-    takes_part: NDArray[np.bool_],
+    components: Sequence[_Component], counts: NDArray[np.int64], takes_part: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the weights of greatest left-out likelihood, the first at least `least_uniform`, and two numbers of nats.
 
