@@ -358,7 +358,7 @@ def soreb_chain(n_variables: int, **options: Any) -> RealKernelProblem:
 
 
 def circles_in_a_square(n_points: int) -> RealKernelProblem:
-    """Return the problem of minus the smallest distance of points in the unit square, with variables x0, y0, x1, ...
+    """Return the problem of minus the least distance of points x0, y0, x1, ... in the unit square.
 
     The target is 1e-5 above the best known value. It is known for 2 to 10, 20 and 30 points.
     """

@@ -309,10 +309,7 @@ class FrontProblem(StructureProblem):
 
 
 def _log_range(variable: ScoredVariable) -> float:
-    """Return the nats per row that lead from a range of 1 to the original units of a continuous variable.
-
-    Rows of point masses count with a probability, which has no unit.
-    """
+    """Return the nats per row from a range of 1 to the units of a continuous variable; point masses have no unit."""
     log_range = float(np.log(np.ptp(variable.values)))
     if variable.shape is None or not variable.shape.may_be_shaped:
         return log_range

@@ -194,10 +194,7 @@ class IntervalCounts:
 
 
 def chosen_of(origin: NDArray[np.int32], layer: int) -> list[int]:
-    """Return the positions of the chosen candidates among all, ascending, from the origins of `IntervalWork`.
-
-    `layer` is the number of intervals; with one layer for any number it is 0.
-    """
+    """Return the positions of the chosen candidates, ascending; with one layer for any number, `layer` is 0."""
     edges: list[int] = []
     edge, step = origin.shape[1] - 1, int(len(origin) > 1)
     while (edge := int(origin[layer, edge])) > 0:

@@ -41,10 +41,7 @@ def midpoint(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.
 
 
 def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
-    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin.
-
-    Many values are compared with every cut, which takes a fraction of the time of a search.
-    """
+    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut belongs to the lower bin."""
     codes: NDArray[np.signedinteger[Any]]
     if len(values) > MANY_ROWS and len(cuts) < MAX_CARDINALITY:
         small = np.zeros(len(values), np.uint8)
@@ -60,10 +57,7 @@ def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray
 
 
 def equal_width_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
-    """Return the inner cuts of `n_bins` bins of equal width over the range of `values`.
-
-    Bins without rows are kept; cuts that coincide in floating point are merged.
-    """
+    """Return the inner cuts of `n_bins` bins of equal width over the range of `values`, also of bins without rows."""
     low, high = float(values.min()), float(values.max())
     cuts = np.unique(np.linspace(low, high, n_bins + 1)[1:-1])
     return np.asarray(cuts[(cuts > low) & (cuts < high)], np.float64)

@@ -39,10 +39,7 @@ def library_capacity(n_columns: int, n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class Pricing:
-    """Limits and scores of pricing.
-
-    Every solution is priced by one of the scores, drawn at random; several give cuts of different fineness.
-    """
+    """Limits of pricing, and scores, of which every solution draws one; several give cuts of different fineness."""
 
     limits: CutLimits
     scores: Sequence[IntervalScore]

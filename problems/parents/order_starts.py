@@ -47,10 +47,7 @@ _MOST_WIDENED = 3
 
 @dataclass
 class OrderStarts:
-    """Local searches from several orders in the same libraries of parent sets, which grow.
-
-    Another thread raises `stop`, or the libraries do when no time is left, to end early.
-    """
+    """Local searches from several orders in the same growing libraries, until `stop` is raised."""
 
     libraries: ParentLibraries
     generator: np.random.Generator

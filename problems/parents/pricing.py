@@ -252,10 +252,7 @@ class ParentLibraries:
         return sum(library.score(parents) for library, parents in zip(self._libraries, sets, strict=True))
 
     def expand(self, v: int, parents: Parents) -> bool:
-        """Score the neighbours of a parent set in the library; returns whether that had not been done before.
-
-        All sets with one parent less enter, and those with one parent more that score higher than the set itself.
-        """
+        """Enter sets with one parent less, and better ones with one more; returns whether that had not been done."""
         library = self._libraries[v]
         if parents in library.expanded:
             return False
