@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -107,10 +107,6 @@ def _equal_frequency(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
     return np.asarray(cuts[cuts > column.low], np.float64)
 
 
-def _equal_width(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
-    return equal_width_cuts(np.array([column.low, column.high]), n_bins)
-
-
 def joined_to_values(
     numbers: NDArray[np.float64], values: NDArray[np.float64], least: float
 ) -> NDArray[np.float64]:
@@ -123,12 +119,7 @@ def joined_to_values(
     return np.where(np.abs(numbers - nearest) <= least, nearest, numbers)
 
 
-# cuts from the gaps of a column and the number of bins
-_CUTS_OF_FAMILY: dict[str, Callable[[_Gaps, int], NDArray[np.float64]]] = {
-    "equal-frequency": _equal_frequency,
-    "equal-width": _equal_width,
-}
-POLICY_FAMILIES = tuple(_CUTS_OF_FAMILY)
+POLICY_FAMILIES = ("equal-frequency", "equal-width")
 """Names of the families of policies."""
 
 
@@ -140,10 +131,13 @@ def policy_library(
     With `joins_values`, a cut of equal width that differs from a value by rounding is that value, so that the bins are
     the same in all units.
     """
-    cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
     gaps = _raw_gaps(values)
-    cuts_of_numbers = [cut(gaps, k) for k in range(2, max_bins + 1)]
+    numbers = range(2, max_bins + 1)
+    if family == "equal-width":
+        cuts_of_numbers = [equal_width_cuts(np.array([gaps.low, gaps.high]), k) for k in numbers]
+    else:
+        cuts_of_numbers = [_equal_frequency(gaps, k) for k in numbers]
     if joins_values and family == "equal-width":
         least = _ROUNDING * (gaps.high - gaps.low)
         cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]
