@@ -147,7 +147,7 @@ def policy_library(
 
 def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[float]) -> Policy:
     """Return the policy that a user has fixed for the variable `name`; raises `GomeaBnError` for cuts that are none."""
-    of_column = [Option("cut_points"), f" of column {name!r} must "]
+    of_column: list[str | Option] = [Option("cut_points"), f" of column {name!r} must "]
     if isinstance(cut_points, str) or not isinstance(cut_points, Iterable):
         raise GomeaBnError([*of_column, f"be a list of numbers, got {cut_points!r}."])
     cut_list = list(cut_points)
