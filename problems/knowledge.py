@@ -190,12 +190,8 @@ def edge_rules(
         if forbidden[i, j]:
             raise GomeaBnError(f"The edge {parent!r} -> {child!r} is both required and forbidden.")
         if late[i, j]:
-            against: list[str | Option] = [
-                f": {parent!r} -> {child!r} runs against ",
-                Option("temporal_order"),
-                ".",
-            ]
-            raise GomeaBnError([Option("required_edges"), *against])
+            reason = f": {parent!r} -> {child!r} runs against "
+            raise GomeaBnError([Option("required_edges"), reason, Option("temporal_order"), "."])
         required[i, j] = True
     cycle = _cycle(knowledge.required_edges)
     if cycle:
@@ -203,11 +199,8 @@ def edge_rules(
     for j in range(n):
         parents = np.flatnonzero(required[:, j]).tolist()
         if len(parents) > limit:
-            more: list[str | Option] = [
-                f": {names[j]!r} gets {counted(len(parents), 'parent')}, but ",
-                Option("max_indegree"),
-            ]
-            raise GomeaBnError([Option("required_edges"), *more, f" is {limit}."])
+            reason = f": {names[j]!r} gets {counted(len(parents), 'parent')}, but "
+            raise GomeaBnError([Option("required_edges"), reason, Option("max_indegree"), f" is {limit}."])
         cells = prod(float(fewest_bins[k]) for k in [j, *parents])
         if cells > knowledge.max_table_cells:
             need = (
