@@ -46,7 +46,7 @@ class Pricing:
     n_cells: int = 100  # most cells of one dynamic programme; zooming compensates for a small number
 
 
-@dataclass
+@dataclass(eq=False)
 class CodedNetwork:
     """The network of one genotype: its graph, and every variable's codes under its policy.
 

@@ -45,7 +45,7 @@ _SHORTEST_SEGMENT = 10
 _MOST_WIDENED = 3
 
 
-@dataclass
+@dataclass(eq=False)
 class OrderStarts:
     """Local searches from several orders in the same growing libraries, until `stop` is raised."""
 

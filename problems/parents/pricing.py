@@ -63,7 +63,7 @@ def ranked_order(parents: Sequence[Iterable[int]], ranks: NDArray[np.int64]) -> 
     return np.array(order, np.int64)
 
 
-@dataclass
+@dataclass(eq=False)
 class ChainSearch:
     """Moves of chains in orders of the variables, where every variable has its best set without later variables.
 
@@ -505,7 +505,7 @@ class OrderedProblem(Protocol):
         """Return the genotype of arcs and of one policy index per variable."""
 
 
-@dataclass
+@dataclass(eq=False)
 class ParentPricer(Refiner):
     """Improves graphs by parent sets of growing libraries and by moves in orders, until `stop` is raised."""
 
