@@ -148,10 +148,7 @@ class RealFull:
 
 @dataclass(frozen=True)
 class RealCustom:
-    """A fixed family of subsets, each with at least one variable and no duplicates.
-
-    A variable outside all subsets moves only with the mean.
-    """
+    """A fixed family of subsets without duplicates; a variable outside all subsets moves only with the mean."""
 
     subsets: Iterable[Iterable[int]]
     learned = False
@@ -168,10 +165,7 @@ class RealCustom:
 def real_linkage_model(
     model: str | RealLinkageModel, interactions: list[tuple[int, int]] | None = None
 ) -> RealLinkageModel:
-    """Return a linkage model by its name ("tree", "interaction-tree", "univariate", "full"), or the given object.
-
-    "interaction-tree" is built from the pairs of variables `interactions`.
-    """
+    """Return a model by name ("tree", "interaction-tree" of `interactions`, "univariate", "full"), or the object."""
     if model == "interaction-tree":
         if interactions is None:
             raise GomeaBnError(

@@ -52,10 +52,7 @@ class SparseTrees(NamedTuple):
 
 
 def patterns(genotypes: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return the distinct columns up to the names of alleles, shape (n, l'), and the column of each gene, shape (l,).
-
-    Alleles are renumbered in the order of their first appearance, which makes genes of NMI 1 equal.
-    """
+    """Return the columns that differ in more than names of alleles, (n, l'), and the column of each gene, (l,)."""
     n, n_genes = genotypes.shape
     genes = np.arange(n_genes)
     names = np.full((n_genes, int(genotypes.max(initial=0)) + 1), -1, np.int16)
@@ -154,10 +151,7 @@ def _graph(
 def sparse_graph(
     pairs: NDArray[np.int64], totals: NDArray[np.float64], sizes: NDArray[np.float64]
 ) -> SparseGraph:
-    """Return the graph of l clusters of `sizes`, given different edges (e, 2) and their sums of similarities.
-
-    The sums run over the pairs of members.
-    """
+    """Return the graph of l clusters of `sizes`, given edges (e, 2) with their similarities summed over members."""
     n, n_edges = len(sizes), len(pairs)
     graph = SparseGraph(
         target=np.zeros(2 * n_edges, np.int32),

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.problems.base import (
-    Journal,
-    ProblemDefaults,
-    WithDefaults,
-    check_cardinalities,
-    data_digest,
-)
+from gomea_bn.problems.base import Journal, ProblemDefaults, WithDefaults, check_cardinalities, data_digest
 from gomea_bn.problems.kernels.continuous import ELLIPSOID, SQUARE, VALLEY, CirclesData, WindowsData
 
 # largest known minimum distance of n points in the unit square; for up to 9 points it has a closed form
@@ -233,10 +227,7 @@ class RealKernelProblem(RealDefaults):
 
     def _check_ranges(self) -> None:
         least, largest = self.initial_range
-        for name, low, high in (
-            ("bounds", self.lower, self.upper),
-            ("initial_range", least, largest),
-        ):
+        for name, low, high in (("bounds", self.lower, self.upper), ("initial_range", least, largest)):
             wrong = np.flatnonzero(low > high)
             if len(wrong):
                 g = int(wrong[0])
@@ -367,7 +358,7 @@ def soreb_chain(n_variables: int, **options: Any) -> RealKernelProblem:
 
 
 def circles_in_a_square(n_points: int) -> RealKernelProblem:
-    """Return the problem of minus the smallest distance of points in the unit square, with variables x0, y0, x1, ...
+    """Return the problem of minus the least distance of points x0, y0, x1, ... in the unit square.
 
     The target is 1e-5 above the best known value. It is known for 2 to 10, 20 and 30 points.
     """

@@ -132,13 +132,10 @@ class FrontProblem(StructureProblem):
         if "expert_distance" in objectives and expert is None:
             raise GomeaBnError("The objective 'expert_distance' needs an expert's network.")
         if expert is not None and not scorer.rule.prior > 0:
-            raise GomeaBnError(
-                [
-                    "The distance to an expert's network needs ",
-                    Option("pseudo_count"),
-                    " above 0: with a probability of 0 that the expert does not share, the distance is infinite.",
-                ]
+            reason = (
+                " above 0: with a probability of 0 that the expert does not share, the distance is infinite."
             )
+            raise GomeaBnError(["The distance to an expert's network needs ", Option("pseudo_count"), reason])
         self.objectives = tuple(objectives)
         self.n_objectives = len(objectives)
         self.n_terms = 3 * self.n_nodes
@@ -312,10 +309,7 @@ class FrontProblem(StructureProblem):
 
 
 def _log_range(variable: ScoredVariable) -> float:
-    """Return the nats per row that lead from a range of 1 to the original units of a continuous variable.
-
-    Rows of point masses count with a probability, which has no unit.
-    """
+    """Return the nats per row from a range of 1 to the units of a continuous variable; point masses have no unit."""
     log_range = float(np.log(np.ptp(variable.values)))
     if variable.shape is None or not variable.shape.may_be_shaped:
         return log_range

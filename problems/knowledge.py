@@ -88,10 +88,7 @@ class EdgeRules:
         ]
 
     def violations(
-        self,
-        names: Sequence[str],
-        edges: Iterable[tuple[int, int]],
-        cardinality: Sequence[int],
+        self, names: Sequence[str], edges: Iterable[tuple[int, int]], cardinality: Sequence[int]
     ) -> list[str]:
         """Return one text for every rule that a network breaks; an empty list means none."""
         present = set(edges)
@@ -114,17 +111,13 @@ class EdgeRules:
 
 
 def _tiers(order: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    tiers: list[tuple[str, ...]] = []
-    if isinstance(order, str) or not isinstance(order, Iterable):
-        raise GomeaBnError(
-            f"temporal_order must be a sequence of tiers, each a list of names; got {order!r}."
-        )
-    for tier in order:
-        if isinstance(tier, str) or not isinstance(tier, Iterable):
+    parts = [order] if isinstance(order, str) or not isinstance(order, Iterable) else list(order)
+    for part in parts:
+        if isinstance(part, str) or not isinstance(part, Iterable):
             raise GomeaBnError(
-                f"temporal_order must be a sequence of tiers, each a list of names; got {tier!r}."
+                f"temporal_order must be a sequence of tiers, each a list of names; got {part!r}."
             )
-        tiers.append(tuple(tier))
+    tiers = [tuple(tier) for tier in parts]
     counts = Counter(name for tier in tiers for name in tier)
     duplicates = sorted(str(name) for name, count in counts.items() if count > 1)
     if duplicates:
@@ -197,14 +190,8 @@ def edge_rules(
         if forbidden[i, j]:
             raise GomeaBnError(f"The edge {parent!r} -> {child!r} is both required and forbidden.")
         if late[i, j]:
-            raise GomeaBnError(
-                [
-                    Option("required_edges"),
-                    f": {parent!r} -> {child!r} runs against ",
-                    Option("temporal_order"),
-                    ".",
-                ]
-            )
+            reason = f": {parent!r} -> {child!r} runs against "
+            raise GomeaBnError([Option("required_edges"), reason, Option("temporal_order"), "."])
         required[i, j] = True
     cycle = _cycle(knowledge.required_edges)
     if cycle:
@@ -212,24 +199,15 @@ def edge_rules(
     for j in range(n):
         parents = np.flatnonzero(required[:, j]).tolist()
         if len(parents) > limit:
-            n_parents = counted(len(parents), "parent")
-            raise GomeaBnError(
-                [
-                    Option("required_edges"),
-                    f": {names[j]!r} gets {n_parents}, but ",
-                    Option("max_indegree"),
-                    f" is {limit}.",
-                ]
-            )
+            reason = f": {names[j]!r} gets {counted(len(parents), 'parent')}, but "
+            raise GomeaBnError([Option("required_edges"), reason, Option("max_indegree"), f" is {limit}."])
         cells = prod(float(fewest_bins[k]) for k in [j, *parents])
         if cells > knowledge.max_table_cells:
-            raise GomeaBnError(
-                [
-                    f"The table of {names[j]!r} needs at least {cells:.0f} cells with its required parents, but ",
-                    Option("max_table_cells"),
-                    f" is {knowledge.max_table_cells}; raise it or use fewer levels.",
-                ]
+            need = (
+                f"The table of {names[j]!r} needs at least {cells:.0f} cells with its required parents, but "
             )
+            advice = f" is {knowledge.max_table_cells}; raise it or use fewer levels."
+            raise GomeaBnError([need, Option("max_table_cells"), advice])
     banned = forbidden | late
     allowed = np.ones((n, n, 3), np.bool_)
     allowed[:, :, 0] = ~(required | required.T)

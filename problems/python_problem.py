@@ -143,30 +143,17 @@ class _Exchange(ProblemDefaults):
 class PythonProblem(_Exchange, DiscreteDefaults):
     """The problem of a plain object with ``n_variables``, ``alphabet`` and ``evaluate``.
 
-    Parameters
-    ----------
-    problem : object
-        ``n_variables`` : int.
-        ``alphabet`` : int or array_like of int, shape (n_variables,), cardinalities from 1 to 32,767.
-        ``evaluate(x)`` : returns the objective, or (objectives, violation), or (objectives, violation, terms). Several
-        objectives alone must be a list or an array, as a tuple has one of the other meanings.
-        ``evaluate_partial(x, changed, parent_terms)``, optional : returns the same for `x` after the genes `changed`
-        (int64 indices) changed, from the terms before the change. Without ``n_terms`` the terms are the objectives. A
-        problem whose change depends on former values needs its own terms.
-        ``n_terms``, ``n_objectives`` : int, optional.
-        ``target`` : float, optional, known optimum.
-        ``sample(generator, n)``, optional : returns initial genotypes, shape (n, n_variables).
+    ``alphabet`` holds cardinalities from 1 to 32,767: one for all genes, or one per gene. ``evaluate(x)`` returns the
+    objective, or (objectives, violation), or (objectives, violation, terms). Several objectives alone must be a list or
+    an array, as a tuple has one of the other meanings. Optional are ``n_terms``, ``n_objectives``, ``target``, the
+    known optimum, ``sample(generator, n)``, which returns initial genotypes (n, n_variables), and ``evaluate_partial(x,
+    changed, parent_terms)``, which returns the same as ``evaluate`` after the genes `changed` (int64 indices) changed,
+    from the terms before the change. Without ``n_terms`` the terms are the objectives. A problem whose change depends
+    on former values needs its own terms.
 
-    Raises
-    ------
-    GomeaBnError
-        For an object that lacks a member or has one that cannot be used.
-
-    Notes
-    -----
-    All objectives are minimised. `x` is one read-only int16 array that the next call overwrites, so copy it to keep
-    it. Equal genotypes must give equal objectives, so sum partial results in a fixed order. An exception in a
-    function ends the search and reaches the caller.
+    All objectives are minimised. `x` is one read-only int16 array that the next call overwrites, so copy it to keep it.
+    Equal genotypes must give equal objectives, so sum partial results in a fixed order. An exception in a function ends
+    the search and reaches the caller. A member that is lacking or cannot be used raises `GomeaBnError`.
     """
 
     dtype = np.int16
@@ -209,21 +196,11 @@ class PythonProblem(_Exchange, DiscreteDefaults):
 class RealPythonProblem(_Exchange, RealDefaults):
     """The problem of a plain object with ``n_variables``, ``bounds`` and ``evaluate`` over real or mixed variables.
 
-    Parameters
-    ----------
-    problem : object
-        ``bounds`` : (lower, upper), each a number or array_like of shape (n_variables,).
-        ``initial_range`` : (least, largest) initial values, like ``bounds``; optional if the bounds are finite.
-        ``interactions`` : list of pairs of variables that share a term, optional.
-        ``alphabet`` : array_like of int, shape (n_variables,), optional. It makes some variables discrete: their
-        cardinalities, and 0 for real variables. In `x` their values are 0.0 to cardinality - 1.
-        Other members as for `PythonProblem`, with float64 `x`. ``evaluate_partial`` is also called without a changed
-        variable; it then computes the objective from the terms.
-
-    Raises
-    ------
-    GomeaBnError
-        For an object that lacks a member or has one that cannot be used.
+    ``bounds`` are (lower, upper), each a number or of shape (n_variables,). ``initial_range`` has (least, largest)
+    initial values; it is optional if the bounds are finite. Optional are also ``interactions``, pairs of variables that
+    share a term, and ``alphabet`` (n_variables,), which makes some variables discrete: their cardinalities, and 0 for
+    real ones. In `x` their values are 0.0 to cardinality - 1. Other members are those of `PythonProblem`, with float64
+    `x`. ``evaluate_partial`` is also called without a changed variable; it then computes the objective from the terms.
     """
 
     dtype = np.float64

@@ -138,10 +138,7 @@ class StructureProblem(DiscreteDefaults):
     def enter_between_runs(
         self, variable: int, cut_points: NDArray[np.float64], in_use: Sequence[int]
     ) -> int:
-        """Return the index of the policy with these cuts, which enters if it is new, while no search runs.
-
-        In a full library it takes the place of the last policy that is not in use; the first one never leaves.
-        """
+        """Return the index of these cuts while no search runs; the last policy not in use leaves a full library."""
         index = self.scorer.enter(variable, cut_points)
         if index < 0:
             n_policies = len(self.scorer.library(variable))
@@ -153,10 +150,7 @@ class StructureProblem(DiscreteDefaults):
         return index
 
     def with_cuts(self, cuts: Mapping[int, NDArray[np.float64]]) -> StructureProblem:
-        """Return the same problem with one policy in the libraries of some variables, which then have no genes.
-
-        Scores charge these inner cuts as chosen ones.
-        """
+        """Return the same problem in which some variables have these cuts, charged as chosen, and no genes."""
         scorer = self.scorer
         variables = [
             replace(variable, policies=(Policy(cuts[v]),)) if v in cuts and self.scorer.grows[v] else variable
@@ -267,10 +261,7 @@ class StructureProblem(DiscreteDefaults):
         network: CodedNetwork,
         in_use: ValuesInUse,
     ) -> bool:
-        """Give a variable other cuts, in a genotype and in its network; return False if the library has no room.
-
-        Both are changed in place. The library grows, and policies `in_use` and those of the genotype itself stay.
-        """
+        """Give a variable other cuts, in its genotype and network; return False if the library has no room."""
         policy = self.enter_policy(
             variable, cut_points, lambda gene: np.append(in_use(gene), genotype[gene]).astype(np.int64)
         )

@@ -440,10 +440,7 @@ class DiscreteRun(MultiStartRun):
         self.problem.generation_ended()
 
     def _count_evaluations(self, population: Population) -> int:
-        """Count a generation up to its first unfinished solution and return the number of solutions that count.
-
-        The same number of evaluations as a limit then repeats an interrupted run exactly.
-        """
+        """Count a generation up to its first unfinished solution, so that a limit repeats it; return how many count."""
         tallies = population.data.tallies
         n_counted = finished_prefix(tallies)
         self.n_eval += int(tallies[:n_counted, EVALUATIONS].sum())
@@ -481,10 +478,7 @@ class DiscreteRun(MultiStartRun):
         )
 
     def _refined(self, population: Population, refiner: Refiner, i: int) -> Solution | None:
-        """Replace solution i by its refinement, evaluate it and return its former rows.
-
-        They are None if the refinement changed nothing or was interrupted.
-        """
+        """Replace solution i by its refinement, evaluate it and return its former rows; None if nothing has changed."""
         data = population.data
         improved: list[NDArray[np.int16]] = []
 

@@ -105,10 +105,7 @@ class MixedVariables:
         return linkage.within(~self.is_discrete)
 
     def exchanged(self, linkage: Linkage, solutions: NDArray[np.float64]) -> Linkage:
-        """Return the subsets that solutions exchange: those with discrete variables, with and without the real ones.
-
-        Constant discrete variables, and the subset of all other variables, are left out.
-        """
+        """Return the subsets that are exchanged: varying discrete variables, with and without the real ones."""
         varying = self.is_discrete & (solutions != solutions[0]).any(axis=0)
         relevant = varying | ~self.is_discrete
         whole, discrete_parts = linkage.within(relevant), linkage.within(varying)

@@ -434,10 +434,7 @@ class FrontRun(DiscreteRun):
     def _run_waves(
         self, population: _Population, clusters: Clusters, kernel: Any, work_kind: str, cost_bound: int
     ) -> None:
-        """Run one generation's blocks in waves, merge each wave's finds, then count and update the parents.
-
-        An interrupted generation adds to the archive up to its first unfinished solution.
-        """
+        """Run a generation in waves of blocks and merge finds, up to the first unfinished solution; then count."""
         size = population.size
         variation = _Variation(
             population=population,

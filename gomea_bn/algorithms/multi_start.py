@@ -383,10 +383,7 @@ _MEANINGFUL = 1e-10
 
 
 class EliteRun(MultiStartRun):
-    """One run for one objective; a subclass calls `note_best` with the solutions of each generation.
-
-    Its populations have a ``mean``: (violation, objective).
-    """
+    """One run for one objective; its populations have a ``mean`` (violation, objective) and call `note_best`."""
 
     dtype: type[np.generic] = np.int16
 

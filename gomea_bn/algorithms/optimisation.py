@@ -44,10 +44,7 @@ def evaluate_genotypes(
 def evaluate_solutions(
     problem: RealProblem, solutions: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return objectives (n, n_objectives) and violations (n,) of solutions of shape (n, n_variables), float64.
-
-    A wrong shape, or values outside the bounds, raise `GomeaBnError`.
-    """
+    """Return objectives (n, n_objectives) and violations (n,) of solutions (n, n_variables) within the bounds."""
     initial = np.asarray(solutions, np.float64)
     settings = RVGOMEA(base_population=max(len(initial), 3))
     with RealRun(settings, problem, Limits(max_generations=1), random_state=0, initial=initial) as run:

@@ -29,10 +29,7 @@ _LEAST_SIDE = 0.05
 
 
 def gaps_of_shape(shape: Shape) -> NDArray[np.float64]:
-    """Return the values at which a shape has a minimum between two humps, ascending, float64 (n_gaps,).
-
-    On either side of a gap lies at least a twentieth of the probability.
-    """
+    """Return the minima between two humps of a shape that have a twentieth of the rows on either side."""
     heights = np.concatenate((shape.left[:1], np.minimum(shape.right[:-1], shape.left[1:]), shape.right[-1:]))
     is_minimum = (heights[1:-1] < heights[:-2]) & (heights[1:-1] <= heights[2:])
     highest_before = np.maximum.accumulate(heights)[:-2]

@@ -194,10 +194,7 @@ class IntervalCounts:
 
 
 def chosen_of(origin: NDArray[np.int32], layer: int) -> list[int]:
-    """Return the positions of the chosen candidates among all, ascending, from the origins of `IntervalWork`.
-
-    `layer` is the number of intervals; with one layer for any number it is 0.
-    """
+    """Return the positions of the chosen candidates, ascending; with one layer for any number, `layer` is 0."""
     edges: list[int] = []
     edge, step = origin.shape[1] - 1, int(len(origin) > 1)
     while (edge := int(origin[layer, edge])) > 0:
@@ -352,11 +349,7 @@ class CellCounts:
     """
 
     def __init__(
-        self,
-        column: GridColumn,
-        tables: Sequence[tuple[float, NDArray[np.int64], int]],
-        *,
-        bayesian: bool,
+        self, column: GridColumn, tables: Sequence[tuple[float, NDArray[np.int64], int]], *, bayesian: bool
     ) -> None:
         self._column = column
         n_cells = len(column.rows)

@@ -190,14 +190,9 @@ class IntervalScore:
 
     def __init__(self, method: ScoringMethod, rule: ScoreRule) -> None:
         if not method.density or rule.kind not in (LIKELIHOOD, DIRICHLET):
-            raise GomeaBnError(
-                [
-                    "Optimal cut points need ",
-                    Option("scoring_method"),
-                    " 'density-bic', or 'density-bd' with the Dirichlet prior; "
-                    f"got {method.name!r}{' with the BDeu prior' if method.density else ''}.",
-                ]
-            )
+            got = f"got {method.name!r}{' with the BDeu prior' if method.density else ''}."
+            wanted = f" 'density-bic', or 'density-bd' with the Dirichlet prior; {got}"
+            raise GomeaBnError(["Optimal cut points need ", Option("scoring_method"), wanted])
         self.bayesian = rule.kind == DIRICHLET
         self.weight = rule.weight
         self.cut_cost = method.cut_cost
@@ -371,10 +366,7 @@ class CutProgramme:
         any_width: bool = False,
         scores: NDArray[np.float64] | None = None,
     ) -> IntervalWork:
-        """Return the work space with the layers' values and origins; see `best_intervals`.
-
-        `distinct` holds the number of distinct values below every cut point between the cells.
-        """
+        """Return the work space of `best_intervals`, given the number of distinct values below every cut point."""
         rule = self._interval_rule(distinct, limits, n_layers, shaped=shaped, any_width=any_width)
         shape = (n_layers + 1, len(cells.edges))
         work = IntervalWork(
@@ -606,10 +598,7 @@ class GridCuts(CutProgramme):
         )
 
     def best(self, limits: CutLimits, present: NDArray[np.int64]) -> tuple[NDArray[np.int64], float, float]:
-        """Return the best cuts, their score, and the score of the present cuts on the same scale, in nats.
-
-        Cuts are indices of boundaries, ascending. Present cuts that the limits forbid score -inf.
-        """
+        """Return the best cuts, their score, and that of the present cuts in nats, -inf if limits forbid these."""
         n_bins = len(present) + 1
         of_present = replace(limits, min_bins=n_bins, max_bins=n_bins)
         now = -np.inf

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -41,10 +41,7 @@ def midpoint(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.
 
 
 def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
-    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut point belongs to the lower bin.
-
-    Many values are compared with every cut, which takes a fraction of the time of a search.
-    """
+    """Return the bin of every value, signed (n,), -1 for NaN; a value equal to a cut belongs to the lower bin."""
     codes: NDArray[np.signedinteger[Any]]
     if len(values) > MANY_ROWS and len(cuts) < MAX_CARDINALITY:
         small = np.zeros(len(values), np.uint8)
@@ -60,10 +57,7 @@ def bin_codes(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray
 
 
 def equal_width_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
-    """Return the inner cuts of `n_bins` bins of equal width over the range of `values`.
-
-    Bins without rows are kept; cuts that coincide in floating point are merged.
-    """
+    """Return the inner cuts of `n_bins` bins of equal width over the range of `values`, also of bins without rows."""
     low, high = float(values.min()), float(values.max())
     cuts = np.unique(np.linspace(low, high, n_bins + 1)[1:-1])
     return np.asarray(cuts[(cuts > low) & (cuts < high)], np.float64)
@@ -113,10 +107,6 @@ def _equal_frequency(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
     return np.asarray(cuts[cuts > column.low], np.float64)
 
 
-def _equal_width(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
-    return equal_width_cuts(np.array([column.low, column.high]), n_bins)
-
-
 def joined_to_values(
     numbers: NDArray[np.float64], values: NDArray[np.float64], least: float
 ) -> NDArray[np.float64]:
@@ -129,31 +119,25 @@ def joined_to_values(
     return np.where(np.abs(numbers - nearest) <= least, nearest, numbers)
 
 
-# cuts from the gaps of a column and the number of bins
-_CUTS_OF_FAMILY: dict[str, Callable[[_Gaps, int], NDArray[np.float64]]] = {
-    "equal-frequency": _equal_frequency,
-    "equal-width": _equal_width,
-}
-POLICY_FAMILIES = tuple(_CUTS_OF_FAMILY)
+POLICY_FAMILIES = ("equal-frequency", "equal-width")
 """Names of the families of policies."""
 
 
 def policy_library(
-    values: NDArray[np.float64],
-    family: str,
-    max_bins: int,
-    *,
-    joins_values: bool = False,
+    values: NDArray[np.float64], family: str, max_bins: int, *, joins_values: bool = False
 ) -> tuple[Policy, ...]:
     """Return the distinct policies of one variable with 2 to `max_bins` bins, at most 255, fewest bins first.
 
     With `joins_values`, a cut of equal width that differs from a value by rounding is that value, so that the bins are
     the same in all units.
     """
-    cut = _CUTS_OF_FAMILY[family]
     # the rows are sorted once for all policies
     gaps = _raw_gaps(values)
-    cuts_of_numbers = [cut(gaps, k) for k in range(2, max_bins + 1)]
+    numbers = range(2, max_bins + 1)
+    if family == "equal-width":
+        cuts_of_numbers = [equal_width_cuts(np.array([gaps.low, gaps.high]), k) for k in numbers]
+    else:
+        cuts_of_numbers = [_equal_frequency(gaps, k) for k in numbers]
     if joins_values and family == "equal-width":
         least = _ROUNDING * (gaps.high - gaps.low)
         cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]
@@ -163,31 +147,25 @@ def policy_library(
 
 def fixed_policy(name: str, values: NDArray[np.float64], cut_points: Iterable[float]) -> Policy:
     """Return the policy that a user has fixed for the variable `name`; raises `GomeaBnError` for cuts that are none."""
-    option = Option("cut_points")
+    of_column: list[str | Option] = [Option("cut_points"), f" of column {name!r} must "]
     if isinstance(cut_points, str) or not isinstance(cut_points, Iterable):
-        raise GomeaBnError([option, f" of column {name!r} must be a list of numbers, got {cut_points!r}."])
+        raise GomeaBnError([*of_column, f"be a list of numbers, got {cut_points!r}."])
     cut_list = list(cut_points)
     if not all(is_real(cut) for cut in cut_list):
-        raise GomeaBnError([option, f" of column {name!r} must be a list of numbers, got {cut_list!r}."])
+        raise GomeaBnError([*of_column, f"be a list of numbers, got {cut_list!r}."])
     cuts = np.asarray(cut_list, dtype=np.float64)
     low, high = float(values.min()), float(values.max())
     if not np.isfinite(cuts).all():
-        raise GomeaBnError([option, f" of column {name!r} must be finite numbers, got {cuts.tolist()}."])
+        raise GomeaBnError([*of_column, f"be finite numbers, got {cuts.tolist()}."])
     if (np.diff(cuts) <= 0).any():
-        raise GomeaBnError([option, f" of column {name!r} must increase strictly, got {cuts.tolist()}."])
+        raise GomeaBnError([*of_column, f"increase strictly, got {cuts.tolist()}."])
     outside = cuts[(cuts <= low) | (cuts >= high)]
     if len(outside):
-        raise GomeaBnError(
-            [
-                option,
-                f" of column {name!r} must lie inside the range of its data, ({low:g}, {high:g}); got "
-                f"{outside.tolist()}. A bin beyond the range has neither rows nor a width: leave these cuts out.",
-            ]
-        )
+        reason = "A bin beyond the range has neither rows nor a width: leave these cuts out."
+        inside = f"lie inside the range of its data, ({low:g}, {high:g}); got {outside.tolist()}. {reason}"
+        raise GomeaBnError([*of_column, inside])
     if len(cuts) >= MAX_CARDINALITY:
-        raise GomeaBnError(
-            [option, f" of column {name!r} must be at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."]
-        )
+        raise GomeaBnError([*of_column, f"be at most {MAX_CARDINALITY - 1} cuts, got {len(cuts)}."])
     return Policy(cuts, chosen=False)
 
 

@@ -39,16 +39,14 @@ def library_capacity(n_columns: int, n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class Pricing:
-    """Limits and scores of pricing.
-
-    Every solution is priced by one of the scores, drawn at random; several give cuts of different fineness.
-    """
+    """Limits of pricing, and scores, of which every solution draws one; several give cuts of different fineness."""
 
     limits: CutLimits
     scores: Sequence[IntervalScore]
     n_cells: int = 100  # most cells of one dynamic programme; zooming compensates for a small number
 
 
+@dataclass(eq=False)
 class CodedNetwork:
     """The network of one genotype: its graph, and every variable's codes under its policy.
 
@@ -56,17 +54,10 @@ class CodedNetwork:
     policy of any variable has, and `cut_points` are None for a discrete variable.
     """
 
-    def __init__(
-        self,
-        graph: ParentSets,
-        columns: list[CodedColumn],
-        identities: list[int],
-        cut_points: list[NDArray[np.float64] | None],
-    ) -> None:
-        self.graph = graph
-        self.columns = columns
-        self.identities = identities
-        self.cut_points = cut_points
+    graph: ParentSets
+    columns: list[CodedColumn]
+    identities: list[int]
+    cut_points: list[NDArray[np.float64] | None]
 
     def neighbourhood(self, v: int) -> Neighbourhood:
         """Return the coded Markov blanket of a variable, with its present bins."""

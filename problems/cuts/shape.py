@@ -54,11 +54,7 @@ class Shape:
     right: NDArray[np.float64]
 
     def __init__(
-        self,
-        edges: ArrayLike,
-        left: ArrayLike,
-        right: ArrayLike,
-        points: Mapping[float, float] | None = None,
+        self, edges: ArrayLike, left: ArrayLike, right: ArrayLike, points: Mapping[float, float] | None = None
     ) -> None:
         self.edges = _numbers(edges, "edges")
         self.left, self.right = _numbers(left, "left"), _numbers(right, "right")
@@ -160,10 +156,7 @@ class Shape:
         return np.where(is_point, np.log(self.point_masses)[nearest], densities)
 
     def find_points(self, values: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the position of the first point from each value on, int64, and whether the value is that point, bool.
-
-        Both have the shape of the values. Values above all points have the position of the last one.
-        """
+        """Return the position of the first point from each value on, or the last, and whether the value is a point."""
         given = np.asarray(values, np.float64)
         if not len(self.point_values):
             return np.zeros(given.shape, np.int64), np.zeros(given.shape, np.bool_)

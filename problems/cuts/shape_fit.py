@@ -101,9 +101,7 @@ def mixture(
 
 
 def _mixed(
-    components: Sequence[_Component],
-    counts: NDArray[np.int64],
-    takes_part: NDArray[np.bool_],
+    components: Sequence[_Component], counts: NDArray[np.int64], takes_part: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the weights of greatest left-out likelihood, the first at least `least_uniform`, and two numbers of nats.
 
@@ -241,10 +239,7 @@ def _quartiles(scaled: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[
 def _groups(
     places: NDArray[np.float64], counts: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return at most `most` places, their rows, and the position of the place that stands for every distinct value.
-
-    The places are the distinct values, or the means of neighbouring ones.
-    """
+    """Return at most `most` places, values or means of neighbouring ones, their rows, and the place of every value."""
     if len(places) <= most:
         return places, counts, np.arange(len(places))
     middle = np.cumsum(counts) - counts / 2
@@ -378,10 +373,7 @@ def fit_shape(
 
 
 def _of_points(distinct: NDArray[np.float64], counts: NDArray[np.int64]) -> ColumnShape:
-    """Return the shape of a column whose values are all point masses.
-
-    Values between them share a probability of 1e-9, so that a new row with one of them has a finite density.
-    """
+    """Return the shape of a column of point masses; values between them share a probability of `_RESERVE`."""
     n_rows = int(counts.sum())
     masses = np.maximum(counts / n_rows, _RESERVE)
     masses *= (1 - _RESERVE) / masses.sum()
@@ -437,10 +429,7 @@ def _fitted(
 def _joined_shares(
     scaled: NDArray[np.float64], counts: NDArray[np.int64], knots: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Return what `mixture` returns, for the shares of the rows between the knots, joined by lines or by steps.
-
-    The more likely of lines and steps is taken. Every share but one is a parameter.
-    """
+    """Return what `mixture` returns, for shares joined by lines or by steps, whichever is more likely."""
     n_rows = counts.sum()
     below = np.interp(knots, scaled, np.cumsum(counts) - counts / 2)
     below[0], below[-1] = 0.0, n_rows
@@ -511,10 +500,7 @@ def _edges(knots: NDArray[np.float64], distinct: NDArray[np.float64]) -> NDArray
 def _histogram(
     scaled: NDArray[np.float64], counts: NDArray[np.int64], width: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the inner cuts of the best histogram with bins of at least a width, and what choosing them costs.
-
-    With more than 5,000 rows the cuts are those of evenly ranked rows.
-    """
+    """Return the inner cuts of the best histogram of at most 5,000 ranks, and what choosing them costs."""
     method = scoring_method("density-bd")
     up_to = np.cumsum(counts)
     ranks = np.linspace(0, up_to[-1] - 1, min(up_to[-1], _MOST_HISTOGRAM_ROWS)).astype(np.int64)
@@ -563,10 +549,7 @@ _shapes: WeakKeyDictionary[Table, dict[str, ColumnShape]] = WeakKeyDictionary()
 
 
 def table_shapes(table: Table, deadline: float = np.inf) -> dict[str, ColumnShape]:
-    """Return the fitted shape of every continuous column of a table, by name.
-
-    Shapes that begin after a deadline, a time of `perf_counter`, are quick ones; see `fit_shape`.
-    """
+    """Return the fitted shape of every continuous column by name, quick ones after a time of `perf_counter`."""
     if table not in _shapes:
         continuous = [column for column in table.columns if column.is_continuous]
         n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or deadline < np.inf else 1

@@ -45,18 +45,13 @@ _SHORTEST_SEGMENT = 10
 _MOST_WIDENED = 3
 
 
+@dataclass(eq=False)
 class OrderStarts:
-    """Local searches from several orders in the same libraries of parent sets, which grow.
+    """Local searches from several orders in the same growing libraries, until `stop` is raised."""
 
-    Another thread raises `stop`, or the libraries do when no time is left, to end early.
-    """
-
-    def __init__(
-        self, libraries: ParentLibraries, generator: np.random.Generator, stop: NDArray[np.uint8]
-    ) -> None:
-        self.libraries = libraries
-        self.generator = generator
-        self.stop = stop
+    libraries: ParentLibraries
+    generator: np.random.Generator
+    stop: NDArray[np.uint8]
 
     def improved(self, first: Sequence[Parents]) -> Sequence[Parents]:
         """Return the best graph of searches from a graph, whose sets are in the libraries, and from other orders.

@@ -11,6 +11,7 @@ each other in both directions, no move of a single one turns a chain of edges ro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from typing import Any, Protocol
@@ -19,13 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import Refiner, ValuesInUse
-from gomea_bn.problems.kernels.insertion import (
-    OrderWork,
-    ParentSetTable,
-    choose_sets,
-    move_chain,
-    reinsert,
-)
+from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable, choose_sets, move_chain, reinsert
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 from gomea_bn.problems.scoring.scores import is_gain, rounding
@@ -68,6 +63,7 @@ def ranked_order(parents: Sequence[Iterable[int]], ranks: NDArray[np.int64]) -> 
     return np.array(order, np.int64)
 
 
+@dataclass(eq=False)
 class ChainSearch:
     """Moves of chains in orders of the variables, where every variable has its best set without later variables.
 
@@ -75,15 +71,9 @@ class ChainSearch:
     them. `is_stopped` is asked before every move.
     """
 
-    def __init__(
-        self,
-        table: ParentSetTable,
-        depths: Sequence[int],
-        is_stopped: Callable[[], bool],
-    ) -> None:
-        self.table = table
-        self.depths = depths
-        self.is_stopped = is_stopped
+    table: ParentSetTable
+    depths: Sequence[int]
+    is_stopped: Callable[[], bool]
 
     def improved(self, work: OrderWork, generator: np.random.Generator) -> OrderWork:
         """Return an order, with its sets chosen, after one pass over the variables that moves chains with a gain."""
@@ -262,10 +252,7 @@ class ParentLibraries:
         return sum(library.score(parents) for library, parents in zip(self._libraries, sets, strict=True))
 
     def expand(self, v: int, parents: Parents) -> bool:
-        """Score the neighbours of a parent set in the library; returns whether that had not been done before.
-
-        All sets with one parent less enter, and those with one parent more that score higher than the set itself.
-        """
+        """Enter sets with one parent less, and better ones with one more; returns whether that had not been done."""
         library = self._libraries[v]
         if parents in library.expanded:
             return False
@@ -518,13 +505,13 @@ class OrderedProblem(Protocol):
         """Return the genotype of arcs and of one policy index per variable."""
 
 
+@dataclass(eq=False)
 class ParentPricer(Refiner):
     """Improves graphs by parent sets of growing libraries and by moves in orders, until `stop` is raised."""
 
-    def __init__(self, problem: OrderedProblem, libraries: ParentLibraries, stop: NDArray[np.uint8]) -> None:
-        self.problem = problem
-        self.libraries = libraries
-        self.stop = stop
+    problem: OrderedProblem
+    libraries: ParentLibraries
+    stop: NDArray[np.uint8]
 
     def affordable(self, n_eval: int) -> bool:
         """Return whether the work so far is in proportion to `n_eval` evaluations."""

@@ -44,11 +44,7 @@ _ROW_SEED = 20240219
 
 
 def candidate_pairs(
-    scorer: FamilyScorer,
-    rules: EdgeRules,
-    max_candidates: int | str | None,
-    *,
-    deadline: float = np.inf,
+    scorer: FamilyScorer, rules: EdgeRules, max_candidates: int | str | None, *, deadline: float = np.inf
 ) -> NDArray[np.bool_] | None:
     """Return the pairs that the search may join, a symmetric bool matrix of shape (N, N); None for every pair.
 

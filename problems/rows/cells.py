@@ -192,10 +192,7 @@ def first_boundaries(sample: SortedColumn, cuts: NDArray[np.float64]) -> NDArray
 def zoomed_boundaries(
     sample: SortedColumn, column: GridColumn, cuts: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """Return boundaries with more of them next to the cuts, or None if the cells there are fine.
-
-    Cuts are indices of the boundaries that `column` has now.
-    """
+    """Return boundaries with more of them next to the cuts, present ones; None if the cells there are fine."""
     if not len(cuts) or repeats_values(sample):
         return None
     if (np.maximum(column.rows[cuts], column.rows[cuts + 1]) <= _FINE_ROWS).all():

@@ -30,10 +30,7 @@ class Sampled:
 
 
 def sampled_rows(n_rows: Sequence[int], size: int, seed: int) -> list[NDArray[np.int64]]:
-    """Return the sorted positions of a random sample of `size` rows, all if there are fewer, in every piece.
-
-    `n_rows` are those of the pieces. No row is drawn twice.
-    """
+    """Return the sorted positions in every piece of a random sample of `size` rows without replacement, or of all."""
     ends = np.cumsum(n_rows)
     total = int(ends[-1])
     generator = np.random.default_rng(seed)

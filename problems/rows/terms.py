@@ -17,10 +17,7 @@ from gomea_bn.problems.scoring.scores import family_score
 def observed_counts(
     counts: NDArray[np.int64], views: Sequence[View], axes: Sequence[int]
 ) -> NDArray[np.int64]:
-    """Return the counts of the rows in which the members `axes` have values, as a table of these members.
-
-    The table has one axis per member; the last code of a member with missing values stands for missing.
-    """
+    """Return the counts of the rows in which the members `axes` have values; the last code stands for missing."""
     observed = tuple(
         slice(view.cardinality) if axis in axes else slice(None) for axis, view in enumerate(views)
     )

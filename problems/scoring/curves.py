@@ -238,10 +238,7 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
 def _pairs(
     functions: Sequence[_Functions], continuous: Sequence[int], n_rows: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return how many functions of either column are multiplied, and the pairs of continuous columns, if any.
-
-    As many as are affordable for all pairs of columns.
-    """
+    """Return how many functions of a column are multiplied, as many as are affordable, and the pairs of columns."""
     n_functions = sum(len(column.roughness) for column in functions)
     most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / n_rows) ** 0.5)
     for per_pair in range(_MOST_PER_PAIR, 0, -1):
@@ -273,10 +270,7 @@ def _precisions(roughness: NDArray[np.float64], n_functions: int, of_curve: floa
 
 
 def _centred(values: NDArray[np.float64], widths: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return standardised values, and the squares that no curve can explain.
-
-    The density of normal noise is nowhere above that of the uniform one on what equal values cover.
-    """
+    """Return standardised values and squares that no curve explains: noise is as wide as equal values."""
     mean, deviation = values.mean(), values.std()
     least = np.maximum(widths**2 / (2 * pi) / deviation**2, _LEAST_DEVIATION**2)
     return (values - mean) / deviation, _PRIOR_SQUARES + float(least.sum())

@@ -43,10 +43,7 @@ def new_cache(capacity: int) -> FamilyCache:
 
 
 class ThreadCaches:
-    """A bounded cache that is only read while threads run; the new scores of each thread are merged into it afterwards.
-
-    The limit, in bytes, holds for the shared table and for that of each thread.
-    """
+    """A cache of limited bytes that is only read while threads run; their new scores are merged afterwards."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
@@ -54,10 +51,7 @@ class ThreadCaches:
         self._per_thread: list[FamilyCache] = []
 
     def pair(self, thread: int, n_threads: int) -> tuple[FamilyCache, FamilyCache]:
-        """Return the table that a thread reads, and the one that it reads and writes.
-
-        A single thread writes to the shared table; its first table is empty.
-        """
+        """Return the table that a thread reads, and the one that it also writes: a single thread the shared one."""
         if n_threads == 1:
             return new_cache(2), self.shared
         while len(self._per_thread) <= thread:
@@ -278,10 +272,7 @@ class FamilyScorer:
         return other
 
     def without_curves(self) -> FamilyScorer:
-        """Return a scorer by tables alone, with a cache of its own.
-
-        Both scorers share their libraries, which become the first ones again.
-        """
+        """Return a scorer by tables alone; both share their libraries, which become the first ones again."""
         self._restore_first_libraries()
         other = copy(self)
         other.rows = self.rows._replace(curves=no_curves())
@@ -301,10 +292,7 @@ class FamilyScorer:
         return policy
 
     def enter(self, variable: int, cut_points: NDArray[np.float64]) -> int:
-        """Return the index of the policy with these cuts, which enters if it is new; -1 if the library is full.
-
-        A library that cannot grow, and cuts that make too many bins, raise `GomeaBnError`.
-        """
+        """Return the index of the policy with these cuts, which enters if it is new; -1 if the library is full."""
         library = self._libraries[variable]
         for index, present in enumerate(library):
             if present is not None and np.array_equal(present.cut_points, cut_points):

@@ -105,10 +105,7 @@ class ScoredColumn:
                 self._of_shape = float(shape.shape.log_scaled_density(ranks.ascending).sum())
 
     def code(self, policy: Policy, codes: NDArray[np.uint8]) -> tuple[float, float, bool]:
-        """Fill `codes` (n_rows,) and return the policy's constant and cost in nats, and whether its bins are shaped.
-
-        With missing values both are multiplied by the number of all rows per observed row.
-        """
+        """Fill `codes`; return constant and cost in nats, both per all rows, and whether the bins are shaped."""
         ranks, shape = self._ranks, self._shape
         below = np.concatenate(([0], ranks.code(policy.cut_points, codes), [ranks.n_rows]))
         counts = np.diff(below)

@@ -86,12 +86,8 @@ def price_per_parameter(method: ScoringMethod, n_rows: int, penalty: str | float
     elif not isinstance(penalty, str) and is_real(penalty) and 0 <= penalty < inf:
         weight = float(penalty)
     else:
-        raise GomeaBnError(
-            [
-                Option("penalty"),
-                f" must be 'bic', 'literal', 'aic' or a finite number of at least 0, got {penalty!r:.80}.",
-            ]
-        )
+        wanted = " must be 'bic', 'literal', 'aic' or a finite number of at least 0"
+        raise GomeaBnError([Option("penalty"), f"{wanted}, got {penalty!r:.80}."])
     if method.prior != "penalty":
         return 0.0
     return weight if method.name == "density-bic" else named[method.name]
