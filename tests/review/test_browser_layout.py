@@ -214,6 +214,7 @@ def test_values_have_room_next_to_long_names(browser, tmp_path):
     review_page(example_front(record=record), tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
         page.click("#tab-about")
+        page.click("#panel summary")
         panel = page.locator("#panel").bounding_box()
         for fact in page.locator(".facts dd").all():
             box = fact.bounding_box()
