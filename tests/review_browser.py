@@ -25,8 +25,11 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, path: Path, fragment: str = "", **options) -> Iterator[Page]:
-    """Open a page, and at the end demand that nothing was complained about and nothing was asked for."""
+def opened(browser: Browser, path: Path, fragment: str = "#bars=off", **options) -> Iterator[Page]:
+    """Open a page, and at the end demand that nothing was complained about and nothing was asked for.
+
+    Boxes of small networks hold bars where a fragment does not say otherwise.
+    """
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 760}, **options})
     page = context.new_page()
     page.set_default_timeout(5000)

@@ -1,8 +1,12 @@
-"""Drawings of single networks in layers, for the page to stretch to its frame; equal graphs share one."""
+"""Drawings of single networks in layers, for the page to stretch to its frame; equal graphs share one.
+
+A wide network is drawn by communities: each has layers of its own, and the communities stand side by side in shelves.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -19,6 +23,13 @@ _MARGIN = 20.0
 _READABLE = 0.9
 # shares of the width of the frame at which rows are divided
 _NARROWER = (1.0, 0.8, 0.65)
+# scale of communities, as a share of that of common layers, below which these are drawn
+_LEAST_GROUPED = 0.85
+# between communities, and widths of shelves in widths of the frame
+_GROUP_GAP = 30.0
+_SHELVES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 2.0, 2.5)
+# widths of a community, as shares of the frame, from which on its rows are divided
+_GROUP_SHARES = (0.35, 0.5, 0.7)
 # limit of the time for drawings, in variables and edges; later graphs have none of their own
 _MOST_LAID_OUT = 12_000
 
@@ -32,6 +43,8 @@ class Drawings:
         Names of the variables.
     frame : (float, float)
         Width and height in pixels in which a drawing should be readable.
+    groups : sequence of sequence of int
+        Communities of variables that are drawn apart, by their positions; without any, all variables share layers.
 
     Attributes
     ----------
@@ -39,16 +52,19 @@ class Drawings:
         "w" and "h" hold the width and height before the drawing is stretched, "x" the centres of the boxes, "r" their
         rows, "t" the upper ends of the rows. "e" has for every edge the positions of parent and child, the x of its
         bends from its upper to its lower end, and the offsets of its upper and lower end from the middle of their
-        boxes.
+        boxes; edges between groups are left to the page. "g" has the groups.
     """
 
-    def __init__(self, names: Sequence[str], frame: tuple[float, float]) -> None:
+    def __init__(
+        self, names: Sequence[str], frame: tuple[float, float], groups: Sequence[Sequence[int]] = ()
+    ) -> None:
         self.entries: list[dict[str, Any]] = []
         self._names = tuple(names)
         self._sizes = {
             name: (float(width), float(height)) for name, (width, height) in zip(names, box_sizes(names))
         }
         self._frame = frame
+        self._groups = [list(group) for group in groups]
         self._positions: dict[frozenset[tuple[str, str]], int | None] = {}
         self._laid_out = 0
 
@@ -66,35 +82,100 @@ class Drawings:
     def _entry(self, edges: list[tuple[str, str]]) -> dict[str, Any]:
         sketch = self._sketch(edges, None)
         for share in _NARROWER:
-            if self._scale(sketch) >= _READABLE:
+            if self._scale(sketch.width, sketch.height) >= _READABLE:
                 break
             other = self._sketch(edges, share * self._frame[0])
-            sketch = max(sketch, other, key=self._scale)
+            sketch = max(sketch, other, key=lambda one: self._scale(one.width, one.height))
+        layered = self._packed([[(sketch, 0.0)]], sketch.width)
+        if not self._groups:
+            return layered
+        grouped = self._grouped_entry(edges)
+        scales = [self._scale(entry["w"], entry["h"]) for entry in (grouped, layered)]
+        return grouped if scales[0] >= _LEAST_GROUPED * min(scales[1], 1.0) else layered
+
+    def _grouped_entry(self, edges: list[tuple[str, str]]) -> dict[str, Any]:
+        """Return the drawing whose communities stand in the shelves that fit the frame at the largest scale."""
+        grouped = {member for group in self._groups for member in group}
+        alone = [position for position in range(len(self._names)) if position not in grouped]
+        packed = []
+        for group_share in _GROUP_SHARES:
+            blocks = [self._block(members, edges, group_share) for members in self._groups]
+            blocks.sort(key=lambda sketch: -sketch.height)
+            for share in _SHELVES:
+                room = share * self._frame[0]
+                rest = [self._block(alone, [], share)] if alone else []
+                packed.append(self._packed(*_shelves([*blocks, *rest], room)))
+        return {**max(packed, key=lambda entry: self._scale(entry["w"], entry["h"])), "g": self._groups}
+
+    def _block(self, members: Sequence[int], edges: Sequence[tuple[str, str]], share: float) -> NetworkSketch:
+        """Return the drawing of some variables and the edges among them, at a width as a share of the frame."""
+        names = [self._names[member] for member in members]
+        inner = [edge for edge in edges if edge[0] in names and edge[1] in names]
+        return self._sketch(inner, share * self._frame[0], names)
+
+    def _packed(
+        self, shelves: Sequence[Sequence[tuple[NetworkSketch, float]]], width: float
+    ) -> dict[str, Any]:
+        """Return the drawing of shelves, one below another, of sketches with their left ends."""
         position_of = {name: position for position, name in enumerate(self._names)}
-        centres = [sketch.layout["nodes"][name] for name in self._names]
-        return {
-            "w": round(sketch.width, 1),
-            "h": round(sketch.height, 1),
-            "x": [round(x, 1) for x, _ in centres],
-            "r": [round(row) for _, row in centres],
-            "t": [round(top, 1) for top in sketch.tops],
-            "e": [
-                [
-                    position_of[edge[0]],
-                    position_of[edge[1]],
-                    [round(x, 1) for x, _ in chain[1:-1]],
-                    round(sketch.ports[edge, True], 1),
-                    round(sketch.ports[edge, False], 1),
+        height = max(height for _, height in self._sizes.values())
+        x_of, row_of = [0.0] * len(self._names), [0] * len(self._names)
+        tops: list[float] = []
+        entries: list[list[Any]] = []
+        for shelf in shelves:
+            first, start = len(tops), tops[-1] + height + _GROUP_GAP if tops else 0.0
+            columns = zip_longest(*(sketch.tops for sketch, _ in shelf), fillvalue=0.0)
+            tops += [start + max(column) for column in columns]
+            for sketch, left in shelf:
+                for name, (x, row) in sketch.layout["nodes"].items():
+                    x_of[position_of[name]] = round(left + x, 1)
+                    row_of[position_of[name]] = first + round(row)
+                entries += [
+                    [
+                        position_of[edge[0]],
+                        position_of[edge[1]],
+                        [round(left + x, 1) for x, _ in chain[1:-1]],
+                        round(sketch.ports[edge, True], 1),
+                        round(sketch.ports[edge, False], 1),
+                    ]
+                    for edge, chain in sketch.chains.items()
                 ]
-                for edge, chain in sketch.chains.items()
-            ],
+        tops = [round(top, 1) for top in tops]
+        return {
+            "w": round(width, 1),
+            "h": round(tops[-1] + height, 1),
+            "x": x_of,
+            "r": row_of,
+            "t": tops,
+            "e": entries,
         }
 
-    def _sketch(self, edges: list[tuple[str, str]], room: float | None) -> NetworkSketch:
-        widths = {name: width for name, (width, _) in self._sizes.items()}
-        layout = network_layout(self._names, edges, widths=widths, gap=_GAP, room=room)
-        return NetworkSketch(layout, self._sizes, _ROW_GAPS)
+    def _sketch(
+        self, edges: list[tuple[str, str]], room: float | None, names: Sequence[str] | None = None
+    ) -> NetworkSketch:
+        sizes = {name: self._sizes[name] for name in names or self._names}
+        widths = {name: width for name, (width, _) in sizes.items()}
+        layout = network_layout(list(sizes), edges, widths=widths, gap=_GAP, room=room)
+        return NetworkSketch(layout, sizes, _ROW_GAPS)
 
-    def _scale(self, sketch: NetworkSketch) -> float:
+    def _scale(self, width: float, height: float) -> float:
         """Return the scale at which a drawing fits the frame."""
-        return min(self._frame[0] / (sketch.width + _MARGIN), self._frame[1] / (sketch.height + _MARGIN))
+        return min(self._frame[0] / (width + _MARGIN), self._frame[1] / (height + _MARGIN))
+
+
+def _shelves(
+    blocks: Sequence[NetworkSketch], room: float
+) -> tuple[list[list[tuple[NetworkSketch, float]]], float]:
+    """Return sketches in shelves, each in the first with room and with its left end, and the widest shelf's width."""
+    shelves: list[list[tuple[NetworkSketch, float]]] = []
+    ends: list[float] = []
+    for block in blocks:
+        fitting = (at for at, end in enumerate(ends) if end + _GROUP_GAP + block.width <= room)
+        at = next(fitting, len(shelves))
+        if at == len(shelves):
+            shelves.append([])
+            ends.append(-_GROUP_GAP)
+        left = ends[at] + _GROUP_GAP
+        shelves[at].append((block, left))
+        ends[at] = left + block.width
+    return shelves, max(ends)

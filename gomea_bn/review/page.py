@@ -34,6 +34,7 @@ _SCRIPTS = (
     "picture.js",
     "search.js",
     "graph.js",
+    "bars.js",
     "edge.js",
     "words.js",
     "density.js",

@@ -15,6 +15,7 @@ from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
 from gomea_bn.lazy import offered
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
+from gomea_bn.review.communities import communities
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
@@ -34,6 +35,8 @@ _SHOWN_ELSEWHERE = ("columns", STABILITY_WORDS)
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
 _FRAME, _FRAME_ALONE = (680.0, 610.0), (900.0, 640.0)
+# number of columns from which on a drawing shows communities
+_MANY_COLUMNS = 25
 # questions that compare the answers of a page with those of the network
 _MOST_QUESTIONS = 12
 
@@ -204,7 +207,9 @@ def _own_drawings(
 
     Landmarks come first, since the time for drawings is limited.
     """
-    drawings = Drawings(names, _FRAME_ALONE if len(networks) == 1 else _FRAME)
+    shares = _arc_shares(networks)
+    groups = communities(shares + shares.T) if len(names) >= _MANY_COLUMNS else []
+    drawings = Drawings(names, _FRAME_ALONE if len(networks) == 1 else _FRAME, groups)
     first = [ids.index(landmark["id"]) for landmark in landmarks if landmark["id"] in ids]
     for position in first:
         drawings.add(networks[position])
@@ -358,7 +363,7 @@ def _landmarks(front: Front, recommended: int) -> list[dict[str, Any]]:
     ]
     if (single := front.single) is not None:
         landmarks.append(
-            {"key": "single", "label": "Best single network", "id": single.index, "objective": None}
+            {"key": "single", "label": "Best by score alone", "id": single.index, "objective": None}
         )
     usual = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
     others = {

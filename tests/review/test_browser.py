@@ -677,6 +677,7 @@ def test_values_have_room_next_to_long_names(shown):
     }
     with shown(example_front(record=record)) as page:
         page.click("#tab-about")
+        page.click("#panel summary")
         panel = page.locator("#panel").bounding_box()
         for fact in page.locator(".facts dd").all():
             box = fact.bounding_box()

@@ -158,6 +158,7 @@ function receive({ ticket, answers: results, error, milliseconds }) {
   const findings = [...fitting().keys()];
   answers.culprits = findings.filter((_, index) => results?.[index + 2]?.marginals);
   renderCards();
+  renderBars();
   renderWords();
   document.body.dataset.milliseconds = milliseconds ?? "";
   document.body.dataset.answered = ticket;
@@ -226,6 +227,7 @@ function renderWords() {
     .filter(Boolean)
     .join(" ");
   if (byId("answer-words").textContent !== words) byId("answer-words").textContent = words;
+  byId("evidence-words").textContent = view.shows === "graph" && view.findings.size ? answerText() : "";
   const isWrong = answers.typed !== "" || answers.refusal !== null || !answers.after?.marginals;
   byId("answer-words").classList.toggle(
     "wrong",

@@ -77,7 +77,9 @@ function renderChoose() {
     .forEach((button, index) => {
       const target = landmarkTarget(model.data.landmarks[index]);
       button.disabled = target === null;
-      button.title = target === null ? "Outside your filters" : `Network ${idOf(target)}`;
+      const { key } = model.data.landmarks[index];
+      const what = key === "single" ? ": what a search for the score alone finds (penalised likelihood)" : "";
+      button.title = target === null ? "Outside your filters" : `Network ${idOf(target)}${what}`;
       button.setAttribute("aria-pressed", target === view.selected);
     });
   if (byId("table-dialog").open) fillTable();

@@ -2,10 +2,18 @@
 
 // number of columns from which on a comparison begins with what agrees
 const MANY_COLUMNS = 25;
+// share of the edges below which what agrees is too little to look at alone
+const LEAST_AGREEMENT = 0.25;
 
-/** The kinds of edges that are not drawn. */
-const hiddenKinds = () =>
-  view.hidden ?? new Set(model.data.variables.length >= MANY_COLUMNS && reference() ? ["here", "there"] : []);
+/** The kinds of edges that are not drawn; of a wide table first the differences, if enough agrees to show. */
+function hiddenKinds() {
+  if (view.hidden) return view.hidden;
+  const compared = reference();
+  if (!compared || model.data.variables.length < MANY_COLUMNS) return new Set();
+  const here = model.edges[view.selected];
+  const agreeing = [...here].filter((key) => compared.edges.has(key)).length;
+  return new Set(agreeing >= LEAST_AGREEMENT * here.size ? ["here", "there"] : ["there"]);
+}
 
 function toggleKind(kind) {
   const hidden = new Set(hiddenKinds());
@@ -17,13 +25,20 @@ function toggleKind(kind) {
 const KINDS = ["there", "here", "reversed", "both", "plain"];
 const ARROW = 8.5;
 const NAME_LINE = 14;
+const NAME_SIZE = 12.5;
+// factor by which a name may be wider than its room before it is shortened
+const LARGEST_SQUEEZE = 1.2;
+const GROUP_MARGIN = 7;
+// milliseconds in which boxes move from one network to the next
+const MOVEMENT = 450;
 const graph = { nodes: [], edges: null, drawing: null, legend: null };
 
 function buildGraph() {
   const svg = byId("graph");
   graph.edges = draw("g", {});
-  graph.nodes = model.data.variables.map(nodeOf);
+  graph.nodes = model.order.map(nodeOf);
   svg.replaceChildren(graph.edges, ...graph.nodes);
+  byId("bars").addEventListener("click", toggleBars);
   byId("places").hidden = isSingle();
   byId("places").addEventListener("click", togglePlaces);
   buildZoom();
@@ -40,9 +55,8 @@ function togglePlaces() {
   );
 }
 
-function nodeOf(variable, index) {
-  const [, , width, height] = model.data.layout.boxes[index];
-  const node = draw("g", {
+function nodeOf(index) {
+  return draw("g", {
     class: "node",
     tabindex: 0,
     role: "button",
@@ -54,28 +68,47 @@ function nodeOf(variable, index) {
       lookAt(index);
     },
   });
-  const lines = nameLines(variable).map((line) => fitted(line, width - 18, "12.5px sans-serif"));
+}
+
+/** Whether a box is small, since its column stands alone. */
+const isSmall = (index) => graph.drawing.sizes[index][1] < model.data.layout.boxes[index][3];
+
+/** What a box holds: its name, and the number of its bins or levels or a bar for each. */
+function boxParts(index) {
+  const variable = model.data.variables[index];
+  const [width, height] = graph.drawing.sizes[index];
+  const { hasBars } = graph.drawing;
+  const scale = isSmall(index) ? SMALL : 1;
+  const room = width - 18 * scale;
+  const font = `${NAME_SIZE * scale}px sans-serif`;
+  const names = hasBars ? [variable.name] : nameLines(variable);
+  const lines = names.map((line) => fitted(line, LARGEST_SQUEEZE * room, font));
+  const middle = hasBars ? BAR_TITLE / 2 - height / 2 : 0;
+  ruler.font = font;
   const texts = lines.map((line, at) =>
     draw(
       "text",
       {
-        x: -6,
+        x: hasBars ? 0 : -6 * scale,
         "aria-hidden": "true",
-        y: 4.5 + NAME_LINE * (at - (lines.length - 1) / 2),
+        y: middle + 4.5 * scale + NAME_LINE * scale * (at - (lines.length - 1) / 2),
         "text-anchor": "middle",
         direction: textDirection(variable.name),
+        // a font that is wider than the box expects
+        textLength: ruler.measureText(line).width > room ? room : null,
+        lengthAdjust: "spacingAndGlyphs",
       },
       line,
     ),
   );
-  node.append(
+  const count = { class: "bins", "aria-hidden": "true", x: width / 2 - 5, y: 4.5, "text-anchor": "end" };
+  return [
     draw("title", {}, variable.name),
     draw("rect", { x: -width / 2, y: -height / 2, width, height, rx: 8 }),
     ...texts,
-    draw("circle", { class: "given", cx: -width / 2, cy: 0, r: 5 }),
-    draw("text", { class: "bins", "aria-hidden": "true", x: width / 2 - 5, y: 4.5, "text-anchor": "end" }),
-  );
-  return node;
+    draw("circle", { class: "given", cx: -width / 2, cy: middle, r: 5 }),
+    hasBars ? barsOf(index) : draw("text", count, String(binCount(network(), index))),
+  ];
 }
 
 /** The lines of a variable's name in its box. */
@@ -95,9 +128,11 @@ function binCount(candidate, variable) {
 }
 
 function renderGraph() {
-  const key = `${hasOwnDrawing(view.selected) ? model.data.drawing_of[view.selected] : "shared"}`;
-  const isOther = graph.drawing?.key !== key;
-  graph.drawing = { ...drawingOf(view.selected, zoom.frame), key };
+  const before = graph.drawing;
+  const drawing = drawingOf(view.selected, zoom.frame);
+  const place = hasOwnDrawing(view.selected) ? model.data.drawing_of[view.selected] : "shared";
+  graph.drawing = { ...drawing, key: `${place} ${drawing.hasBars}` };
+  const isOther = before?.key !== graph.drawing.key;
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
   const near = view.variable === null ? null : blanket(model.edges[view.selected], view.variable);
@@ -106,7 +141,10 @@ function renderGraph() {
   const ordered = [...edges].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
   const close = ({ from, to }) =>
     from === view.variable || to === view.variable || (around.has(from) && near.children.includes(to));
-  graph.edges.replaceChildren(...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))));
+  graph.edges.replaceChildren(
+    ...groupFields(),
+    ...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))),
+  );
   const svg = byId("graph");
   svg.classList.toggle("dimmed", near !== null);
   for (const kind of KINDS)
@@ -119,6 +157,38 @@ function renderGraph() {
   renderLegend(edges, compared);
   if (isOther) resetZoom();
   else renderZoom();
+  if (isOther && before) moveNodes(before.centres);
+  if (drawing.hasBars) ask();
+  renderBars();
+}
+
+/** Lets boxes glide to where they are now, for readers whose system allows motion; edges follow. */
+function moveNodes(places) {
+  if (window.matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const pace = { duration: MOVEMENT, easing: "ease-in-out" };
+  const at = ([x, y]) => ({ transform: `translate(${x}px, ${y}px)` });
+  for (const [index, node] of graph.nodes.entries())
+    node.animate([at(places[index]), at(graph.drawing.centres[index])], pace);
+  graph.edges.animate([{ opacity: 0 }, { opacity: 0, offset: 0.6 }, { opacity: 1 }], pace);
+}
+
+/** Fields behind columns that belong together. */
+function groupFields() {
+  const { groups, centres, sizes } = graph.drawing;
+  return groups.map((members) => {
+    const edge = (axis, side) =>
+      members.map((index) => centres[index][axis] + (side * sizes[index][axis]) / 2);
+    const [left, top] = [0, 1].map((axis) => Math.min(...edge(axis, -1)) - GROUP_MARGIN);
+    const [right, bottom] = [0, 1].map((axis) => Math.max(...edge(axis, 1)) + GROUP_MARGIN);
+    return draw("rect", {
+      class: "group",
+      x: left,
+      y: top,
+      width: right - left,
+      height: bottom - top,
+      rx: 10,
+    });
+  });
 }
 
 function renderPlaces() {
@@ -132,17 +202,20 @@ function renderPlaces() {
 function renderNode(node, index, around) {
   const { continuous } = model.data.variables[index];
   const bins = binCount(network(), index);
+  const contents = [graph.drawing.hasBars, ...graph.drawing.sizes[index], network().c[index]].join();
+  if (node.dataset.contents !== contents) node.replaceChildren(...boxParts(index));
+  node.dataset.contents = contents;
   node.setAttribute(
     "transform",
     `translate(${graph.drawing.centres[index].map((value) => value.toFixed(1)).join(" ")})`,
   );
+  node.classList.toggle("small", isSmall(index));
   node.classList.toggle("chosen", index === view.variable);
   node.classList.toggle("blanket", around.has(index));
   node.classList.toggle("outcome", index === view.target);
   node.setAttribute("aria-pressed", index === view.variable);
   // its name is its title
   node.setAttribute("aria-description", counted(bins, continuous ? "bin" : "level"));
-  node.lastChild.textContent = bins;
 }
 
 /** The point in the middle of the middle piece of a curve. */
@@ -192,7 +265,9 @@ function edgeOf({ from, to, kind }, compared, near) {
     const place = { x: mx + 5 + width / 2, y: my + (kind === "reversed" ? 20 : 4) };
     parts.push(draw("text", { class: "sure halo", ...place }, percent(sure.adjacent)));
   }
+  const isBetween = graph.drawing.groups.length > 0 && !graph.drawing.curves.has(`${from},${to}`);
   const classes = ["edge", kind, ...(isOpen(from, to) ? ["open"] : []), ...(near ? ["near"] : [])];
+  if (isBetween) classes.push("between");
   if (view.edge?.join() === `${from},${to}`) classes.push("asked");
   const onclick = kind === "there" ? null : () => lookAtEdge(from, to);
   return draw("g", { class: classes.join(" "), "data-edge": `${from},${to}`, onclick }, ...parts);
@@ -261,7 +336,10 @@ function renderLegend(edges, compared) {
   if (!isSingle()) items.push(make("li", { class: "muted" }, thickness(), "thick: in most networks left"));
   else if (model.probabilities[view.selected].size)
     items.push(make("li", { class: "muted" }, thickness(), "thick, %: probability of an edge"));
-  items.push(make("li", { class: "muted" }, numberBox(), "number of bins or levels"));
+  if (!graph.drawing.hasBars)
+    items.push(make("li", { class: "muted" }, numberBox(), "number of bins or levels"));
+  else if (view.findings.size)
+    items.push(make("li", { class: "muted" }, "grey line below a bar: without evidence"));
   // buttons that stay the same keep the focus when the frame changes its size
   const writer = new XMLSerializer();
   const content = items.map((item) => writer.serializeToString(item)).join("");

@@ -46,7 +46,7 @@ function buildModel(data) {
     {
       key: "largest_table",
       label: "Largest table",
-      unit: "numbers",
+      unit: "probabilities",
       better: "smaller tables",
       values: data.largest_table,
     },

@@ -51,7 +51,7 @@ function mostConnected() {
 
 /** Draws the map of the part that starts at a corner, unless nearly all is shown; offers to enlarge small letters. */
 function renderOverview([left, top], [wide, high], isWhole, isSmall) {
-  const { width, height, centres } = graph.drawing;
+  const { width, height, centres, sizes } = graph.drawing;
   byId("enlarge-drawing").hidden = !isSmall;
   const map = byId("overview");
   const seen = (from, room, most) => Math.min(from + room, most) - Math.max(from, 0);
@@ -64,7 +64,7 @@ function renderOverview([left, top], [wide, high], isWhole, isSmall) {
     map.setAttribute(name, value * overview.scale);
   map.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const boxes = centres.map(([x, y], variable) => {
-    const [, , w, h] = model.data.layout.boxes[variable];
+    const [w, h] = sizes[variable];
     const chosen = variable === view.variable ? "chosen" : "";
     return draw("rect", { class: chosen, x: x - w / 2, y: y - h / 2, width: w, height: h });
   });

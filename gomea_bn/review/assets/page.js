@@ -63,12 +63,13 @@ const keys = {
   "-": () => zoomBy(1 / ZOOM_STEP),
   0: () => showWhole(),
   f: () => toggleFullScreen(),
+  b: () => toggleBars(),
   o: () => togglePlaces(),
   "[": () => fold("choose"),
   "]": () => fold("inspect"),
 };
 // keys of a page that shows one network
-const KEYS_OF_ONE = ["/", "d", "t", "+", "=", "-", "0", "f", "]"];
+const KEYS_OF_ONE = ["/", "b", "d", "t", "+", "=", "-", "0", "f", "]"];
 // by Shift and an arrow: pixels by which the drawing moves
 const PANS = { ArrowLeft: [-80, 0], ArrowRight: [80, 0], ArrowUp: [0, -80], ArrowDown: [0, 80] };
 

@@ -260,6 +260,7 @@ function columnParts() {
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const x = (value) => 2 + ((value - least) / (most - least || 1)) * 126;
   const now = x(quantityOf(share));
+  const doubt = entropyOf(share);
   const rows = effects.map(({ variable, low, high, bits }) => {
     const texts = binTexts(network(), variable);
     const end = ({ value, state }) => make("td", {}, valueText(value), make("br"), small(texts[state]));
@@ -282,31 +283,41 @@ function columnParts() {
       end(low),
       make("td", {}, bar),
       end(high),
-      make("td", {}, bits < 0.00005 ? "0" : bits.toFixed(bits < 0.01 ? 4 : 3)),
+      make("td", { title: `${bits.toFixed(4)} bits` }, finePercent(doubt > 0 ? bits / doubt : 0)),
     );
   });
   const caption = `What else would tell: the ${quantityText()} if one more column were known`;
   return [tableOf("effects", caption, ["Column", "lowest, at", "", "highest, at", "tells"], rows)];
 }
 
-/** How to read the tables. */
+/** The entropy of a distribution in bits. */
+const entropyOf = (share) =>
+  -share.reduce((sum, chance) => sum + (chance > 0 ? chance * Math.log2(chance) : 0), 0);
+
+/** How to read the tables: what a number says, and as a tooltip its exact name. */
 function noteParts() {
   const { share, columns } = target.insight;
   if (!columns) return make("p");
-  const entropy = -share.reduce((sum, chance) => sum + (chance > 0 ? chance * Math.log2(chance) : 0), 0);
   const notes = [
-    "“Changes”: the share of the target's distribution that lies elsewhere without the finding.",
-    `“Tells”: how much of the doubt about the target, now ${entropy.toFixed(3)}, knowing the column would take away on ` +
-      "average, in bits (mutual information given the findings).",
-    "All numbers say what to expect when a value is seen. They do not say what would follow if a value were changed.",
+    [
+      "“Changes”: how many of a hundred cases would lie elsewhere without the finding.",
+      "Total variation distance of the two distributions",
+    ],
+    [
+      "“Tells”: the part of the doubt about your outcome that knowing the column would take away on average.",
+      `Mutual information given the findings, as a share of the entropy, now ${entropyOf(share).toFixed(3)} bits`,
+    ],
+    [
+      "All numbers say what to expect when a value is seen. They do not say what would follow if a value were changed.",
+    ],
   ];
   if (target.draws)
-    notes.push(
-      `The interval holds 95 % of ${target.draws.length} answers under tables drawn from Dirichlet distributions ` +
-        "around the probability tables, where each row has the weight of its rows of data plus 1. It shows how sure " +
-        "the answer is given the number of rows, and takes the graph and the cuts as given.",
-    );
-  return make("div", { class: "muted note" }, ...notes.map((note) => make("p", {}, note)));
+    notes.push([
+      "The interval shows how sure the answer is given the number of rows. It takes the arrows and the bins as given.",
+      `It holds 95 % of ${target.draws.length} answers under tables drawn from Dirichlet distributions around the ` +
+        "probability tables, where each row has the weight of its rows of data plus 1",
+    ]);
+  return make("div", { class: "muted note" }, ...notes.map(([note, title]) => make("p", { title }, note)));
 }
 
 const small = (text) => make("small", { class: "muted" }, named(text));

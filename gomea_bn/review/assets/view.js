@@ -18,6 +18,8 @@ const view = {
   shows: "graph",
   // kinds of edges that are not drawn, null for those that a wide table hides at first
   hidden: null,
+  // bars inside the boxes of the drawing: "on", "off", or "auto" where they fit
+  bars: "auto",
   // positions in the drawing: "own" or "shared"
   places: "own",
   // names of the panels that are folded away: "choose", "inspect"
@@ -158,13 +160,13 @@ function toggleStar(position = view.selected) {
 
 function togglePin(position = view.selected) {
   const pin = view.pin === position ? null : position;
-  announce(pin === null ? "Nothing is pinned." : `Network ${idOf(pin)} is pinned as A.`);
+  announce(pin === null ? "No network is kept as A." : `Network ${idOf(pin)} is kept as A.`);
   change({ pin, against: pin === null ? "expert" : "pin" });
 }
 
 function lookAt(variable) {
   change({ variable, tab: variable === null ? "network" : "variable" });
-  if (variable !== null) announce(`Variable ${model.data.variables[variable].name}.`);
+  if (variable !== null) announce(`Column ${model.data.variables[variable].name}.`);
 }
 
 // ---- the address
@@ -196,6 +198,7 @@ function hashOfView() {
   if (view.quantity !== null) parts.set("quantity", view.quantity);
   if (view.columnOrder !== "range") parts.set("order", view.columnOrder);
   for (const scenario of view.scenarios) parts.append("scenario", scenarioCode(scenario));
+  if (view.bars !== "auto") parts.set("bars", view.bars);
   if (view.places === "shared") parts.set("places", "shared");
   if (view.folded.size) parts.set("folded", [...view.folded].join(","));
   if (view.cards === "moved") parts.set("cards", "moved");
@@ -236,6 +239,7 @@ function recall() {
   view.quantity = /^(mean|\d+)$/.test(parts.get("quantity") ?? "") ? parts.get("quantity") : null;
   view.columnOrder = parts.get("order") === "information" ? "information" : "range";
   view.scenarios = recalledScenarios(parts.getAll("scenario"));
+  view.bars = ["on", "off"].includes(parts.get("bars")) ? parts.get("bars") : "auto";
   view.places = parts.get("places") === "shared" ? "shared" : "own";
   view.folded = new Set((parts.get("folded") ?? "").split(",").filter((panel) => panel in PANELS));
   view.cards = parts.get("cards") === "moved" ? "moved" : "columns";

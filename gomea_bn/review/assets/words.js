@@ -37,16 +37,22 @@ function renderPanel() {
   if (subject === before && open) panel.querySelector("details").open = true;
 }
 
+/** The origin of the networks, and last the settings of the search by the names that a program knows. */
 function aboutParts() {
-  return [
+  const isSetting = ([key]) => key.startsWith("parameters");
+  const listOf = (facts) =>
     make(
       "dl",
       { class: "facts" },
-      ...model.data.facts.flatMap(([key, value]) => [
-        make("dt", {}, named(key)),
-        make("dd", {}, named(value)),
-      ]),
-    ),
+      ...facts.flatMap(([key, value]) => [make("dt", {}, named(key)), make("dd", {}, named(value))]),
+    );
+  const [settings, others] = [true, false].map((kept) =>
+    model.data.facts.filter((fact) => isSetting(fact) === kept),
+  );
+  if (!settings.length) return [listOf(others)];
+  return [
+    listOf(others),
+    make("details", {}, make("summary", {}, "Settings of the search, for programmers"), listOf(settings)),
   ];
 }
 
@@ -298,10 +304,10 @@ function binSentence(variable, cutsHere, cutsThere, compared) {
   );
 }
 
-/** Cuts as texts, with at least four digits, and enough to differ from each other and from the ends of the range. */
-function cutTexts(variable, cuts) {
+/** Cuts as texts, with a least number of digits, and enough to differ from each other and from the ends of the range. */
+function cutTexts(variable, cuts, least = 4) {
   const [low, high] = model.data.variables[variable].support;
-  for (let digits = 4; digits < 17; digits += 1) {
+  for (let digits = least; digits < 17; digits += 1) {
     const texts = [low, ...cuts, high].map((edge) => significant(edge, digits));
     if (new Set(texts).size === texts.length) return texts.slice(1, -1);
   }
@@ -309,11 +315,11 @@ function cutTexts(variable, cuts) {
 }
 
 /** The bins or levels of a variable as short texts: up to the first cut, between cuts, above the last. */
-function binTexts(candidate, variable) {
+function binTexts(candidate, variable, digits = 4) {
   const cuts = cutsOf(candidate, variable);
   if (!cuts) return model.data.variables[variable].levels;
   if (!cuts.length) return ["all values"];
-  const texts = cutTexts(variable, cuts);
+  const texts = cutTexts(variable, cuts, digits);
   return [
     `≤ ${texts[0]}`,
     ...texts.slice(1).map((text, index) => `${texts[index]} – ${text}`),

@@ -65,7 +65,7 @@ function showWhole() {
 /** The centre and the scale of what is shown. */
 function shownPart() {
   const { width, height } = graph.drawing;
-  const scale = zoom.scale ?? startScale(fitScale(), zoom.frame);
+  const scale = zoom.scale ?? startScale(fitScale(), zoom.frame, graph.drawing.hasBars);
   // at the start the top of a drawing that is too high is shown
   const centre = zoom.centre ?? [width / 2, Math.min(height, zoom.frame.height / scale) / 2];
   return { scale, centre };
