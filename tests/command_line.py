@@ -79,6 +79,13 @@ def refused(code: int, *arguments: object) -> str:
     return result.stderr
 
 
+def refused_last(code: int, *arguments: object) -> str:
+    """Return the error of a command that prints notes before it ends with this code."""
+    result = invoke(*arguments)
+    assert result.exit_code == code, result.stderr
+    return result.stderr.splitlines()[-1]
+
+
 def heavy_imports_of_help(command: str) -> tuple[str, str]:
     """Return the help of a command, and the heavy libraries that a new process has imported to print it."""
     run = subprocess.run([sys.executable, "-c", _HELP, command], capture_output=True, text=True, check=True)

@@ -5,7 +5,7 @@ import json
 
 import pandas as pd
 import pytest
-from command_line import RUN_FILES, learn, ok, refused
+from command_line import RUN_FILES, learn, ok, refused_last
 
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, DiscretizedBayesNet, GomeaBnError
 from gomea_bn.certainty import edge_posterior
@@ -149,7 +149,7 @@ def test_probabilities_that_cannot_be_computed_lose_no_network(table, tmp_path, 
         raise GomeaBnError("too many parent sets")
 
     monkeypatch.setattr(BayesNetLearner, "edge_probabilities", failing)
-    assert "too many parent sets" in refused(
+    assert "too many parent sets" in refused_last(
         1, "learn", table, *FURTHER, "--confidence", "--out", tmp_path / "run"
     )
     assert (tmp_path / "run" / "network.json").exists()

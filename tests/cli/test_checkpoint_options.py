@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import invoke, ok, refused
+from command_line import invoke, ok, refused, refused_last
 
 from gomea_bn.runtime import checkpoints
 
@@ -76,7 +76,7 @@ def test_a_full_disk_under_the_result_is_one_line(table, tmp_path, monkeypatch, 
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "rename", full)
-    assert f"Error: Cannot write to folder '{out}': No space left on device." in refused(
+    assert f"Error: Cannot write to folder '{out}': No space left on device." in refused_last(
         1, command, table, *QUICK, "--seed", "2", "--out", out
     )
     assert {path: path.read_bytes() for path in out.rglob("*.*") if path.is_file()} == former

@@ -18,8 +18,6 @@ from gomea_bn.discretization.latent import latent
 from gomea_bn.discretization.latent.kernels import best_class_cut
 from gomea_bn.discretization.latent.latent import ClassCuts
 
-# cuts of one column
-
 
 def slow_entropy(rows):
     shares = [sum(column) / len(rows) for column in zip(*rows)]
@@ -121,9 +119,6 @@ def test_bin_limits_keep_the_cuts_of_largest_gain():
     assert single.find().tolist() == []  # one class: nothing to tell apart
 
 
-# published behaviour
-
-
 def level_table(n, sigma, seed, *, flipped=0.1, n_columns=6):
     """Columns around 0, 1, 2 that follow one hidden three-valued state."""
     rng = np.random.default_rng(seed)
@@ -160,9 +155,6 @@ def test_cuts_of_iris_set_the_species_apart():
     for name, least in (("C", 0.9), ("D", 0.9)):
         majority = pd.crosstab(codes[name], species).max(axis=1).sum() / len(frame)
         assert majority >= least
-
-
-# whole fits
 
 
 @pytest.fixture

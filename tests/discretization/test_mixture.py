@@ -42,9 +42,6 @@ def mixed_frame(n, seed, n_classes=3, apart=6.0):
     return pd.DataFrame(frame), h
 
 
-# EM, step by step
-
-
 def slow_log_densities(row, codes, state):
     """ln of weight times density of one row in every class, as the formula says."""
     weights, means, variances, probabilities = state
@@ -237,9 +234,6 @@ def test_a_raised_flag_leaves_a_pass_and_keeps_the_parameters():
     assert np.isfinite(run.state.means).all()
 
 
-# whole fits
-
-
 def test_well_separated_classes_are_recovered_from_mixed_columns():
     frame, h = mixed_frame(900, 0)
     mixture, bic = MixtureSearch(table_of(frame)).select(10)
@@ -350,9 +344,6 @@ def test_a_row_far_from_every_class_belongs_to_the_nearest():
     upper = int(np.argmax(mixture.means["x"]))
     memberships = mixture.memberships(table.rows_of([np.array([-1e6, 1e6])], []))
     assert memberships[:, upper].tolist() == [0.0, 1.0]
-
-
-# starts, seeds, limits
 
 
 def fingerprint(mixture):

@@ -19,9 +19,6 @@ from gomea_bn.simulation.random_networks import random_network as ground_truth
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 
 
-# ---------------------------------------------------------------- JSON
-
-
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.booleans())
 def test_json_keeps_everything(seed, with_tables):
@@ -112,9 +109,6 @@ def test_text_in_no_known_format_is_refused(text, message):
         ExpertNetwork.from_json(text)
 
 
-# ---------------------------------------------------------------- lists of edges
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -166,9 +160,6 @@ def test_unreadable_files_are_refused(tmp_path):
         ExpertNetwork.from_file(tmp_path)
     with pytest.raises(GomeaBnError, match="needs a path, got 3"):
         ExpertNetwork.from_file(untyped(3))
-
-
-# ---------------------------------------------------------------- BIF
 
 
 @settings(max_examples=30)

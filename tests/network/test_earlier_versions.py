@@ -79,9 +79,6 @@ def old_with(variable: int, **parts: object) -> str:
     return json.dumps({**OLD, "variables": variables})
 
 
-# ---------------------------------------------------------------- files
-
-
 def test_tables_of_old_files_get_an_axis_for_every_parent():
     network = DiscretizedBayesNet.from_json(json.dumps(OLD))
     assert network.parents("c") == ("a", "b")
@@ -144,9 +141,6 @@ def test_damaged_files_of_averaged_networks_are_refused():
     ):
         with pytest.raises(GomeaBnError, match=message):
             DiscretizedBayesNet.from_json(json.dumps({**OLD_AVERAGED, part: value}))
-
-
-# ---------------------------------------------------------------- names
 
 
 def test_the_constructor_repeats_tables_along_curve_edges_with_a_warning():

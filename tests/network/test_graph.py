@@ -145,9 +145,6 @@ def test_sets_that_make_no_sense_are_refused(sets, words):
         NET.d_separated(*sets)
 
 
-# ---------------------------------------------------------------- equivalence
-
-
 def test_compelled_and_reversible_edges_by_hand():
     classes = of_edges("abcdef", ["ac", "bc", "cd", "ef"]).cpdag()
     assert classes.compelled == (("a", "c"), ("b", "c"), ("c", "d"))
@@ -190,9 +187,6 @@ def test_a_comparison_says_which_directions_are_open():
     assert "c → d in a is d → c in b (reversible in both)." in comparison.to_text()
     third = of_edges("abcd", ["ba", "cb", "cd"])
     assert "a → b in a is b → a in b." in compare(first, third).to_text()
-
-
-# ---------------------------------------------------------------- reasons of an edge
 
 
 def test_reasons_by_hand():
@@ -266,9 +260,6 @@ def test_edges_that_are_not_there_have_no_reasons():
         GomeaBnError, match=r"edge must be an edge \(parent, child\) of the network, got 'ac'"
     ):
         NET.why("ac")
-
-
-# ---------------------------------------------------------------- tables for a graph and cuts of one's own
 
 
 def test_a_frame_gives_the_tables_of_its_table(tmp_path):

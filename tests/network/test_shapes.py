@@ -28,9 +28,6 @@ def build(**changes: Any) -> DiscretizedBayesNet:
     return rain_and_height(**{"shapes": {"height": SHAPE}, **changes})
 
 
-# ---------------------------------------------------------------- densities
-
-
 def test_log_density_by_hand():
     rows = pd.DataFrame(
         {"height": [0.5, 1.0, 1.5, 2.5, 3.0, -7.0, 9.0], "rain": ["no", "no", "no", "yes", "no", "yes", "no"]}
@@ -102,9 +99,6 @@ def test_the_density_integrates_to_one(seed):
     assert float(densities @ weights) == pytest.approx(1.0, abs=1e-9)
 
 
-# ---------------------------------------------------------------- samples
-
-
 def test_samples_follow_the_density():
     frame = build().sample(20_000, 1)
     for level, row in (("no", [0.5, 0.25, 0.25]), ("yes", [0.1, 0.9, 0.0])):
@@ -132,9 +126,6 @@ def test_samples_of_a_shape_differ_from_uniform_ones_inside_a_bin():
         assert (kstest(values / 4, "uniform").pvalue > 0.001) == is_uniform
         assert ((values >= 0) & (values <= 4)).all()
     assert kstest(steep.distribution(values), "uniform").pvalue > 0.001
-
-
-# ---------------------------------------------------------------- files, copies, equality
 
 
 @given(st.integers(0, 10_000))

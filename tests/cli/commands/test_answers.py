@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke, ok, refused
+from command_line import invoke, ok, refused, refused_last
 from front_examples import example_front, small_frame
 from network_examples import network_with
 
@@ -318,13 +318,6 @@ def test_a_network_of_a_front_is_read_like_the_table_of_the_front(tmp_path):
     )
     assert "--sep ';' --encoding cp1252;" in result.stderr
     assert set(pd.read_csv(io.StringIO(result.stdout))["note"]) == {"weiß"}
-
-
-def refused_last(code, *arguments):
-    """Return the error of a command that prints notes before it."""
-    result = invoke(*arguments)
-    assert result.exit_code == code, result.stderr
-    return result.stderr.splitlines()[-1]
 
 
 def test_dates_name_their_column_in_every_command(files):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from averaged_examples import tables_of
-from command_line import ok, refused
+from command_line import ok, refused, refused_last
 from front_examples import example_front, small_frame
 from review_examples import page_data
 
@@ -221,7 +221,7 @@ def test_review_says_what_it_cannot_show(folder, tmp_path):
     assert "does not exist" in refused(3, "review", tmp_path / "none")
     assert "holds neither" in refused(3, "review", tmp_path)
     assert "--networks" in refused(2, "review", folder, "--networks", 0)
-    assert "does not exist" in refused(1, "review", folder, "-o", tmp_path / "none" / "page.html")
+    assert "does not exist" in refused_last(1, "review", folder, "-o", tmp_path / "none" / "page.html")
 
 
 def test_compare_prints_the_difference_in_words(front, folder, tmp_path):

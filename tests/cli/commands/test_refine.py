@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke, ok, refused
+from command_line import invoke, ok, refused, refused_last
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, refine_boundaries
 
@@ -99,6 +99,6 @@ def test_a_network_without_cuts_is_not_refined(tmp_path):
     data, saved = tmp_path / "rows.csv", tmp_path / "network.bif"
     frame.to_csv(data, index=False)
     DiscretizedBayesNet.from_table(frame, [], {}).to_bif(saved)
-    assert "has no variable with cuts" in refused(
+    assert "has no variable with cuts" in refused_last(
         3, "refine", saved, data, "--out", tmp_path / "refined.json"
     )

@@ -1,6 +1,6 @@
 """The command `show` prints a saved network and says which files hold none."""
 
-from command_line import invoke, ok, refused
+from command_line import invoke, ok, refused, refused_last
 
 from gomea_bn import DiscretizedBayesNet, cut_gains
 
@@ -17,7 +17,7 @@ def test_show_prints_a_saved_network(table, tmp_path):
     scored = invoke("show", tmp_path / "run" / "network.json", "--data", table)
     assert scored.stdout.startswith(network.summary(cut_gains(network, table)))
     assert "nats gained by" in scored.stdout
-    assert "none.csv" in refused(
+    assert "none.csv" in refused_last(
         3, "show", tmp_path / "run" / "network.json", "--data", tmp_path / "none.csv"
     )
     assert "is not a network" in refused(3, "show", tmp_path / "run" / "run.json")

@@ -47,9 +47,6 @@ def sampled(averaged: DiscretizedBayesNet) -> pd.DataFrame:
     return averaged.sample(2000, random_state=4)
 
 
-# ---------------------------------------------------------------- densities
-
-
 def test_the_density_is_the_mixture_of_copies_and_lines(averaged, sampled):
     rows = sampled[:60]
     terms = averaged.log_density_terms(rows)
@@ -123,9 +120,6 @@ def test_a_line_gives_no_density_where_its_scale_ends(sampled):
             assert gain == pytest.approx(math.log(0.75))
 
 
-# ---------------------------------------------------------------- samples
-
-
 def test_sampled_values_follow_their_density_given_the_parents(averaged, sampled):
     rows = sampled[:400]
     for name in SUPPORT:
@@ -173,9 +167,6 @@ def test_samples_have_the_columns_of_the_network_and_depend_on_the_seed(averaged
         averaged.sample(-1)
     with pytest.raises(GomeaBnError, match="random_state must be"):
         averaged.sample(1, untyped("x"))
-
-
-# ---------------------------------------------------------------- cuts
 
 
 def test_the_probabilities_of_cuts_are_those_given(averaged):
@@ -233,9 +224,6 @@ def test_intervals_round_cuts_end_half_way():
     assert (len(lows), len(highs)) == (0, 0)
 
 
-# ---------------------------------------------------------------- distributions and exports
-
-
 def test_distributions_given_all_parents_are_averaged(averaged):
     curve = averaged.conditional_density("c", {"b": 5.9})
     np.testing.assert_array_equal(curve.densities, conditional_density(averaged, "c", {"b": 5.9}).densities)
@@ -253,9 +241,6 @@ def test_exports_are_those_of_the_tables(averaged):
         for export in ("to_bif", "to_net", "to_dot", "to_uai", "to_xdsl"):
             assert getattr(averaged, export)() == getattr(tables, export)()
     assert averaged.to_pyagrum().cpt("d").toarray().tolist() == averaged.tables["d"].tolist()
-
-
-# ---------------------------------------------------------------- the object
 
 
 def test_networks_with_conditionals_are_values(averaged):

@@ -69,9 +69,6 @@ def integrals(
     return np.asarray(np.bincount(cells, np.concatenate([masses, of_points]), len(cuts) + 1), np.float64)
 
 
-# ---------------------------------------------------------------- densities
-
-
 @given(SEEDS)
 def test_the_log_density_is_that_of_a_slow_twin(seed):
     network = random_conditionals_network(seed)
@@ -98,9 +95,6 @@ def test_values_that_broadcast_have_the_densities_of_rows(seed):
     # an axis of a parent that no table has is left out
     masses = np.broadcast_to(family.masses(cuts, apart), (4, 4, 3, len(cuts) + 1))
     np.testing.assert_allclose(masses.reshape(48, -1), family.masses(cuts, flat), rtol=1e-10, atol=1e-14)
-
-
-# ---------------------------------------------------------------- probabilities of cells
 
 
 @given(SEEDS)
@@ -151,9 +145,6 @@ def test_draws_fall_into_cells_by_their_masses(seed):
         assert counts[~likely].sum() <= 20
         expected = masses[likely] / masses[likely].sum() * counts[likely].sum()
         assert chisquare(counts[likely], expected).pvalue > 1e-5, name
-
-
-# ---------------------------------------------------------------- tables
 
 
 @given(SEEDS)
@@ -236,9 +227,6 @@ def test_a_cell_of_a_parent_spreads_the_centre_of_products_over_an_interval(pare
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-5)
 
 
-# ---------------------------------------------------------------- files and interventions
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_files_and_pickles_keep_every_bit_of_the_densities(seed):
     network = random_conditionals_network(seed)
@@ -288,9 +276,6 @@ def content_with(**parts: object) -> dict[str, Any]:
     return {**two_groups().to_content(), **parts}
 
 
-# ---------------------------------------------------------------- scales
-
-
 @given(st.integers(0, 5000), st.integers(2, 2000))
 def test_the_scale_is_the_normal_quantile_of_the_shape(seed, n_rows):
     shape = random_shape(seed)
@@ -335,9 +320,6 @@ def test_the_slope_is_the_derivative_of_the_scale(seed, n_rows):
     values, step = values[apart], step[apart]
     slopes = (scale.of_values(values + step) - scale.of_values(values - step)) / (2 * step)
     np.testing.assert_allclose(np.exp(scale.log_slope(values, scale.of_values(values))), slopes, rtol=1e-5)
-
-
-# ---------------------------------------------------------------- densities
 
 
 def mean_of(line: FamilyLine, parents: list[float], group: int) -> float:
@@ -411,9 +393,6 @@ def test_draws_of_a_centre_beyond_the_range_are_at_the_end_that_is_nearer():
     groups = np.array([0, 1, 0, 1])
     drawn = drawn_places(line, [0.0, 0.0], groups)
     np.testing.assert_allclose(drawn, np.where(groups == 0, FLAT.high, FLAT.low), atol=0.02)
-
-
-# ---------------------------------------------------------------- parts
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,6 @@ def test_probabilities_given_parents_are_those_of_the_table():
     np.testing.assert_allclose(conditional_probabilities(averaged, "g", given), np.mean(rows, axis=0))
 
 
-# ---------------------------------------------------------------- marginals
-
-
 def test_marginal_densities_of_conditionals_are_those_of_samples():
     averaged = averaged_example()
     sample = averaged.sample(5000, random_state=8)
@@ -167,9 +164,6 @@ def test_marginal_densities_of_conditionals_are_those_of_samples():
         np.testing.assert_array_equal(
             of_network.probabilities, marginal(averaged.of_tables(), name).probabilities
         )
-
-
-# ---------------------------------------------------------------- wrong input
 
 
 @pytest.mark.parametrize("kind", [0, 2])

@@ -42,9 +42,6 @@ def expected_answer(network, likelihoods, targets):
     return (joint / joint.sum()).ravel()
 
 
-# ---------------------------------------------------------------- evidence
-
-
 @pytest.mark.parametrize(
     ("evidence", "likelihoods"),
     [
@@ -258,9 +255,6 @@ def test_impossible_rows_are_named(network):
         certain.query("y", {"day": "tue"}, method="sampling", n_draws=50)
 
 
-# ---------------------------------------------------------------- dates, durations and times of day
-
-
 @pytest.fixture
 def of_times() -> DiscretizedBayesNet:
     """Return a network whose variables are a date, a duration, a time of day and a level."""
@@ -344,9 +338,6 @@ def test_values_that_are_no_dates_are_named(of_times):
         assert words in str(caught.value)
 
 
-# ---------------------------------------------------------------- sampling
-
-
 def test_estimates_carry_their_standard_error(network):
     evidence = {"y": 7.0, "x": (0.5, 2.5)}
     exact = network.query("day", evidence)
@@ -366,9 +357,6 @@ def test_estimates_carry_their_standard_error(network):
     assert estimates[0] == pytest.approx(
         math.log(0.5 * 0.2 * 0.1 + 0.3 * 0.6 * 0.2 + 0.2 * 0.1 * 0.9) - math.log(5), abs=0.7
     )
-
-
-# ---------------------------------------------------------------- predictions
 
 
 def test_predictions_by_hand(network):
@@ -423,9 +411,6 @@ def test_values_outside_the_support_are_reported(network):
         answer = network.predict_proba(rows, "x")
     inside = network.predict_proba(rows.assign(y=[5.0, 10.0, np.nan]), "x")
     np.testing.assert_array_equal(answer.to_numpy(), inside.to_numpy())
-
-
-# ---------------------------------------------------------------- log densities
 
 
 @given(seed=st.integers(0, 300))

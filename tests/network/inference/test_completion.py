@@ -118,9 +118,6 @@ def test_wrong_ways_are_refused(network):
         network.impute(frame[["x", "day"]])
 
 
-# ---------------------------------------------------------------- rows given evidence
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_given_evidence_follow_the_posterior(seed):
     network = small_network(seed, 4, max_bins=3)
@@ -172,9 +169,6 @@ def test_the_seed_decides_the_rows(network):
 def test_impossible_evidence_for_a_sample_is_refused(network):
     with pytest.raises(GomeaBnError, match="probability 0 in this network: day = 'tue'"):
         network.do({"day": "mon"}).sample(3, evidence={"day": "tue"})
-
-
-# ---------------------------------------------------------------- interventions
 
 
 def test_an_intervention_cuts_what_leads_to_a_variable(network):

@@ -49,9 +49,6 @@ def _drawn(n: int) -> pd.DataFrame:
     return averaged_example().sample(n, random_state=3, values="numbers")
 
 
-# ---------------------------------------------------------------- the slow twin
-
-
 def _grid_values(network: DiscretizedBayesNet, name: str, n_cells: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return values of a column, or codes of its levels, and the logarithms of the widths of their cells."""
     if name in LEVELS:
@@ -178,9 +175,6 @@ def test_standard_errors_are_the_spread_of_repeated_estimates(network):
     assert np.isclose(np.mean([answer.attrs["standard_error"] for answer in answers]), spread, rtol=0.2)
 
 
-# ---------------------------------------------------------------- rows
-
-
 def test_probabilities_of_levels_are_ratios_of_joint_densities(network, rows):
     for target in ("g", "d"):
         joint = np.column_stack(
@@ -259,9 +253,6 @@ def test_copies_give_the_same_answers(network, gaps):
         assert other == network
         pd.testing.assert_frame_equal(other.predict_proba(gaps, "c"), expected)
         np.testing.assert_array_equal(other.log_density(gaps), network.log_density(gaps))
-
-
-# ---------------------------------------------------------------- cells and bins
 
 
 def test_bins_as_cells_answer_by_the_shown_tables(network, gaps):
@@ -364,9 +355,6 @@ def test_many_rows_are_answered_in_blocks(network, gaps, monkeypatch):
     pd.testing.assert_frame_equal(whole[2], parts[2])
 
 
-# ---------------------------------------------------------------- interventions
-
-
 @pytest.mark.parametrize(
     ("values", "targets", "known"),
     [
@@ -402,9 +390,6 @@ def test_what_an_intervention_sets_is_certain(network):
                 after.impute(impossible, how, method=method, n_draws=50, random_state=1)
     # no evidence flows against a cut edge
     np.testing.assert_allclose(after.query("a", {"c": 0.3}), network.query("a"), atol=1e-9)
-
-
-# ---------------------------------------------------------------- draws
 
 
 def test_filled_cells_are_distributed_like_the_answers(network, rows):
@@ -474,9 +459,6 @@ def test_sampling_answers_all_questions(network, gaps):
     np.testing.assert_allclose(density, network.log_density(few), atol=0.3)
     with pytest.raises(GomeaBnError, match="agrees with the evidence"):
         network.do({"b": 5.8}).query("a", {"b": 5.7}, **options)
-
-
-# ---------------------------------------------------------------- outside the support
 
 
 def test_numbers_outside_the_support_count_as_its_ends(network):

@@ -22,9 +22,6 @@ def chain_of(tables: dict, edges: list[tuple[str, str]]) -> DiscretizedBayesNet:
     return DiscretizedBayesNet(list(tables), edges, cut_points={}, support={}, levels=levels, tables=tables)
 
 
-# ---------------------------------------------------------------- against enumeration
-
-
 @given(seed=st.integers(0, 10**6), n_targets=st.integers(0, 3), zeros=st.booleans())
 @settings(max_examples=60)
 def test_joint_distributions_equal_enumeration(seed, n_targets, zeros):
@@ -78,9 +75,6 @@ def test_posteriors_equal_pyagrums(law, seed):
             np.testing.assert_allclose(table[row], oracle.posterior(name).toarray(), atol=1e-9)
 
 
-# ---------------------------------------------------------------- draws
-
-
 @pytest.mark.parametrize("seed", [1, 5, 8])
 @pytest.mark.parametrize("method", ["exact", "sampling"])
 def test_draws_follow_the_joint_posterior(method, seed):
@@ -128,9 +122,6 @@ def test_calls_of_kernels_are_short_enough_for_an_interrupt(monkeypatch):
         np.testing.assert_array_equal(first, second)
 
 
-# ---------------------------------------------------------------- sampling
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_estimates_are_as_near_as_their_standard_errors_say(seed):
     network = small_network(seed, 5)
@@ -165,9 +156,6 @@ def test_estimated_marginals_are_near():
     estimated = engine_for(network, "sampling", 20_000, 1).marginals(evidence)
     for first, second in zip(exact, estimated, strict=True):
         np.testing.assert_allclose(first, second, atol=0.04)
-
-
-# ---------------------------------------------------------------- small and large numbers
 
 
 def test_hundreds_of_improbable_observations_do_not_underflow():
