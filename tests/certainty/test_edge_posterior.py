@@ -20,7 +20,7 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.certainty import edge_probabilities
-from gomea_bn.certainty.chains.sampled_posterior import chain_difference
+from gomea_bn.certainty.edge_posterior import chain_difference
 from gomea_bn.learning import Scoring
 from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import recorded_edge_probabilities

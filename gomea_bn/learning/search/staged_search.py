@@ -404,7 +404,9 @@ class StagedSearch:
         families = problem.families(_genotypes(problem, [network])[0])
         scores = problem.scorer.score(families, use_cache=False)
         policies = [family.child[1] for family in families]
-        bins = np.array([problem.scorer.rows.cardinality[problem.scorer.view(*f.child)] for f in families], float)
+        bins = np.array(
+            [problem.scorer.rows.cardinality[problem.scorer.view(*f.child)] for f in families], float
+        )
         best, most = network, -np.inf
         for x, y in network.edges:
             place = {x: y, y: x}
@@ -412,7 +414,9 @@ class StagedSearch:
             if not required <= set(edges) or not all(may_lead[e] and gene_of[e] >= 0 for e in edges):
                 continue
             others = problem.families(problem.genotype(edges, policies))
-            changed = [v for v, (family, other) in enumerate(zip(families, others, strict=True)) if family != other]
+            changed = [
+                v for v, (family, other) in enumerate(zip(families, others, strict=True)) if family != other
+            ]
             cells = [float(bins[[v, *(parent for parent, _ in others[v].parents)]].prod()) for v in changed]
             if max(cells) > problem.max_table_cells:
                 continue

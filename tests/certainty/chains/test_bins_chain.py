@@ -14,8 +14,7 @@ from checkpoint_examples import killed_and_resumed
 from numpy.typing import NDArray
 
 from gomea_bn import Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError, read_table
-from gomea_bn.certainty import EdgeProbabilities, edge_probabilities
-from gomea_bn.certainty import edge_posterior
+from gomea_bn.certainty import EdgeProbabilities, edge_posterior, edge_probabilities
 from gomea_bn.certainty.chains import bins_chain
 from gomea_bn.certainty.chains.bins_chain import CutSums, with_parents
 from gomea_bn.certainty.graph_scores import GraphScores
