@@ -18,6 +18,7 @@ from gomea_bn import (
     read_table,
     review_page,
 )
+from gomea_bn.front.front import Front
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -107,6 +108,14 @@ def test_where_nothing_is_left_the_page_names_what_to_drop(page, front):
 
 def test_a_wide_table_shows_first_what_agrees_with_the_expert(shown):
     front = example_front(n_networks=3, n_variables=26)
+    chosen = front.recommended().candidate.network
+    # all networks of the example follow one order, so that edges of two of them close no cycle
+    others = [edge for candidate in front for edge in candidate.network.edges]
+    new = [edge for edge in others if edge not in chosen.edges and edge[::-1] not in chosen.edges][:3]
+    kept = list(chosen.edges)[: 2 * len(chosen.edges) // 3]
+    expert = DiscretizedBayesNet.from_table(front.table, [*kept, *new], chosen.cut_points)
+    networks = [candidate.network for candidate in front]
+    front = Front(front.objectives, front.values, networks, table=front.table, expert=expert)
     with shown(front) as page:
         kinds = ("both", "reversed", "here", "there")
         drawn = {kind: page.locator(f"#graph .edge.{kind}:visible").count() for kind in kinds}
@@ -117,6 +126,16 @@ def test_a_wide_table_shows_first_what_agrees_with_the_expert(shown):
         expect(page.locator("#graph .edge.here").first).to_be_visible()
         page.click("#legend button.kind:text('only here')")
         expect(page.locator("#graph .edge.here").first).not_to_be_visible()
+
+
+def test_a_wide_table_where_little_agrees_shows_its_own_edges(browser, tmp_path):
+    front = example_front(n_networks=3, n_variables=26)
+    network, expert = front.recommended().candidate.network, front.expert
+    assert 4 * len(set(network.edges) & set(expert.edges)) < len(network.edges)
+    review_page(front, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        assert page.locator("#graph .edge.here:visible").count() > 10
+        assert page.locator("#graph .edge.there:visible").count() == 0
 
 
 def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front):
