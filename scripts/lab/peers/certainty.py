@@ -1,10 +1,7 @@
-"""Proofs of optimal graphs, how often the search reaches them, and scores of large graphs.
+"""Proofs of optimal graphs, and how often the search reaches them, by BDeu(1) with at most 3 parents.
 
-All but `certainty-large` have BDeu(1) and at most 3 parents.
 `certainty-bootstrap` compares the frequencies of pairs among networks that pybnesian's hill climbing (extra "peers")
 learns from bootstrap resamples, the protocol of boot.strength of R's bnlearn, with posterior probabilities.
-`certainty-large` has BDeu(10) and default limits: nats above the generating network, with priced parent sets, without
-them (the search of earlier versions), and of pybnesian's hill climbing.
 """
 
 from time import process_time
@@ -13,14 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gomea_bn import GOMEA, BayesNetLearner, DiscretizedBayesNet
+from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.certainty import EdgeProbabilities, certify, edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.learning import Scoring
-from gomea_bn.problems.parents.screening import AUTO_CANDIDATES, UNSCREENED_VARIABLES
 from lab.methods.peers import PEERS
 from lab.published.confidence import area_under_curve, calibration_error
-from lab.published.judge import network_score
 from lab.published.tables import published_network
 from lab.runner.experiment import Option, Options
 from lab.runner.printing import sheet
@@ -29,7 +24,6 @@ from lab.runner.tabulated import tabulated
 
 EQUIVALENT_SAMPLE_SIZE = 1.0
 MAX_INDEGREE = 3
-LARGE_SAMPLE_SIZE = 10.0
 # nats
 _SAME_SCORE = 1e-4
 
@@ -162,46 +156,6 @@ def bootstrap(options: Options) -> Sheet:
     return sheet(f"BDeu(1), {options.rows:,} rows", heads, rows)
 
 
-def large(options: Options) -> Sheet:
-    """Return scores above that of the generating network, and the processor seconds."""
-    # a tenth of a second compiles or loads the kernels, which no search counts
-    large_run(sample("asia", 100, 0), 0.1)
-    rows = []
-    for name in options.networks:
-        frame = sample(name, options.rows, 0)
-        edges = [edge for edge in published_network(name).edges if set(edge) <= set(frame.columns)]
-        reference = network_score(frame, edges, "bdeu", LARGE_SAMPLE_SIZE)
-        is_screened = frame.shape[1] > UNSCREENED_VARIABLES
-        earlier = {
-            "max_candidates": AUTO_CANDIDATES if is_screened else None,
-            "algorithm": GOMEA(refine="none"),
-        }
-        scores = [large_run(frame, options.seconds, **changes) - reference for changes in ({}, earlier)]
-        began = process_time()
-        of_peer = PEERS["pybnesian hill climbing"](frame, "bdeu", LARGE_SAMPLE_SIZE)
-        seconds = process_time() - began
-        scores.append(network_score(frame, of_peer, "bdeu", LARGE_SAMPLE_SIZE) - reference)
-        rows.append([name, str(frame.shape[1]), *(f"{score:.0f}" for score in scores), f"{seconds:.1f}"])
-    heads = ["network", "columns", "ours", "without pricing", "pybnesian", "its s"]
-    return sheet(f"{options.rows:,} rows, {options.seconds:g} s of one core for ours", heads, rows)
-
-
-def large_run(frame: pd.DataFrame, seconds: float, **changes: Any) -> float:
-    """Return the score that the learner reaches in some processor seconds, those of its preparation included."""
-    began = process_time()
-    learner = BayesNetLearner(
-        scoring_method=Scoring("bdeu", equivalent_sample_size=LARGE_SAMPLE_SIZE),
-        max_seconds=10 * seconds,
-        patience=None,
-        n_jobs=1,
-        callback=lambda progress: process_time() - began > seconds,
-        random_state=0,
-        **changes,
-        density="bins",
-    ).fit(frame)
-    return learner.score_
-
-
 _ROWS = {"rows": Option(1000, "Number of rows.", least=1)}
 _SECONDS = {"seconds": Option(20.0, "Processor seconds of a search.")}
 
@@ -242,13 +196,5 @@ EXPERIMENTS = (
         "The frequencies are those of a peer.",
         bootstrap,
         {**_ROWS, "resamples": Option(200, "Number of resamples.", least=1)},
-    ),
-    tabulated(
-        "certainty-large",
-        "Scores of published networks of many columns",
-        "Nats above the generating network.",
-        large,
-        {**_networks("andes"), **_ROWS, **_SECONDS},
-        split=("networks",),
     ),
 )

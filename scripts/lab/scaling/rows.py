@@ -1,22 +1,16 @@
-"""Learning from tables in pieces: time and memory by the number of rows, threads and workers, and speed of counting.
+"""Learning from tables in pieces: time and memory by the number of rows, threads and workers.
 
-learn   Writes rows of a random network (seed 77) to Parquet files in FOLDER, a million rows a file, unless they exist.
-        Every run is a process of its own. Printed are seconds of the search on the sample and of everything, readings
-        of the files, passes over the cells, the most memory of the process in GB, edges in common with the generating
-        network and others, and the score per row. Rows up to --in-memory are also learned from a table in memory.
-        --workers is the number of processes of a Dask cluster on this machine; 0 stands for threads. With --evaluations
-        the search on the sample ends by their number, so that all ways begin with one network.
-compare The network of the files, searched for --seconds on the sample, and that of a table in memory, searched for as
-        many seconds as the files took altogether; the scores of both over all rows by one measure, and their memory.
-count   Nanoseconds a row and family, of the same families: scored in memory by one thread, and counted from cells by
-        one thread, and by a Dask cluster of --workers processes. The two take turns.
+`rows-learn` writes rows of a random network (seed 77) to Parquet files in FOLDER, a million rows a file, unless they
+exist. Every run is a process of its own. Printed are seconds of the search on the sample and of everything, readings of
+the files, passes over the cells, the most memory of the process in GB, edges in common with the generating network and
+others, and the score per row. Rows up to --in-memory are also learned from a table in memory. --workers is the number
+of processes of a Dask cluster on this machine; 0 stands for threads. With --evaluations the search on the sample ends
+by their number, so that all ways begin with one network.
 """
 
 import resource
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -26,16 +20,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet, ParetoBayesNetLearner, read_table
-from gomea_bn.data.pieces import pieces_of
-from gomea_bn.data.table import Table
-from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.learning.many_rows import opened_improvement
-from gomea_bn.learning.options import LearningOptions
-from gomea_bn.problems.rows.cells import Coding
-from gomea_bn.problems.rows.counter import CountPlan, FamilyCounter, LocalCounter, View
-from gomea_bn.problems.rows.on_dask import DaskCounter
-from gomea_bn.problems.scoring.family_scorer import Family
-from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.simulation.random_networks import random_network
 from gomea_bn.texts import counted as counted_noun
 from lab.runner.experiment import Option, Options
@@ -45,28 +29,23 @@ from lab.runner.runs import in_new_process
 from lab.runner.tabulated import tabulated
 
 SEED_OF_NET, ROWS_OF_FILE = 77, 1_000_000
-# files of `count`, so that every worker has some
-PIECES = 8
 # held-out rows
 N_OTHERS = 20_000
 
 
-def write_rows(
-    folder: Path, n_variables: int, n_rows: int, *, rows_of_file: int = ROWS_OF_FILE
-) -> tuple[Path, float]:
-    """Write rows of the generating network unless they are there; return their folder and the seconds."""
-    began = perf_counter()
+def write_rows(folder: Path, n_variables: int, n_rows: int) -> Path:
+    """Write rows of the generating network, a million a file, unless they are there; return their folder."""
     truth = random_network(n_variables, kind="random", random_state=SEED_OF_NET)
     target = folder / f"{n_variables}x{n_rows}"
     target.mkdir(parents=True, exist_ok=True)
-    for file in range(-(-n_rows // rows_of_file)):
+    for file in range(-(-n_rows // ROWS_OF_FILE)):
         path = target / f"part-{file:05d}.parquet"
         if not path.exists():
-            n = min(rows_of_file, n_rows - file * rows_of_file)
+            n = min(ROWS_OF_FILE, n_rows - file * ROWS_OF_FILE)
             part = path.with_suffix(".new")
             truth.sample(n, random_state=1000 + file).to_parquet(part, index=False)
             part.rename(path)
-    return target, perf_counter() - began
+    return target
 
 
 def one_run(task: dict[str, Any]) -> dict[str, Any]:
@@ -239,45 +218,11 @@ def frames(options: Options) -> Sheet:
     return sheet(f"Tables in memory, limit {options.seconds:g} s", columns, rows)
 
 
-def run_apart(task: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of one run in a process of its own, whose memory is measured."""
-    return in_new_process(one_run, task)
-
-
-def compare(options: Options) -> Sheet:
-    """Return the networks of the files and of a table in memory, with the same seconds, and their scores."""
-    n_rows = int(options.rows[0])
-    folder, _ = write_rows(Path(options.folder), options.variables, n_rows)
-    task = {
-        "variables": options.variables,
-        "folder": str(folder),
-        "rows": n_rows,
-        "evaluations": None,
-        "threads": options.threads,
-        "sample": options.sample,
-        "workers": 0,
-    }
-    files = run_apart({**task, "memory": False, "seconds": options.seconds})
-    memory = run_apart({**task, "memory": True, "seconds": files["seconds"]})
-    learner = BayesNetLearner(
-        density="bins", n_jobs=options.threads, random_state=1, curves="none", sample_rows=options.sample
-    )
-    rows = []
-    for name, run in (("files", files), ("in memory", memory)):
-        with opened_improvement(learner, folder, None, perf_counter()) as all_rows:
-            score = all_rows.score_of(DiscretizedBayesNet.from_json(run["network"]))
-        edges = f"{run['found']} of {run['edges']} + {run['others']}"
-        cells = [f"{run['seconds']:.0f}", f"{run['gigabytes']:.1f}", edges, f"{score / n_rows:.6f}"]
-        rows.append([name, *cells])
-    heading = f"{n_rows:,} rows of {options.variables} columns; scores by one measure over all rows"
-    return sheet(heading, ["", "whole, s", "GB", "edges", "score a row"], rows)
-
-
 def learn(options: Options) -> Sheet:
     """Return a row per number of rows and of workers."""
     rows = []
     for n_rows in map(int, options.rows):
-        folder, _ = write_rows(Path(options.folder), options.variables, n_rows)
+        folder = write_rows(Path(options.folder), options.variables, n_rows)
         ways: list[tuple[str, int, bool]] = [("threads", 0, False)] * (0 in options.workers)
         ways += [(counted_noun(n, "worker"), n, False) for n in options.workers if n]
         ways += [("in memory", 0, True)] * (n_rows <= options.in_memory)
@@ -294,7 +239,7 @@ def learn(options: Options) -> Sheet:
                 "workers": workers,
                 "memory": memory,
             }
-            run = run_apart(task)
+            run = in_new_process(one_run, task)
             network = DiscretizedBayesNet.from_json(run["network"])
             same = "" if memory or former is None else "yes" if network == former else "no"
             former = former or (None if memory else network)
@@ -317,94 +262,6 @@ def cells_of_run(run: dict[str, Any]) -> list[str]:
         f"{run['found']} of {run['edges']} + {run['others']}",
         f"{run['score']:.6f}",
     ]
-
-
-@dataclass(frozen=True)
-class CountedFamilies:
-    """The same families for both machines: the scorer of tables in memory, and counting from cells.
-
-    Attributes
-    ----------
-    problem : StructureProblem
-    families : list of Family
-        Every column with its parents in the generating network, and with one more.
-    coding : Coding
-        The bins of the generating network.
-    plan : CountPlan
-    """
-
-    problem: StructureProblem
-    families: list[Family]
-    coding: Coding
-    plan: CountPlan
-
-    @classmethod
-    def of(cls, truth: DiscretizedBayesNet, table: Table) -> CountedFamilies:
-        """Return the families of a table of rows of a network."""
-        fixed = {name: cuts.tolist() for name, cuts in truth.cut_points.items()}
-        options = LearningOptions(cut_points=fixed, shape="uniform", curves="none")
-        position = {name: v for v, name in enumerate(table.names)}
-        families = [
-            Family(
-                (v, 0), tuple((p, 0) for p in sorted({other, *(position[p] for p in truth.parents(name))}))
-            )
-            for v, name in enumerate(table.names)
-            for other in range(len(table.names))
-            if other != v
-        ]
-        families = list(dict.fromkeys(families))
-        levels = {c.name: c.levels for c in table.columns if c.levels is not None}
-        views = [
-            View.of_codes(v, np.arange(truth.cardinality(name)), truth.cardinality(name))
-            for v, name in enumerate(table.names)
-        ]
-        plan = CountPlan([[*(views[p] for p, _ in f.parents), views[f.child[0]]] for f in families])
-        return cls(
-            learning_problem(table, options),
-            families,
-            Coding(table.names, dict(truth.cut_points), levels),
-            plan,
-        )
-
-
-def count(options: Options) -> Sheet:
-    """Return the speed of counting."""
-    truth = random_network(options.variables, kind="random", random_state=SEED_OF_NET)
-    n_rows = int(options.rows[0])
-    with tempfile.TemporaryDirectory() as folder:
-        target, _ = write_rows(Path(folder), options.variables, n_rows, rows_of_file=n_rows // PIECES)
-        pieces = pieces_of(target)
-        counted = CountedFamilies.of(truth, read_table(pd.read_parquet(target)))
-        unit = 1e9 / (len(counted.families) * n_rows)
-        rows: list[tuple[str, float, float]] = []
-        with LocalCounter(pieces, 1, 2**30) as counter:
-            counter.code(counted.coding)
-            of_memory, of_cells = alternating_seconds(counted, counter)
-            rows.append(("cells, one thread", of_memory * unit, of_cells * unit))
-        for n_workers in options.workers:
-            with workers(n_workers) as client:
-                on_dask = DaskCounter(client, pieces)
-                on_dask.code(counted.coding)
-                of_memory, of_cells = alternating_seconds(counted, on_dask)
-                rows.append((counted_noun(n_workers, "worker"), of_memory * unit, of_cells * unit))
-    columns = ["", "in memory, one thread", "counted", "speed"]
-    cells = [[name, f"{a:.2f}", f"{b:.2f}", f"{a / b:.0%}"] for name, a, b in rows]
-    heading = f"{len(counted.families)} families of {n_rows:,} rows, ns a row and family, medians of 5"
-    return sheet(heading, columns, cells)
-
-
-def alternating_seconds(counted: CountedFamilies, counter: FamilyCounter) -> tuple[float, float]:
-    """Return the median seconds of scoring the families in memory and of counting them, each of five, in turns."""
-    of_memory: list[float] = []
-    of_cells: list[float] = []
-    for _ in range(5):
-        began = perf_counter()
-        counted.problem.scorer.score(counted.families, use_cache=False)
-        middle = perf_counter()
-        counter.count(counted.plan)
-        of_memory.append(middle - began)
-        of_cells.append(perf_counter() - middle)
-    return float(np.median(of_memory)), float(np.median(of_cells))
 
 
 @contextmanager
@@ -471,29 +328,5 @@ EXPERIMENTS = (
             "in_memory": Option(1e6, "Most rows that are also learned from a table in memory."),
         },
         split=("rows",),
-    ),
-    tabulated(
-        "rows-compare",
-        "Networks of files and of a table in memory after equal seconds",
-        "Scores of both over all rows by one measure, and their memory.",
-        compare,
-        {
-            **_FOLDER,
-            "rows": Option((1_000_000,), "Number of rows.", least=1),
-            **_VARIABLES,
-            "seconds": Option(60.0, "Limit of the search on the sample."),
-            **_SEARCH,
-        },
-    ),
-    tabulated(
-        "rows-count",
-        "Nanoseconds a row and family of counting",
-        "Scored in memory by one thread, and counted from cells by one thread and by a Dask cluster.",
-        count,
-        {
-            "rows": Option((1_000_000,), "Number of rows.", least=1),
-            **_VARIABLES,
-            "workers": Option((), "Numbers of processes of a Dask cluster.", int),
-        },
     ),
 )

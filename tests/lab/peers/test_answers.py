@@ -31,8 +31,3 @@ def test_a_wrong_answer_is_far_from_the_draws(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(type(network), "query", wrong)
     assert max(found[1] for found in answers.differences(network, 40_000, 1)) > 10
-
-
-def test_seconds_of_incomplete_rows_are_printed(run_lab) -> None:
-    printed = run_lab("answers-rows", "--rows", "60", "--variables", "3", "--seconds", "1")
-    assert "log_density" in printed
