@@ -49,10 +49,7 @@ def read_arguments(
 ) -> tuple[list[Experiment], dict[str, Any], argparse.Namespace]:
     """Return the experiments of a name, the changes of their plans by option, and all options of the command.
 
-    Raises
-    ------
-    GomeaBnError
-        For an unknown experiment or option, or a value that an option cannot have.
+    An unknown experiment or option, or a value that an option cannot have, is a `GomeaBnError`.
     """
     chosen = list(_published().values()) if name == "all" else [registry.experiment(name)]
     declared = PLAN_OPTIONS if name == "all" else chosen[0].options

@@ -44,23 +44,9 @@ def consistent_extension(
 ) -> list[Edge]:
     """Return the edges of a DAG with the same skeleton and v-structures as a partially directed graph.
 
-    Parameters
-    ----------
-    names : sequence of str
-    directed : iterable of (parent, child)
-    undirected : iterable of (name, name)
-        Each edge is listed once or in both directions.
-
-    Raises
-    ------
-    ValueError
-        If there is no such DAG.
-
-    Notes
-    -----
-    Dor and Tarsi (1992): a node can be the last one of the order if it has no outgoing edges, and if each of its
-    undirected neighbours is adjacent to everything that the node touches. Such a node is removed, and the rest is
-    treated in the same way.
+    Undirected edges are listed once or in both directions. Raises ValueError if there is no such DAG. Dor and Tarsi
+    (1992): a node can be the last one of the order if it has no outgoing edges, and if each of its undirected
+    neighbours is adjacent to everything that the node touches. It is removed, and the rest treated in the same way.
     """
     children: dict[str, set[str]] = {name: set() for name in names}
     parents: dict[str, set[str]] = {name: set() for name in names}
@@ -290,24 +276,11 @@ def run_peer(
     timeout: float | None = None,
     returns_best: bool = False,
 ) -> PeerRun:
-    """Return a peer's edges and its wall seconds from the DataFrame to the edges.
+    """Return the edges of a peer of ``PEERS`` on categorical columns, and its wall seconds from the frame to the edges.
 
     The peer runs in a process of its own with one thread and a fixed hash seed, on which pgmpy's results depend. A
-    first call on a few rows and columns pays for the imports before the clock starts.
-
-    Parameters
-    ----------
-    label : str
-        A key of ``PEERS``.
-    frame : DataFrame
-        Categorical columns.
-    score : {"bdeu", "bic"}
-    ess : float
-        Equivalent sample size of BDeu.
-    timeout : float, optional
-        Seconds after which the peer is stopped; the run then has no edges.
-    returns_best : bool
-        Whether a peer of ``STOPPABLE`` is asked for its network at the timeout, and is stopped shortly after.
+    first call on a few rows and columns pays for the imports before the clock starts. A peer that is stopped after
+    `timeout` seconds has no edges, unless it `returns_best` and is in ``STOPPABLE``: then it is asked for its network.
     """
     environment = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     with tempfile.TemporaryDirectory() as folder:
@@ -381,17 +354,9 @@ def peer_family_scores(
 ) -> dict[str, tuple[NDArray[np.float64], float]]:
     """Return by library the scores of the families in nats, and the seconds of the best pass over them.
 
-    Each library scores every distinct family once per pass on one thread, with a scorer made for that pass, so that no
-    cache can answer. pgmpy is slow and scores the first 300 only. Libraries that are not installed are left out.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Categorical columns.
-    families : sequence of (child, (parent, ...)), names
-    score : {"bdeu", "bic"}
-    ess : float
-        Equivalent sample size of BDeu.
+    The columns are categorical. Each library scores every distinct family (child, parents) once per pass on one thread,
+    with a scorer made for that pass, so that no cache can answer. pgmpy is slow and scores the first 300 only.
+    Libraries that are not installed are left out.
     """
     scores: dict[str, tuple[NDArray[np.float64], float]] = {}
     for label, (make, unit, most, passes) in _FAMILY_SCORERS.items():

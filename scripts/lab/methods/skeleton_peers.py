@@ -152,19 +152,10 @@ def peer_skeletons(
     timeout: float,
     peers: Mapping[str, tuple[str, Callable[[pd.DataFrame], list[Edge]]]] = SKELETON_PEERS,
 ) -> Iterator[PeerSkeleton]:
-    """Yield what every peer learns from a frame within a time limit.
+    """Yield what every peer learns from a frame of floats and categories within a time limit, in seconds.
 
-    The peers run one after another in a process of its own, which is replaced when a peer exceeds the limit. The
-    import of a library is not part of its seconds.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Continuous columns are floats, discrete ones are categories.
-    timeout : float
-        Seconds after which a peer is stopped.
-    peers : mapping of str to (str, callable), optional
-        Module to import and function that learns edges, by label.
+    The peers run one after another in a process of their own, which is replaced when a peer exceeds the limit. The
+    import of a library, its module, is not part of its seconds.
     """
     with ReplaceableProcess() as process:
         for label, (module, learn) in peers.items():

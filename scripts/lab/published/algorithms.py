@@ -62,19 +62,10 @@ def learning_seed(net: int) -> int:
 
 
 def learn(name: str, frame: pd.DataFrame, limits: Mapping[str, Any], net: int, **options: Any) -> Learned:
-    """Return what one algorithm learns from rows on one core.
+    """Return what one of `learners` learns from rows on one core, under the limits of a task.
 
-    Parameters
-    ----------
-    name : str
-        One of `learners`.
-    frame : DataFrame
-    limits : mapping
-        "seconds" and "evaluations", each None for no limit; a task has both.
-    net : int
-        Number of the network or sample; see `learning_seed`.
-    options
-        Further options of `BayesNetLearner`, which take precedence over those of the name. LDBN ignores them.
+    `net` is the number of the network or sample; see `learning_seed`. Further options of `BayesNetLearner` take
+    precedence over those of the name; LDBN ignores them.
     """
     from gomea_bn.discretization.bayesian.ldbn import LDBN
     from gomea_bn.learning.learner import BayesNetLearner

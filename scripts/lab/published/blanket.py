@@ -34,20 +34,8 @@ def hit_rate(
 ) -> float:
     """Return the expected share of right predictions, which are draws from the network's distribution of a target.
 
-    Parameters
-    ----------
-    network : DiscretizedBayesNet
-        Learned network.
-    truth : DiscretizedBayesNet
-        Network whose Markov blanket of a target is observed.
-    targets : sequence of str
-        Discrete variables.
-    rows : DataFrame
-        Rows with all variables.
-    share : float
-        Share of the blanket that is observed, rounded up; the same variables for all rows.
-    generator : numpy Generator
-        Draws the observed variables.
+    Targets are discrete. A share of the target's Markov blanket in `truth`, rounded up and drawn by the generator, is
+    observed; the same variables for all rows.
     """
     try:
         gum: Any = import_module("pyagrum")

@@ -44,14 +44,7 @@ MEASURES = ("ECE", "AUC", "Brier")
 
 
 def calibration_error(confidence: ArrayLike, is_true: ArrayLike) -> float:
-    """Return the mean distance between confidence and share of true pairs, in ten bins weighted by pairs (ECE).
-
-    Parameters
-    ----------
-    confidence : array_like of float, shape (n_pairs,)
-        From 0 to 1.
-    is_true : array_like of bool, shape (n_pairs,)
-    """
+    """Return the mean distance between confidence and share of true pairs, in ten bins weighted by pairs (ECE)."""
     values, truths = np.asarray(confidence, np.float64), np.asarray(is_true, np.float64)
     bins = np.minimum((values * N_BINS).astype(np.int64), N_BINS - 1)
     return float(np.abs(np.bincount(bins, values - truths)).sum() / len(values))

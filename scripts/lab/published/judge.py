@@ -26,24 +26,11 @@ def codes_and_cards(frame: pd.DataFrame) -> tuple[Codes, list[int]]:
 def family_score(
     codes: Codes, cards: Sequence[int], child: int, parents: Sequence[int], score: str, ess: float
 ) -> float:
-    """Return BDeu or BIC of one family, in nats, recomputed from the counts.
+    """Return BDeu or BIC of one family, in nats, recomputed from level codes of shape (n_rows, n_variables).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_variables), int
-        Level codes, 0 .. cards[i] - 1.
-    cards : sequence of int
-        Levels per variable, the unobserved ones included; q is the product over the parents.
-    child, parents : int, sequence of int
-        Column numbers.
-    score : {"bdeu", "bic"}
-    ess : float
-        Equivalent sample size of BDeu: each cell has the prior count ess / (q r). BIC ignores it.
-
-    Notes
-    -----
-    BDeu: Heckerman, Geiger, Chickering (1995). BIC: log likelihood - (ln n / 2) q (r - 1).
-    Cells without rows add nothing to either score, so only the observed ones are visited.
+    `cards` counts unobserved levels too; q is the product over the parents. BDeu: Heckerman, Geiger, Chickering
+    (1995), with the prior count ess / (q r) of each cell. BIC: log likelihood - (ln n / 2) q (r - 1). Cells without
+    rows add nothing to either score, so only the observed ones are visited.
     """
     q, r = math.prod(cards[parent] for parent in parents), cards[child]
     if q * r >= 2**62:

@@ -129,14 +129,8 @@ def by_pyagrum(frame: pd.DataFrame, search: str) -> list[Edge]:
 def pyagrum_learner(frame: pd.DataFrame, score: str, ess: float) -> Any:
     """Return pyAgrum's learner of categorical columns for one thread, with the levels that no row has.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Categorical columns.
-    score : {"bdeu", "bic"}
-    ess : float
-        Equivalent sample size of BDeu. It is set by the score BD with the BDeu prior, since pyAgrum's own BDeu adds
-        the weight of the prior to a fixed equivalent sample size of 1.
+    The equivalent sample size of BDeu is set by the score BD with the BDeu prior, since pyAgrum's own BDeu adds the
+    weight of the prior to a fixed equivalent sample size of 1.
     """
     try:
         gum: Any = import_module("pyagrum")

@@ -65,18 +65,8 @@ def run_tasks(
     tasks: Sequence[Task],
     finished: Callable[[Row], object],
 ) -> int:
-    """Run tasks on a cluster and return the number of failed ones.
+    """Run tasks on a cluster, hand over every row as soon as its task ends, and return the number of failed ones.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    measure : callable
-    tasks : sequence of dict
-    finished : callable
-        Called with every row as soon as its task ends.
-
-    Notes
-    -----
     A failed task runs a second time. If it fails again, its row holds the last traceback. A task whose worker dies, for
     example because memory ran out, counts as failed.
     """

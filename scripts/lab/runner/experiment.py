@@ -22,22 +22,10 @@ Row: TypeAlias = dict[str, Any]
 class Plan:
     """The size of an experiment; every field is part of its description.
 
-    Parameters
-    ----------
-    nets : int
-        Number of repetitions: random networks, samples, or orders of folds.
-    sizes : tuple of int
-        Sizes of the problem: numbers of rows, or of variables.
-    algorithms : tuple of str
-        Names of the compared algorithms.
-    variants : tuple of str
-        Names of laws or kinds of networks, of tables or of problems.
-    seconds : float or None
-        Limit of one search in seconds; None for no clock.
-    evaluations : int or None
-        Limit of one search in evaluations. Results then depend on the task alone, whereas a clock lets them vary.
-    seed : int
-        Number from which the seeds of all tasks are counted.
+    `nets` is the number of repetitions: random networks, samples, or orders of folds. `sizes` are those of the problem:
+    numbers of rows, or of variables. `variants` name laws or kinds of networks, tables or problems. A search is limited
+    by seconds (None for no clock) or by evaluations; results then depend on the task alone, whereas a clock lets them
+    vary. The seeds of all tasks are counted from `seed`.
     """
 
     nets: int
@@ -68,13 +56,7 @@ class Plan:
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Self:
-        """Return the plan of a description; the lists of JSON become tuples again.
-
-        Raises
-        ------
-        GomeaBnError
-            If it lacks a field, as one of another version may.
-        """
+        """Return the plan of a description, whose lists become tuples again; `GomeaBnError` if it lacks a field."""
         names = [field.name for field in fields(cls)]
         if absent := [name for name in names if name not in description]:
             raise GomeaBnError(f"The description lacks {', '.join(absent)}; run the experiment again.")
@@ -88,13 +70,7 @@ class Plan:
         return {"seconds": self.seconds, "evaluations": self.evaluations}
 
     def tasks(self, variant: str, size: str, algorithm: str) -> list[Task]:
-        """Return one task per variant, size, repetition and algorithm.
-
-        Parameters
-        ----------
-        variant, size, algorithm : str
-            Names in a task of its variant, its size and its algorithm.
-        """
+        """Return one task per variant, size, repetition and algorithm, under the names that they have in a task."""
         return [
             {variant: of_variant, size: of_size, "net": self.seed + net, algorithm: name, **self.limits}
             for of_variant in self.variants
@@ -110,20 +86,9 @@ _WHOLE = ("option", "variant")
 
 @dataclass(frozen=True)
 class Option:
-    """An option of an experiment.
+    """An option of an experiment: a tuple as its default takes several values, and flags are bool.
 
-    Parameters
-    ----------
-    default : object
-        Value without the option; a tuple takes several values.
-    help : str
-        Line of `--help`.
-    kind : type, optional
-        Type of a value; by default that of the default. Flags are bool.
-    choices : collection of str, optional
-        Values that are allowed.
-    least : int, optional
-        Smallest number that is allowed.
+    `kind` is the type of a value, by default that of the default; `least` is the smallest number that is allowed.
     """
 
     default: Any
@@ -138,13 +103,7 @@ class Option:
         return isinstance(self.default, tuple)
 
     def read(self, name: str, texts: Sequence[str]) -> Any:
-        """Return the value that a command line gives; lists are separated by commas or by spaces.
-
-        Raises
-        ------
-        GomeaBnError
-            If a text is no value of the option.
-        """
+        """Return the value that a command line gives, or raise `GomeaBnError`; commas or spaces separate lists."""
         kind = self.kind or (type(self.default[0]) if self.is_list and self.default else type(self.default))
         if kind is bool:
             if texts:
@@ -196,15 +155,7 @@ PLAN_OPTIONS: Mapping[str, Option] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """Results of a task.
-
-    Attributes
-    ----------
-    values : dict
-        Results, which depend on the task alone: finite numbers, texts, lists and dictionaries.
-    seconds : dict of str to float
-        Wall times, which differ between runs.
-    """
+    """Results of a task, which depend on it alone and JSON can hold, and wall times, which differ between runs."""
 
     values: dict[str, Any]
     seconds: dict[str, float]
@@ -214,33 +165,13 @@ class Measured:
 class Experiment:
     """An experiment: a published one, a comparison with other libraries, or a measurement of scaling.
 
-    Parameters
-    ----------
-    name : str
-        Name on the command line.
-    title, source : str
-        Measured quantity, and its publication or a description.
-    tasks : callable
-        Function of a plan that returns its tasks in the order of the rows.
-    measure : callable
-        Function of a task that returns its results, as `Measured` or as a dictionary; importable by name, since other
-        processes run it.
-    report : callable
-        Function of a plan and the measured rows that returns tables, figures and claims.
-    plan, full : Plan or None
-        The default for two cores, and the size of the publication; None for an experiment with options of its own.
-    options : mapping of str to Option
-        Options of the command line; by default those of a plan.
-    known_algorithms, known_variants : tuple of str
-        Names that a plan may have.
-    prepare : callable, optional
-        Function that compiles the kernels of the tasks before workers start; it gets a function that prints a line.
-    least_size : int
-        Smallest size with which every task can be run.
-    revision : int
-        Number that is raised whenever `measure` changes, so that rows of another revision are not used.
-    in_turn : bool
-        Whether tasks run one at a time in the process of the command, as they do where seconds or memory are measured.
+    `title` and `source` are the measured quantity, and its publication or a description. `tasks` returns the tasks of a
+    plan in the order of the rows; `measure` measures one, and is importable by name, since other processes run it;
+    `report` makes tables, figures and claims of a plan and its rows. `plan` is the default for two cores and `full` the
+    size of the publication; both are None for an experiment with options of its own. `prepare` compiles the kernels of
+    the tasks before workers start; it gets a function that prints a line. `least_size` is the smallest with which every
+    task can be run. `revision` is raised whenever `measure` changes, so that rows of another revision are not used.
+    Tasks run `in_turn` in the process of the command where seconds or memory are measured.
     """
 
     name: str
@@ -266,10 +197,7 @@ class Experiment:
     def planned(self, *, full: bool = False, **changes: Any) -> Plan | Options:
         """Return the default or the full plan with the changes that are not None.
 
-        Raises
-        ------
-        GomeaBnError
-            For an unknown option, algorithm or variant, or a size below the least one.
+        An unknown option, algorithm or variant, or a size below the least one, is a `GomeaBnError`.
         """
         values = {name: value for name, value in changes.items() if value is not None}
         for name in values:
@@ -301,13 +229,7 @@ class Experiment:
         return plan
 
     def described(self, description: Mapping[str, Any]) -> Plan | Options:
-        """Return the plan of a description, which may lack an option that later versions have.
-
-        Raises
-        ------
-        GomeaBnError
-            If it lacks a field of a `Plan`.
-        """
+        """Return the plan of a description, which may lack options of later versions, but no field of a `Plan`."""
         if self.plan is not None:
             return Plan.of(description)
         lists = {name for name, option in self.options.items() if option.is_list}
@@ -336,13 +258,7 @@ def task_key(task: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON gives it back: tuples as lists, NumPy's numbers as Python's.
-
-    Raises
-    ------
-    ValueError
-        For values that JSON cannot hold, such as infinity and nan.
-    """
+    """Return a value as JSON gives it back: tuples as lists, NumPy's numbers as Python's; infinity is a ValueError."""
     return json.loads(json.dumps(value, allow_nan=False, default=_python_number))
 
 

@@ -58,18 +58,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 def write_report(
     folder: Path, experiment: Experiment, plan: Plan | Options, rows: Sequence[Row], n_missing: int = 0
 ) -> Report:
-    """Return the report of an experiment's rows; writes `report.html`, `report.md`, `claims.json` and a PNG per figure.
+    """Return the report of rows; writes `report.html`, `report.md`, `claims.json` and a PNG per figure.
 
-    Parameters
-    ----------
-    folder : Path
-        Must exist.
-    experiment : Experiment
-    plan : Plan or Options
-    rows : sequence of dict
-        Failed rows are listed with their tracebacks.
-    n_missing : int
-        Number of tasks without a row, which the page gives.
+    The folder must exist. Failed rows are listed with their tracebacks; `n_missing` is the number of tasks without a
+    row.
     """
     report = experiment.report(plan, [row for row in rows if not failed(row)])
     versions = sorted({str(row["version"]) for row in rows if "version" in row})

@@ -54,13 +54,7 @@ def experiments() -> Mapping[str, Experiment]:
 
 
 def experiment(name: str) -> Experiment:
-    """Return the experiment of a name.
-
-    Raises
-    ------
-    GomeaBnError
-        For an unknown name.
-    """
+    """Return the experiment of a name; an unknown name is a `GomeaBnError`."""
     by_name = experiments()
     if name not in by_name:
         raise GomeaBnError(

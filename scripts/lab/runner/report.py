@@ -117,16 +117,8 @@ def summary_sheet(
 
 
 def rank_tests(heading: str, key_column: str, groups: Mapping[Any, Mapping[str, Sequence[float]]]) -> Sheet:
-    """Return Mann-Whitney U tests of every pair of algorithms within every group.
+    """Return Mann-Whitney U tests of every pair of algorithms within every group of values by algorithm.
 
-    Parameters
-    ----------
-    heading, key_column : str
-    groups : mapping
-        Values by algorithm, by setting.
-
-    Notes
-    -----
     The Bonferroni factor is the number of tests in the table.
     """
     pairs = [
@@ -171,14 +163,7 @@ def figures_of(
     groups: Mapping[tuple[Any, Any], Sequence[float]],
     published: Mapping[str, Mapping[float, float]] | None = None,
 ) -> tuple[Series, ...]:
-    """Return the lines of every name over x, where `groups` has the values by x and name.
-
-    Parameters
-    ----------
-    groups : mapping of (x, name) to sequence of float
-    published : mapping of str to mapping, optional
-        Published values by x, by name.
-    """
+    """Return the lines of every name over x, of values by (x, name), and of published values by name and x."""
     series: list[Series] = []
     for name in dict.fromkeys(name for _, name in groups):
         by_x = {x: values for (x, other), values in groups.items() if other == name}

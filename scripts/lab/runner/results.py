@@ -28,15 +28,10 @@ def _locket() -> Any:
 
 
 class ResultFolder:
-    """Rows by the key of their task, safe against being killed at any moment.
+    """Rows by the key of their task, safe against being killed at any moment; the folder is made if it is absent.
 
     The row of a finished task is written whole into a file of its own. `merge` then writes all rows in the order of the
     tasks, as one file of JSON lines and one of comma-separated values.
-
-    Parameters
-    ----------
-    path : Path
-        The folder; it is made if it is absent.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,13 +40,10 @@ class ResultFolder:
     def check(
         self, description: Mapping[str, Any], *, resume: bool = False, accept_changes: bool = False
     ) -> None:
-        """Raise unless the folder is absent or empty, or holds results that may be continued.
+        """Raise `GomeaBnError` unless the folder is absent or empty, or holds results that may be continued.
 
-        Raises
-        ------
-        GomeaBnError
-            If there are results and `resume` is not set, or another description and `accept_changes` is not; or if a
-            library that runs need is not installed.
+        That is if `resume` is set, and for another description `accept_changes`. The libraries of runs must be
+        installed.
         """
         _locket()
         distributed()
@@ -81,13 +73,7 @@ class ResultFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from writing into the folder during a `with` block; the folder is made if it is absent.
-
-        Raises
-        ------
-        GomeaBnError
-            If another process has the folder.
-        """
+        """Keep other processes from writing into the folder, which is made if it is absent, or raise `GomeaBnError`."""
         locket = _locket()
         self.path.mkdir(parents=True, exist_ok=True)
         try:

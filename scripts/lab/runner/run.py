@@ -39,28 +39,12 @@ def run_experiment(
     in_turn: bool = False,
     progress: Callable[[int, int, int], object] = lambda n_done, n_tasks, n_failed: None,
 ) -> Outcome:
-    """Run the tasks without a row, and report all rows.
+    """Run the tasks without a row, and report all rows of the folder; see `ResultFolder`.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    plan : Plan or Options
-    folder : Path
-        Folder of rows and report; see `ResultFolder`.
-    resume, accept_changes : bool
-        Whether to continue the rows in the folder, and to do so if they have another description.
-    scheduler : str, optional
-        Address of a Dask scheduler; by default processes on this machine.
-    n_workers : int, optional
-        Number of processes; by default one per core.
-    in_turn : bool
-        Whether to run the tasks one after another in this process, as those of some experiments always are.
-    progress : callable
-        Called with the numbers of finished tasks, of all tasks and of failed ones.
-
-    Notes
-    -----
-    The rows of finished tasks are kept when a run ends by an exception or by Ctrl-C.
+    `resume` continues the rows in the folder, `accept_changes` also those of another description. Tasks run on a Dask
+    scheduler, on `n_workers` processes of this machine, by default one per core, or `in_turn` in this process, as those
+    of some experiments always do. `progress` is called with the numbers of finished tasks, of all and of failed ones.
+    Rows of finished tasks are kept when a run ends by an exception or by Ctrl-C.
     """
     results = ResultFolder(folder)
     tasks = experiment.expand(plan)
@@ -92,10 +76,7 @@ def run_experiment(
 def report_only(experiment: Experiment, folder: Path) -> Outcome:
     """Report the rows that a folder has under its own description; no task is run.
 
-    Raises
-    ------
-    GomeaBnError
-        If the folder has no results of this experiment and revision, or if another process writes into it.
+    A folder without results of this experiment and revision, or that another process writes into, is a `GomeaBnError`.
     """
     results = ResultFolder(folder)
     described = results.description()

@@ -48,13 +48,7 @@ class ReplaceableProcess:
         self._end()
 
     def call(self, function: Callable[..., R], *arguments: Any, timeout: float) -> R:
-        """Return the result of a call.
-
-        Raises
-        ------
-        multiprocessing.TimeoutError
-            If the call takes longer than `timeout` seconds, or the process dies.
-        """
+        """Return the result of a call; `multiprocessing.TimeoutError` if it takes more seconds or the process dies."""
         if self._pool is None:
             self._pool = multiprocessing.get_context("spawn").Pool(1)
         try:

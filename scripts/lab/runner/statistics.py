@@ -17,15 +17,9 @@ WIDEST = 4.0
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of the repetitions of one setting.
+    """Summary of the repetitions of one setting: `low` and `high` are the quartiles, by linear interpolation.
 
-    Attributes
-    ----------
-    n : int
-    mean, sd : float
-        The standard deviation has n - 1 in its denominator, and is nan for one value.
-    median, low, high : float
-        The median and the quartiles (linear interpolation).
+    The standard deviation has n - 1 in its denominator, and is nan for one value.
     """
 
     n: int
@@ -58,16 +52,9 @@ def summarise(values: Sequence[float]) -> Summary:
 class Comparison:
     """The Mann-Whitney U test of two samples.
 
-    Attributes
-    ----------
-    u : float
-        U of the first sample.
-    p_value : float
-        Two-sided, times the Bonferroni factor, at most 1.
-    share : float
-        U over the number of pairs: share of pairs in which the first sample has the larger value, ties counted half.
-    least : float
-        Smallest p-value that two samples of these sizes can have.
+    `u` is that of the first sample, and `share` is it over the number of pairs, ties counted half. The two-sided
+    p-value is multiplied by the Bonferroni factor, at most 1; `least` is the smallest that samples of these sizes can
+    have.
     """
 
     u: float
@@ -82,14 +69,7 @@ class Comparison:
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float], factor: int = 1) -> Comparison:
-    """Return the Mann-Whitney U test of two samples, its p-value multiplied by the number of tests made.
-
-    Parameters
-    ----------
-    first, second : sequence of float
-    factor : int
-        Bonferroni factor: number of comparisons that are made together.
-    """
+    """Return the Mann-Whitney U test of two samples, its p-value multiplied by Bonferroni's number of tests."""
     from scipy.stats import mannwhitneyu
 
     test = mannwhitneyu(first, second, alternative="two-sided")
@@ -101,12 +81,7 @@ def compare_samples(first: Sequence[float], second: Sequence[float], factor: int
 def is_lower(first: Mapping[int, float], second: Mapping[int, float], factor: int = 1) -> bool | None:
     """Return whether the first of paired samples is lower by Wilcoxon's signed ranks; None if they do not differ.
 
-    Parameters
-    ----------
-    first, second : mapping of int to float
-        Value by repetition; repetitions that only one of them has are left out.
-    factor : int
-        The Bonferroni factor.
+    Values are by repetition; those that only one sample has are left out. `factor` is that of Bonferroni.
     """
     from scipy.stats import wilcoxon
 
@@ -125,27 +100,12 @@ def is_even(first: Mapping[int, float], second: Mapping[int, float], factor: int
 
 @dataclass(frozen=True)
 class Claim:
-    """A published number and our measurements of it.
+    """A published number, and our measurements of it; none if it was not run.
 
-    Parameters
-    ----------
-    quantity, setting : str
-        Measured quantity, and how ours was made.
-    paper : float
-    ours : tuple of float
-        Values of our repetitions; empty if it was not run.
-    better : {"lower", "higher", "equal"}
-        Side on which ours beats the published number; "equal" if it can only be met.
-    paper_sd : float, optional
-        Standard deviation over the published repetitions.
-    paper_n : int
-        Number of published repetitions.
-    tolerance : float
-        Largest difference that is ignored, such as half of the last printed digit.
-    same : bool
-        Whether ours is the published method; if not, it is another one that is compared with it.
-    reason : str
-        Reason why a number is not reproduced, if it is known.
+    `better` is the side on which ours beats it, "lower" or "higher", or "equal" if it can only be met. `paper_sd` is
+    the standard deviation over `paper_n` published repetitions. `tolerance` is the largest difference that is ignored,
+    such as half of the last printed digit. `same` says whether ours is the published method, and not another one that
+    is compared with it. `reason` says why a number is not reproduced, if it is known.
     """
 
     quantity: str
@@ -162,24 +122,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """A published finding without a number, and ours.
+    """A published finding without a number, and ours; "-" if there are none.
 
-    Attributes
-    ----------
-    quantity, setting : str
-        Measured quantity, and how ours was made.
-    paper, ours : str
-        Finding of the paper, and of our rows; "-" if there are none.
-    holds : bool or None
-        Whether ours agrees; None if it was not run, or if the runs are too few.
-    better : bool
-        If it does not hold: whether ours is better than the finding of the paper.
-    reason : str
-        Reason why it does not hold, if it is known.
-    same : bool
-        Whether it is a finding of the paper. If not, it is our comparison, and `holds` says whether ours is better.
-    even : bool
-        For our comparison: whether all values are equal.
+    `holds` says whether ours agrees, None if it was not run or if the runs are too few; if it does not, `better` says
+    whether ours is better, and `reason` why. If it is not `same`, it is our own comparison: `holds` says whether ours
+    is better, and `even` whether all values are equal.
     """
 
     quantity: str
@@ -196,8 +143,6 @@ class Finding:
 def verdict(claim: Claim | Finding) -> tuple[str, str]:
     """Return the verdict on ours against the published number, and the reason.
 
-    Notes
-    -----
     The verdict on the published method is "reproduced", "beaten", "not reproduced" or "not run", on another one
     "beaten", "even" or "behind". The difference of means counts if it exceeds the tolerance and Welch's 95 % interval
     excludes 0. If the interval contains 0, but is wider to either side than the published deviation (without one,

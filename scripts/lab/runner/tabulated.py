@@ -23,20 +23,10 @@ def tabulated(
     prepare: Callable[[Callable[[str], object]], float] | None = None,
     in_turn: bool = True,
 ) -> Experiment:
-    """Return the experiment of a function that returns the tables of its options.
+    """Return the experiment of a function that returns the tables of its options; it is importable by name.
 
-    Parameters
-    ----------
-    name, title, source : str
-    table : callable
-        Function of the options; importable by name.
-    options : mapping of str to Option
-    split : tuple of str
-        Options that list values. Every combination of their values is a task, with a list of one value each; rows of
-        equal tables are joined.
-    prepare : callable, optional
-    in_turn : bool
-        Whether tasks run one at a time.
+    `split` names options that list values. Every combination of their values is a task, with a list of one value each;
+    rows of equal tables are joined. Other parameters are those of `Experiment`.
     """
     return Experiment(
         name=name,

@@ -15,16 +15,10 @@ from lab.published.tables import LETTERS, published_table
 
 @dataclass(frozen=True)
 class RealTable:
-    """A table, whose columns have letters for names.
+    """A table whose columns have letters for names: `kinds` are "discrete" or "continuous".
 
-    Attributes
-    ----------
-    frame : DataFrame
-        Discrete columns are categorical, so that every part of the rows has the levels of all rows.
-    kinds : dict of str to str
-        "discrete" or "continuous" by column.
-    target : str or None
-        Discrete column that classification is about, if the table has one.
+    Discrete columns are categorical, so that every part of the rows has the levels of all rows. `target` is the one
+    that classification is about, if the table has one.
     """
 
     frame: pd.DataFrame

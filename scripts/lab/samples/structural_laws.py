@@ -35,17 +35,7 @@ CURVES: tuple[Curve, ...] = (lambda x: np.tanh(2.0 * x), lambda x: np.sin(2.0 * 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of one random graph.
-
-    Attributes
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        Continuous columns are float64, discrete ones are categories of texts.
-    kinds : dict of str to str
-        "discrete" or "continuous" by column.
-    edges : list of (parent, child)
-        The graph that the rows follow.
-    """
+    """Rows of one random graph: floats and categories of texts, "discrete" or "continuous" by column, true edges."""
 
     frame: pd.DataFrame
     kinds: dict[str, str]
