@@ -68,9 +68,6 @@ class Refined(PythonProblem):
         return self.recorder
 
 
-# ---------------------------------------------------------------- refinement
-
-
 def asked_at(refine: str) -> tuple[list[int], int]:
     """The evaluations at which the refiner was asked, and the number of generations."""
     problem = Refined()
@@ -128,15 +125,9 @@ def test_values_of_initial_solutions_stay_in_use(kind: str) -> None:
     assert vanished
 
 
-# ---------------------------------------------------------------- rules of variation
-
-
 def test_improvement_is_forced_after_one_generation_more_than_the_size_has_digits_less_one() -> None:
     assert [stall_limit(size) for size in (1, 9, 10, 99, 100, 1000)] == [1, 1, 2, 2, 3, 4]
     assert variation_rules(compiled_trap(2), 100, climbs=False).stall_limit == 3
-
-
-# ---------------------------------------------------------------- defaults
 
 
 class OnlyLearns:

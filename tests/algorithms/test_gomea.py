@@ -67,9 +67,6 @@ def same(a: Result, b: Result) -> bool:
     )
 
 
-# ---------------------------------------------------------------- interleaved multi-start
-
-
 def test_the_counter_schedule_gives_a_larger_population_every_fourth_turn() -> None:
     counts: list[tuple[int, ...]] = [()]
     order: list[int] = []
@@ -169,9 +166,6 @@ def test_no_larger_population_is_started_while_smaller_ones_go_on() -> None:
     )
     assert max(largest) == 8
     assert result.stopped_by == "max_generations"
-
-
-# ---------------------------------------------------------------- reproducibility and limits
 
 
 VARIANTS = [
@@ -302,9 +296,6 @@ def test_the_history_holds_every_improvement() -> None:
     assert is_acyclic(7, example("ccdcdcd").edges(result.X))
 
 
-# ---------------------------------------------------------------- interruption
-
-
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_interrupt_inside_a_generation_returns_the_best_so_far(n_threads: int) -> None:
     problem = example("c" * 12, n_rows=2000)
@@ -359,9 +350,6 @@ def test_errors_of_a_callback_come_through() -> None:
 
     with pytest.raises(LookupError, match="mine"):
         GOMEA().run(example(), Limits(max_generations=100), random_state=0, n_jobs=2, callback=fail)
-
-
-# ---------------------------------------------------------------- small and given
 
 
 @pytest.mark.parametrize("kinds", ["d", "c", "dd", "cd", "cc"])
@@ -432,9 +420,6 @@ def test_given_genotypes_are_checked(initial: NDArray[Any], message: str) -> Non
 def test_settings_that_cannot_be_used_are_refused(make: Any, message: str) -> None:
     with pytest.raises(GomeaBnError, match=message):
         make()
-
-
-# ---------------------------------------------------------------- what a run finds
 
 
 def small_tables(n: int) -> list[tuple[list[ScoredVariable], str]]:

@@ -19,8 +19,6 @@ from gomea_bn.linkage.real import RealCustom, gaussian_similarities
 from gomea_bn.problems.continuous import RealKernelProblem
 from gomea_bn.problems.kernels.continuous import SphereData
 
-# ---------------------------------------------------------------- what is computed from solutions
-
 
 def solutions_of(seed: int, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Two genes and two numbers in turn; the first number follows the first gene."""
@@ -85,9 +83,6 @@ def test_subsets_are_exchanged_with_and_without_their_real_variables() -> None:
     expected = [{0}, {2}, {0, 2}, {2, 4}, {0, 2, 4}]
     assert sorted(map(sorted, exchanged)) == sorted(map(sorted, expected))
     assert mixed.sampled(family).subsets() == [{3}, {4}, {3, 4}]
-
-
-# ---------------------------------------------------------------- searches
 
 
 def trap(bits: NDArray[np.float64]) -> float:

@@ -44,9 +44,6 @@ class Shelf:
         return [float(self.prices @ x), float(self.worth @ (1 - x))], max(0.0, float(x.sum()) - 3)
 
 
-# ---------------------------------------------------------------- what a run finds
-
-
 KNOWN = {
     "onemax": (OneMaxZeroMax(12), 10_000),
     "trap": (TrapInverseTrap(10), 20_000),
@@ -135,9 +132,6 @@ def test_with_immediate_update_the_last_addition_is_known_exactly() -> None:
     assert len(before.F) == len(whole.F) - 1
 
 
-# ---------------------------------------------------------------- interleaved multi-start
-
-
 def test_the_schedule_of_two_generations_per_step() -> None:
     counts: list[tuple[int, ...]] = [()]
     order: list[int] = []
@@ -183,9 +177,6 @@ def test_converged_populations_stop_and_no_larger_one_is_started() -> None:
     assert max(seen) <= 16
     assert result.F.tolist() == [[-2.0, 0.0], [-1.0, -1.0], [0.0, -2.0]]
     assert result.stopped_by in ("max_population_size", "max_generations")
-
-
-# ---------------------------------------------------------------- constraints, beginnings, a small archive
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -244,9 +235,6 @@ def test_a_small_archive_stays_small_and_keeps_the_extremes(size: int, update: s
         assert run.archive.data.widths.all()
         assert result.F.min(axis=0).tolist() == list(result.history[-1].ideal)
         assert result.F.min(axis=0).tolist() == np.min([e.ideal for e in result.history], axis=0).tolist()
-
-
-# ---------------------------------------------------------------- what cannot be used
 
 
 def test_optimise_picks_the_search_by_the_number_of_objectives() -> None:

@@ -20,8 +20,6 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Front, Objective
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-# ---- the container
-
 
 def test_order_is_by_the_first_objective_then_the_next_and_networks_follow():
     values = [[2.0, 1.0], [1.0, 3.0], [1.0, 2.0], [0.0, 9.0]]
@@ -144,9 +142,6 @@ def test_a_front_and_its_parts_survive_pickling():
     assert [candidate.network for candidate in again] == [candidate.network for candidate in front.thin(5)]
 
 
-# ---- the hash
-
-
 def test_hash_depends_on_everything_that_names_a_run_and_on_nothing_else():
     values = spread(5, 3, 0)
     record = {"seed": 3, "data_sha256": "ab"}
@@ -180,9 +175,6 @@ def test_hash_depends_on_everything_that_names_a_run_and_on_nothing_else():
 
 def test_hash_takes_both_zeros_for_the_same_number():
     assert front_of([[0.0, 1.0]]).run_hash == front_of([[-0.0, 1.0]]).run_hash
-
-
-# ---- best, closest, non-dominated
 
 
 @given(matrices())
@@ -222,9 +214,6 @@ def test_nondominated_keeps_what_nothing_dominates(values):
     assert left.nondominated() is left
 
 
-# ---- limit on free parameters
-
-
 def test_networks_near_the_limit_are_named_by_role():
     networks = sorted(NETWORKS[:3], key=lambda network: network.n_parameters)
     sizes = [network.n_parameters for network in networks]
@@ -242,9 +231,6 @@ def test_networks_near_the_limit_are_named_by_role():
     assert roles(sizes[2] / 0.96) == {"best fit": sizes[2]}
     assert roles(None) == {}
     assert front_of(spread(5, 2, 1)).near_limit() == {}
-
-
-# ---- thinning
 
 
 @given(matrices(most_rows=25), st.integers(1, 25), st.sampled_from([None, 3, 40]))
@@ -325,9 +311,6 @@ def test_thinning_needs_a_positive_integer():
     for wrong in (0, -1, 2.0, "3", True, None):
         with pytest.raises(GomeaBnError, match="n must be an integer of at least 1"):
             front_of([[1, 2], [2, 1]]).thin(wrong)
-
-
-# ---- measures
 
 
 def test_plot_draws_every_network():

@@ -38,9 +38,6 @@ def cardinalities(genotypes: NDArray[np.int16]) -> NDArray[np.int64]:
     return largest + 1
 
 
-# ---------------------------------------------------------------- bias correction
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 64, 100]), st.sampled_from([2, 3, 15]))
 def test_corrected_similarity_equals_its_definition(seed: int, n: int, largest: int) -> None:
@@ -86,9 +83,6 @@ def test_correction_finds_narrow_pairs_among_wide_genes_in_small_populations() -
     assert hits["corrected"] >= 30
 
 
-# ---------------------------------------------------------------- size limits
-
-
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 20), st.integers(1, 20), st.sampled_from(["mi", "nmi"]))
 def test_a_size_limit_leaves_out_large_subsets_only(
@@ -99,9 +93,6 @@ def test_a_size_limit_leaves_out_large_subsets_only(
     every = LinkageTree(measure).learn(genotypes, alphabet, np.random.default_rng(1)).subsets()
     limited = LinkageTree(measure, max_set_size=limit).learn(genotypes, alphabet, np.random.default_rng(1))
     assert limited.subsets() == [s for s in every if len(s) <= limit]
-
-
-# ---------------------------------------------------------------- marginal product
 
 
 def slow_partition(genotypes: NDArray[np.int16], alphabet: NDArray[np.int64], largest: int) -> float:
@@ -175,9 +166,6 @@ def test_blocks_are_found_and_independent_genes_stay_single() -> None:
     assert set(subsets) == set(expected)
 
 
-# ---------------------------------------------------------------- interaction graphs
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 16))
 def test_the_static_tree_is_average_linkage_within_components(seed: int, n: int) -> None:
@@ -242,9 +230,6 @@ def test_one_static_tree_serves_problems_of_several_sizes() -> None:
     assert sizes == [2, 6]
 
 
-# ---------------------------------------------------------------- in the search
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -273,9 +258,6 @@ def test_the_full_set_only_selects() -> None:
     values = {tuple(row) for row in genotypes.tolist()}
     assert tuple(result.X.tolist()) in values
     assert result.stopped_by == "max_population_size"  # all solutions became the best one
-
-
-# ---------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,6 @@ def built_tree(
     return nodes[n:], strength, children
 
 
-# ---------------------------------------------------------------- similarities
-
-
 def test_entropies_and_similarities_of_three_short_vectors() -> None:
     assert [slow_entropy(g) for g in (X, Y, Z)] == pytest.approx([1.561278, 0.954434, 1.0], abs=1e-6)
     genotypes, alphabet = population([X, Y, Z]), np.array([3, 2, 2])
@@ -102,9 +99,6 @@ def test_normalised_similarity_is_1_for_relabelled_genes_and_0_for_constant_ones
     similarities = LinkageTree().similarities(genotypes, np.full(4, 5))
     assert similarities[0, 1] == pytest.approx(1.0)
     assert similarities[0, 2] == similarities[1, 3] == similarities[2, 3] == 0.0
-
-
-# ---------------------------------------------------------------- average linkage
 
 
 @settings(max_examples=80)
@@ -211,9 +205,6 @@ def test_equal_genes_merge_into_a_tree_of_small_depth() -> None:
         assert depth[-1] <= 10
 
 
-# ---------------------------------------------------------------- filter
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(3, 15))
 def test_the_filter_drops_the_children_of_identical_merges_only(seed: int, n: int, n_genes: int) -> None:
@@ -248,9 +239,6 @@ def test_copies_of_a_gene_travel_together() -> None:
     assert not any(frozenset([g]) in subsets for g in (0, 2, 4))
     by_mi = LinkageTree("mi").learn(genotypes, np.full(5, 3), rng).subsets()
     assert len(by_mi) == 8  # the filter means nothing for bits
-
-
-# ---------------------------------------------------------------- other models
 
 
 def test_univariate_and_custom_families() -> None:

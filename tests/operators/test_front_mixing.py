@@ -247,9 +247,6 @@ def as_slow(clusters: Clusters) -> SlowClusters:
     )
 
 
-# ---------------------------------------------------------------- a generation, step by step
-
-
 @pytest.mark.parametrize("case", list(PROBLEMS))
 @settings(max_examples=25)
 @given(
@@ -298,9 +295,6 @@ def test_generations_equal_their_twin(
         bench.assert_same(before)
 
 
-# ---------------------------------------------------------------- what a solution keeps
-
-
 @pytest.mark.parametrize("case", ["trap", "cut", "networks"])
 def test_what_an_extreme_cluster_finds_for_its_objective_it_keeps(case: str) -> None:
     seen = 0
@@ -332,9 +326,6 @@ def test_without_a_feasible_solution_nothing_is_taken_from_the_archive() -> None
     assert (bench.population.violations <= before).all()
     assert (bench.population.violations < before).any()
     assert bench.population.tallies[:, COPIES].sum() == 0
-
-
-# ---------------------------------------------------------------- budgets and interruption
 
 
 @pytest.mark.parametrize("immediate", [False, True])

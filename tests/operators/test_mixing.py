@@ -128,9 +128,6 @@ def make_bench(seed: int, n: int, kinds: str, *, random_repair: bool = True) -> 
     return Bench(problem, problem.sample(rng, n), rng)
 
 
-# ---------------------------------------------------------------- a generation, step by step
-
-
 @settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -227,9 +224,6 @@ def test_the_best_solution_does_not_drift_to_equal_ones() -> None:
     assert changed[[0, 1, 2, 4, 5]].all()
 
 
-# ---------------------------------------------------------------- climbing
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_climbing_changes_a_solution_only_for_the_better(seed: int) -> None:
     bench = make_bench(seed, 8, "ccdd")
@@ -264,9 +258,6 @@ def test_initialisation_evaluates_and_climbs() -> None:
         else:
             assert bench.values.tolist() == start
             assert (population.tallies[:, [EVALUATIONS, TOUCHED]] == [1, bench.problem.n_terms]).all()
-
-
-# ---------------------------------------------------------------- forced improvement
 
 
 def stuck_bench(seed: int, chosen: str) -> Bench:
@@ -333,9 +324,6 @@ def test_stalled_solutions_are_forced_beyond_the_limit_only() -> None:
         else:
             elite = float(bench.elite.objectives[0])
             assert ((bench.values < before) | (bench.values <= elite))[others].all()
-
-
-# ---------------------------------------------------------------- budgets and interruption
 
 
 @pytest.mark.parametrize("forced", [False, True])

@@ -113,9 +113,6 @@ def work_of(n_variables: int, n: int, n_selected: int, n_terms: int = 0) -> Real
     )
 
 
-# ---------------------------------------------------------------- selection and estimation
-
-
 @given(
     st.floats(allow_nan=False), st.floats(0, 5), st.floats(allow_nan=False), st.sampled_from([0.0, 1.0, 2.0])
 )
@@ -203,9 +200,6 @@ def test_a_singular_covariance_keeps_its_subspace() -> None:
     assert np.linalg.matrix_rank(draws, tol=1e-9) == 1
     assert not cholesky(np.zeros((3, 3)), 3, 1.0, factor)
     np.testing.assert_array_equal(np.tril(factor[:3, :3]), 0.0)
-
-
-# ---------------------------------------------------------------- draws, shifts, multipliers
 
 
 def test_draws_follow_the_distribution() -> None:
@@ -316,9 +310,6 @@ def test_multipliers_survive_a_relearned_tree() -> None:
     assert carried.tolist() == [0.3, 0.2, 0.4, 0.5, 1.0, 1.0, 0.5]
 
 
-# ---------------------------------------------------------------- linkage
-
-
 def test_similarity_is_gaussian_information_with_guards() -> None:
     covariance = np.array([[4.0, 1.0, 0.0, 2.0], [1.0, 1.0, 0.0, 0.5], [0, 0, 0, 0], [2.0, 0.5, 0, 1.0]])
     similarity = gaussian_similarities(covariance)
@@ -360,9 +351,6 @@ def test_families_of_real_variables_and_their_errors() -> None:
         real_linkage_model("interaction-tree")
     with pytest.raises(GomeaBnError, match="linkage must be one of"):
         real_linkage_model("branches")
-
-
-# ---------------------------------------------------------------- generations
 
 
 @pytest.mark.parametrize("linkage", ["tree", "univariate", "full"])

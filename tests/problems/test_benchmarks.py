@@ -87,9 +87,6 @@ def scopes(problem: KernelProblem) -> list[frozenset[int]]:
     ]
 
 
-# ---------------------------------------------------------------- definitions
-
-
 def test_trap_values() -> None:
     assert [full(Trap(5), [1] * u + [0] * (5 - u))[0] for u in range(6)] == [-4, -3, -2, -1, 0, -5]
     assert [full(BimodalTrap(6), [0] * (6 - u) + [1] * u)[0] for u in range(7)] == [-6, 0, -2, -5, -2, 0, -6]
@@ -122,9 +119,6 @@ def test_objectives_equal_their_definitions(seed: int) -> None:
 
     blocks = [x[b : b + size] for size in (1, 2, 4, 8, 16) for b in range(0, 16, size)]
     assert full(HIFF(16), x) == (-sum(len(b) for b in blocks if len(set(b)) == 1), 31)
-
-
-# ---------------------------------------------------------------- partial evaluation
 
 
 @settings(max_examples=40)
@@ -179,9 +173,6 @@ def test_equal_genotypes_have_equal_objectives_after_a_long_walk() -> None:
     assert solution.objectives[0] == full(problem, solution.genotype)[0]
 
 
-# ---------------------------------------------------------------- optima
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -214,9 +205,6 @@ def test_known_ground_states() -> None:
     assert MaxCut(26, RING, target=-4.0).target == -4
 
 
-# ---------------------------------------------------------------- interaction graphs
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_interactions_are_the_pairs_that_share_a_sub_function(seed: int) -> None:
     for problem in small_problems(seed):
@@ -226,9 +214,6 @@ def test_interactions_are_the_pairs_that_share_a_sub_function(seed: int) -> None
         graph: Any = problem
         assert [tuple(pair) for pair in graph.interactions.tolist()] == sorted(shared)
         assert graph.interaction_weights.tolist() == [shared[pair] for pair in sorted(shared)]
-
-
-# ---------------------------------------------------------------- solved
 
 
 @pytest.mark.parametrize(
@@ -252,9 +237,6 @@ def test_gomea_finds_the_optimum(problem: KernelProblem) -> None:
     assert result.stopped_by == "target"
     assert result.F[0] == problem.target == full(problem, result.X)[0]
     assert result.n_eval_full < result.n_eval
-
-
-# ---------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,6 @@ from gomea_bn.problems.multi_objective import (
 Twin = Callable[[Sequence[int]], tuple[tuple[float, ...], list[int]]]
 
 
-# ---------------------------------------------------------------- plain-Python twins: (objectives, repaired genotype)
-
-
 def onemax_zeromax(x: Sequence[int]) -> tuple[tuple[float, ...], list[int]]:
     return (-float(list(x).count(1)), -float(list(x).count(0))), list(x)
 
@@ -124,9 +121,6 @@ def front_of(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
     ]
 
 
-# ---------------------------------------------------------------- definitions
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_objectives_and_repair_equal_their_definitions(seed: int) -> None:
@@ -169,9 +163,6 @@ def test_the_knapsack_drops_the_least_ratio_first() -> None:
     assert solution.objectives.tolist() == [-9, -10]
     assert solution.terms[:2].tolist() == [9, 7]
     assert touched == 6
-
-
-# ---------------------------------------------------------------- partial evaluation
 
 
 def dependent_terms(problem: KernelProblem, before: Any, after: Any, flipped: set[int]) -> int | None:
@@ -265,9 +256,6 @@ def test_the_journal_is_long_enough_for_a_step_that_repair_takes_back_whole() ->
     assert solution.terms[:3].tolist() == [0, 0, 0]
 
 
-# ---------------------------------------------------------------- fronts
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_fronts_are_those_of_all_genotypes(seed: int) -> None:
     small: list[tuple[Any, Twin]] = [case for case in cases(seed) if case[0].n_variables <= 12]
@@ -313,9 +301,6 @@ def test_random_instances_follow_their_laws() -> None:
     assert cut.n_terms == len(cut.data.neighbours) // 2 == 30
     assert set(cut.data.weights.ravel().tolist()) == {-1.0, 1.0}
     assert len(np.unique(cut.data.weights, axis=0)) > 2  # the objectives have weights of their own
-
-
-# ---------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(

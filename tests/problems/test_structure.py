@@ -38,9 +38,6 @@ def noise(n_variables: int, n_rows: int = 20) -> list[ScoredVariable]:
     return discrete_variables(rng.integers(0, 2, (n_variables, n_rows)), [2] * n_variables)
 
 
-# ---------------------------------------------------------------- layout of a genotype
-
-
 def test_genes_are_pairs_in_order_then_bins_of_continuous_variables() -> None:
     variables = random_variables(np.random.default_rng(0), 60, "cdcd", max_bins=6)
     fixed_column = variables[2].values.astype(np.float64)
@@ -79,9 +76,6 @@ def test_sampling_is_sparse_even_and_keeps_the_rules() -> None:
         present = by_pair[pair][1] + by_pair[pair][2]
         assert present / 4000 == pytest.approx(2 * 1.5 / (n - 1), abs=0.05)
         assert by_pair[pair][1] / present == pytest.approx(0.5, abs=0.06)
-
-
-# ---------------------------------------------------------------- full evaluation
 
 
 @settings(max_examples=60)
@@ -200,9 +194,6 @@ def test_many_coarsening_steps_fit_into_the_journal() -> None:
     genotype = problem.genotype([(0, 1), (0, 2)], (problem.alphabet[-3:] - 1).tolist())
     solution = evaluated(problem, genotype)  # asserts that nothing was written behind the journal
     assert problem.policy_indices(solution.genotype).tolist() == [0, 0, 0]
-
-
-# ---------------------------------------------------------------- partial evaluation
 
 
 class Walk:

@@ -87,9 +87,6 @@ def slow_fit(
     return coefficients, scale, np.array(left_out)
 
 
-# ---------------------------------------------------------------- residuals
-
-
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 4), st.sampled_from([0.01, 0.1, 3.0]))
 @settings(max_examples=60)
 def test_left_out_residuals_are_those_of_regressions_without_each_row(
@@ -107,9 +104,6 @@ def test_left_out_residuals_are_those_of_regressions_without_each_row(
         without, rest = slow_ridge(z[others], design[others], precisions)
         assert residuals[row] == pytest.approx(z[row] - design[row] @ without, abs=1e-8)
         assert squares[row] == pytest.approx(rest, abs=1e-8)
-
-
-# ---------------------------------------------------------------- lines
 
 
 @given(st.integers(0, 10_000), st.integers(3, 30), st.sampled_from([1e-3, 0.4]))
@@ -217,9 +211,6 @@ def test_tables_of_very_few_rows_have_lines() -> None:
         single = Rows(np.arange(n) / n, np.ones((n, 1)), np.arange(n), n).line()
         assert np.isfinite(single.left_out).all()
         assert (single.scales > 0).all()
-
-
-# ---------------------------------------------------------------- curves, surfaces and tails
 
 
 def on_scale(z: NDArray[np.float64], parents: NDArray[np.float64], min_scale: float = 1e-3) -> LineRows:
@@ -330,9 +321,6 @@ def test_heavy_tails_do_not_pass_the_floor_of_the_scale() -> None:
     x = rng.normal(size=(500, 1))
     rows = on_scale(x[:, 0] + np.where(rng.random(500) < 0.05, rng.normal(size=500), 0.0), x, 0.1)
     assert fitted_line(rows).scales.tolist() == [0.1]
-
-
-# ---------------------------------------------------------------- weights
 
 
 @given(st.integers(0, 10_000), st.integers(5, 200), st.floats(-2, 2))

@@ -286,9 +286,6 @@ def test_a_step_counts_expected_rows():
     assert tables["b"][0] == pytest.approx([1.0, 0.0], abs=1e-6)
 
 
-# ---------------------------------------------------------------- the search on completed rows
-
-
 def edges_of(network):
     return {frozenset(edge) for edge in network.edges}
 
@@ -482,9 +479,6 @@ def test_ctrl_c_and_callbacks_end_all_searches():
     assert stopped.n_eval_ < 5000
     late = learner(max_evaluations=2000, callback=lambda progress: progress.n_eval > 1600).fit(gaps)
     assert 1600 < late.n_eval_ <= 2000
-
-
-# ---------------------------------------------------------------- more probabilities than rows
 
 
 def test_networks_with_more_probabilities_than_rows_are_reported():

@@ -56,9 +56,6 @@ def priced(example: Example, method: str, limits: CutLimits, *, shaped: bool) ->
     return PricedIntervals(example.problem(method), limits, shaped=shaped)
 
 
-# ---------------------------------------------------------------- gains of intervals
-
-
 @given(st.integers(0, 10_000), st.sampled_from(METHODS), st.booleans(), st.sampled_from(LIMITS))
 @settings(max_examples=40)
 def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
@@ -83,9 +80,6 @@ def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
             assert score == pytest.approx(problem.value(np.array(cuts)), abs=1e-8)
         else:
             assert total == -math.inf
-
-
-# ---------------------------------------------------------------- probabilities
 
 
 @given(
@@ -197,9 +191,6 @@ def test_draws_depend_on_the_seed_alone() -> None:
     assert first != other
     assert all(cuts == sorted(set(cuts)) for cuts in first)
     assert all(cuts.dtype == np.float64 for cuts in posterior.draw(5, np.random.default_rng(0)))
-
-
-# ---------------------------------------------------------------- candidates
 
 
 def step_column(n: int = 500) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

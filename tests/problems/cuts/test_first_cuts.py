@@ -42,9 +42,6 @@ def columns(n_rows: int = 400, *, uniform: bool = True) -> list[ScoredVariable]:
     ]
 
 
-# ---------------------------------------------------------------- gaps
-
-
 @pytest.mark.parametrize(
     ("edges", "heights", "gaps"),
     [
@@ -87,9 +84,6 @@ def test_a_gap_needs_a_twentieth_of_the_probability_on_either_side(in_hump: floa
     assert gaps_of_shape(Shape([0, 1, 2, 3, 4], heights, heights)).tolist() == gaps
     mirrored = gaps_of_shape(Shape([0, 1, 2, 3, 4], heights[::-1], heights[::-1]))
     assert mirrored.tolist() == ([2.0] if gaps else [])
-
-
-# ---------------------------------------------------------------- proposals
 
 
 def test_dependent_columns_get_cuts_that_show_the_dependence() -> None:

@@ -31,9 +31,6 @@ def held(scorer: FamilyScorer, variable: int) -> list[int]:
     return [k for k, policy in enumerate(scorer.library(variable)) if policy is not None]
 
 
-# ---------------------------------------------------------------- the scorer's libraries
-
-
 @pytest.mark.parametrize(
     ("method", "cut_cost"), [("density-bd", 0.5), ("density-bd", 0.0), ("density-bic", 1.0)]
 )
@@ -183,9 +180,6 @@ def test_reused_place_never_finds_old_scores(seed: int, steps: list[str]) -> Non
         assert held(scorer, v) == [k for k, cuts in enumerate(shadow[v]) if cuts is not None]
 
 
-# ---------------------------------------------------------------- genes follow
-
-
 def grown_problem(seed: int = 1) -> StructureProblem:
     """A library with places 0, 2, 5, 6 in use out of 8, and one with its first three."""
     variables = tied_variables(seed, 60, "cdc", n_distinct=20)
@@ -285,9 +279,6 @@ def test_one_climb_tries_at_most_six_policies_of_a_library() -> None:
         assert data.objectives[i, 0] == evaluated(problem, data.genotypes[i]).objectives[0]
 
 
-# ---------------------------------------------------------------- repair
-
-
 @given(st.integers(0, 10_000))
 @settings(max_examples=40)
 def test_coarsening_keeps_table_limits_in_libraries_without_order(seed: int) -> None:
@@ -329,14 +320,8 @@ def test_coarsening_keeps_table_limits_in_libraries_without_order(seed: int) -> 
 
 def test_widest_variable_steps_to_the_policy_with_the_next_fewer_bins() -> None:
     values = np.linspace(0.0, 1.0, 40)
-    sizes = [
-        3,
-        7,
-        2,
-        6,
-        4,
-        5,
-    ]  # bins by place; the first library has one policy, the others entered in this order
+    # bins by place; the first library has one policy, the others entered in this order
+    sizes = [3, 7, 2, 6, 4, 5]
     policies = (Policy(np.arange(1, 3) / 3),)
     variables = [
         ScoredVariable("v0", values, 0, policies),

@@ -96,9 +96,6 @@ def random_example(seed: int, n_rows: int, n_distinct: int) -> Example:
     return Example(values, discrete, levels, parents, children)
 
 
-# ---------------------------------------------------------------- vectors from the literature's toy
-
-
 X = np.array([1.1, 1.2, 1.2, 2.9, 2.9, 2.9, 3.5, 4.3, 4.3, 5.0])
 TOY = Example(
     X,
@@ -128,9 +125,6 @@ def test_toy_table_has_its_known_values(
         assert optimum is not None
         assert optimum.cut_points == pytest.approx(best_cuts)
         assert optimum.value == pytest.approx(best, abs=1e-8)
-
-
-# ---------------------------------------------------------------- brute force
 
 
 @given(
@@ -201,9 +195,6 @@ def test_more_configurations_than_rows_are_counted_sparsely() -> None:
                 assert example.problem(method).value(np.array(cuts)) == pytest.approx(
                     example.slow_value(cuts, method), abs=1e-6
                 )
-
-
-# ---------------------------------------------------------------- ties, floors, limits
 
 
 def atom_example() -> Example:
@@ -318,9 +309,6 @@ def test_scores_without_an_interval_form_are_refused() -> None:
         IntervalScore(bd, score_rule(bd, 10, prior="bdeu"))
     with pytest.raises(GomeaBnError, match="constant column"):
         SortedColumn(np.ones(5))
-
-
-# ---------------------------------------------------------------- many rows
 
 
 def steps(n_rows: int, seed: int) -> Example:

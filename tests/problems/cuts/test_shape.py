@@ -38,9 +38,6 @@ def random_cuts(shape: Shape, seed: int) -> np.ndarray:
     return np.asarray(cuts[(cuts > shape.low) & (cuts < shape.high)])
 
 
-# ---------------------------------------------------------------- density, distribution, quantile
-
-
 @given(SEEDS)
 def test_a_density_integrates_to_one_minus_its_points(seed: int) -> None:
     shape = random_shape(seed)
@@ -126,9 +123,6 @@ def test_quantiles_stay_at_a_point_for_all_of_its_probability() -> None:
     assert values[[9, 10]].tolist() == [4.0, 4.0]
 
 
-# ---------------------------------------------------------------- bins
-
-
 @given(SEEDS)
 def test_masses_of_bins_equal_their_twins_and_sum_to_one(seed: int) -> None:
     shape = random_shape(seed)
@@ -210,9 +204,6 @@ def test_values_inside_bins_follow_the_density() -> None:
         assert kstest(smooth.distribution(others), "uniform").pvalue > 0.001
 
 
-# ---------------------------------------------------------------- extreme numbers
-
-
 @pytest.mark.parametrize(
     "edges",
     [
@@ -234,9 +225,6 @@ def test_shapes_of_any_scale_are_distributions(edges: list[float]) -> None:
     assert shape.quantile(shape.distribution(edges)) == pytest.approx(edges)
     assert shape.edges.dtype == np.float64
     assert Shape.from_content(json.loads(json.dumps(shape.to_content()))) == shape
-
-
-# ---------------------------------------------------------------- as a value
 
 
 @given(SEEDS)

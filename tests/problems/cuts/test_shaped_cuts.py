@@ -20,8 +20,6 @@ from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
-# ---------------------------------------------------------------- best cuts
-
 
 @given(
     st.integers(0, 10_000),

@@ -57,9 +57,6 @@ def random_pairs(rng: np.random.Generator, n: int, share: float) -> NDArray[np.b
     return np.asarray(upper | upper.T)
 
 
-# ---------------------------------------------------------------- strengths
-
-
 def coarse(variable: ScoredVariable, bins: int) -> tuple[int, int]:
     """The policy nearest to a number of bins, the smaller of two, and its cardinality."""
     counts = [policy.n_bins for policy in variable.policies] or [variable.n_levels]
@@ -158,9 +155,6 @@ def test_large_tables_are_screened_by_a_fixed_sample_of_rows(monkeypatch: pytest
     assert int(np.argmax(first.pairwise()[2])) == 0
 
 
-# ---------------------------------------------------------------- candidates
-
-
 def test_no_pair_is_left_out_of_small_tables_unless_asked() -> None:
     variables = random_variables(np.random.default_rng(0), 50, "cd" * 50)
     scorer, rules = make_scorer(variables), rules_of(variables)
@@ -225,9 +219,6 @@ def test_a_constant_column_is_a_weak_partner() -> None:
     strengths = Screening(make_scorer(variables)).pairwise()
     assert np.isfinite(strengths[-1, :-1]).all()
     assert strengths[-1].max() < strengths[2, 0]
-
-
-# ---------------------------------------------------------------- a problem over some of the pairs
 
 
 def test_genes_are_the_kept_pairs_in_order() -> None:
@@ -329,9 +320,6 @@ def test_partial_evaluation_over_candidates_equals_full_evaluation(n: int, rando
             assert [array.tobytes() for array in solution[:3]] == before
             solution.objectives[:] = former
         journal.counts[:] = 0
-
-
-# ---------------------------------------------------------------- learners
 
 
 @pytest.fixture(scope="module")

@@ -52,9 +52,6 @@ def quantile_cuts(values: NDArray[np.float64], n_bins: int) -> list[float]:
     return np.unique(middles[np.linspace(0, len(middles) - 1, n_bins + 1).round().astype(int)[1:-1]]).tolist()
 
 
-# ---------------------------------------------------------------- scores
-
-
 @given(st.integers(0, 10_000), st.sampled_from(METHODS), st.booleans(), st.booleans())
 @settings(max_examples=60)
 def test_scores_equal_their_twin(seed: int, method: str, tied: bool, uniform: bool) -> None:
@@ -188,9 +185,6 @@ def test_policies_that_enter_later_are_measured_alike(uniform: bool) -> None:
         assert scorer.is_shaped[scorer.view(0, index)] == alone.is_shaped[0]
 
 
-# ---------------------------------------------------------------- misfits
-
-
 @pytest.mark.parametrize("uniform", [False, True])
 def test_misfits_are_the_densities_of_the_network(uniform: bool) -> None:
     """Misfits count like the network that has the same pseudo-count and shapes, on columns scaled to [0, 1]."""
@@ -234,9 +228,6 @@ def test_misfits_that_leave_rows_out_charge_the_parameters_of_a_shape(kind: int,
     # a single bin has probability 1, so that the shape alone counts
     assert scores[0] == pytest.approx(variable.shape.log_likelihood, abs=1e-9)
     assert scores[0] < scores[1] - 1.0
-
-
-# ---------------------------------------------------------------- cuts as real genes
 
 
 def boundary_problem(seed: int, method: str, *, uniform: bool, limits: CutLimits) -> BoundaryProblem:
