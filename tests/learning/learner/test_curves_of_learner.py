@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, ExpertKnowledge, GomeaBnError
+from gomea_bn import BayesNetLearner, ExpertKnowledge
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.recorded import counted_parents
@@ -50,9 +50,14 @@ def fitted() -> BayesNetLearner:
     return learned(sums())
 
 
-def test_curves_find_parents_that_bins_miss(fitted: BayesNetLearner) -> None:
+def test_curves_find_parents_that_bins_miss_and_show_them_by_few_bins(fitted: BayesNetLearner) -> None:
+    network, by_tables = fitted.network_, learned(sums(), curves="none")
     assert skeleton(fitted) == TRUE
-    assert skeleton(learned(sums(), curves="none")) != TRUE
+    assert skeleton(by_tables) != TRUE
+    assert all(2 <= network.cardinality(name) <= 6 for edge in network.edges for name in edge)
+    fresh = sums(5_000, seed=1)
+    assert network.score(fresh) > by_tables.network_.score(fresh) - 0.1
+    assert "curves" not in by_tables.network_.metadata
 
 
 def test_the_metadata_and_the_summary_say_what_curves_gain() -> None:
@@ -70,7 +75,6 @@ def test_the_metadata_and_the_summary_say_what_curves_gain() -> None:
     assert counted_parents(network) == [(), (), ("strong",)]
     text = f"smooth curves of these are {record['sum']['nats']:.1f} nats better than a table of counts"
     assert text in network.summary()
-    assert "curves" not in learned(sums(), curves="none").network_.metadata
 
 
 def test_a_record_that_is_not_ours_is_left_out_of_the_summary(fitted: BayesNetLearner) -> None:
@@ -81,17 +85,6 @@ def test_a_record_that_is_not_ours_is_left_out_of_the_summary(fitted: BayesNetLe
         content["metadata"]["curves"] = record
         assert "smooth curves" not in plain.from_json(json.dumps(content)).summary()
     assert network.from_json(network.to_json()).summary() == network.summary()
-
-
-def test_columns_of_edges_have_at_least_two_bins(fitted: BayesNetLearner) -> None:
-    network = fitted.network_
-    assert all(2 <= network.cardinality(name) <= 6 for edge in network.edges for name in edge)
-
-
-def test_the_bins_are_as_good_as_those_of_a_search_without_curves(fitted: BayesNetLearner) -> None:
-    fresh = sums(5_000, seed=1)
-    by_tables = learned(sums(), curves="none").network_
-    assert fitted.network_.score(fresh) > by_tables.score(fresh) - 0.1
 
 
 def test_ctrl_c_during_the_search_still_gives_tables_with_bins() -> None:
@@ -167,23 +160,9 @@ def test_settings_without_curves_are_as_before(options: dict[str, Any]) -> None:
     assert "curves" not in with_curves.network_.metadata
 
 
-def test_required_edges_stay_and_forbidden_ones_are_kept_out() -> None:
-    knowledge = ExpertKnowledge(
-        required_edges=[("child", "total")], forbidden_edges=[("c", "total"), ("total", "c")]
-    )
-    edges = learned(sums(), knowledge=knowledge).network_.edges
-    assert ("child", "total") in edges
-    assert frozenset(("c", "total")) not in {frozenset(edge) for edge in edges}
-
-
 def test_fixed_cuts_stay_under_curves() -> None:
     cuts = {"a": [0.1], "total": []}
     learner = learned(sums(), cut_points=cuts)
     assert {name: learner.network_.cut_points[name].tolist() for name in cuts} == cuts
     # an edge of a column with a single bin stays if curves need it
     assert frozenset(("b", "total")) in skeleton(learner)
-
-
-def test_an_unknown_value_is_an_error() -> None:
-    with pytest.raises(GomeaBnError, match="curves"):
-        BayesNetLearner(curves="always").fit(sums(50))

@@ -2,6 +2,8 @@
 
 import signal
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter, sleep
 from typing import Any
 
@@ -40,19 +42,13 @@ QUICK: dict[str, Any] = {"max_evaluations": 6000, "random_state": 1}
 EDGES = {"x": [0.21, 0.47], "y": [0.33, 0.86]}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Known(Discretizer):
     """Proposes given cuts, whatever the data; keeps what it was asked for."""
 
-    def __init__(
-        self, cuts, *, seen=None, action=None, kinds=None, missing="error", max_levels=50, max_seconds=None
-    ):
-        self.cuts = cuts
-        self.seen = seen
-        self.action = action
-        self.kinds = kinds
-        self.missing = missing
-        self.max_levels = max_levels
-        self.max_seconds = max_seconds
+    cuts: dict
+    seen: list | None = None
+    action: Callable | None = None
 
     def _find_cuts(self, task):
         if self.seen is not None:
@@ -127,7 +123,7 @@ def test_discretizers_propose_cuts_of_columns_with_shapes(name, shape):
 
 
 def test_cuts_that_score_best_are_in_the_network(steps):
-    learner = BayesNetLearner(Known(EDGES), **QUICK).fit(steps)
+    learner = BayesNetLearner(Known(cuts=EDGES), **QUICK).fit(steps)
     assert {name: cuts.tolist() for name, cuts in learner.network_.cut_points.items()} == EDGES
     alone = BayesNetLearner("equal-frequency", **QUICK).fit(steps)
     assert learner.score_ > alone.score_ + 20
@@ -136,7 +132,7 @@ def test_cuts_that_score_best_are_in_the_network(steps):
 
 
 def test_cuts_that_score_worse_are_not(steps):
-    learner = BayesNetLearner(Known({"x": [0.999], "y": [0.001]}), max_seconds=None, random_state=1).fit(
+    learner = BayesNetLearner(Known(cuts={"x": [0.999], "y": [0.001]}), max_seconds=None, random_state=1).fit(
         steps
     )
     assert learner.stopped_by_ == "patience"
@@ -161,7 +157,7 @@ def test_the_search_begins_as_with_equal_frequency(sampled):
 
 def test_the_discretizer_sees_the_best_network_so_far(steps):
     seen = []
-    learner = BayesNetLearner(Known(EDGES, seen=seen), max_seconds=None, random_state=1).fit(steps)
+    learner = BayesNetLearner(Known(cuts=EDGES, seen=seen), max_seconds=None, random_state=1).fit(steps)
     assert len(seen) == learner.statistics_["discretizer_runs"] > 1
     requests = [(task.graph.parents, tuple(map(tuple, task.known_cuts.values()))) for task in seen]
     assert len(set(requests)) == len(requests)
@@ -185,7 +181,7 @@ def test_density_bd_charges_the_chosen_cuts(steps):
     others = [(a, b) for a in steps for b in steps if a != b and (a, b) not in expected]
     rules = ExpertKnowledge(required_edges=expected, forbidden_edges=others)
     options = {"knowledge": rules, "scoring_method": "density-bd", **QUICK}
-    fitted = BayesNetLearner(Known(EDGES), **options).fit(steps)
+    fitted = BayesNetLearner(Known(cuts=EDGES), **options).fit(steps)
     fixed = BayesNetLearner(cut_points=EDGES, **options).fit(steps)
     assert fitted.network_.edges == fixed.network_.edges == expected
     price = sum(2 * 0.5 * np.log(steps[name].nunique() - 1) for name in EDGES)
@@ -260,7 +256,7 @@ def wait_for_the_clock(task):
 
 
 def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
-    slow = Known(EDGES, action=wait_for_the_clock)
+    slow = Known(cuts=EDGES, action=wait_for_the_clock)
     with pytest.warns(UserWarning, match=r"The time limit ended the discretizer in ([12]) of \1 runs"):
         learner = BayesNetLearner(slow, max_seconds=1.5, patience=None, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
@@ -278,7 +274,7 @@ def test_a_slow_discretizer_leaves_the_search_most_of_the_time(steps):
         wait_for_the_clock(task)
         waits.append(perf_counter() - began)
 
-    slow = Known(EDGES, action=wait)
+    slow = Known(cuts=EDGES, action=wait)
     with pytest.warns(UserWarning, match="another network"):
         learner = BayesNetLearner(slow, max_seconds=1.5, patience=None, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_seconds"
@@ -315,7 +311,7 @@ def test_k_means_enters_with_every_number_of_bins(steps):
 
 
 def test_a_limit_of_the_discretizer_itself_ends_only_its_own_run(steps):
-    slow = Known(EDGES, action=wait_for_the_clock, max_seconds=0.05)
+    slow = Known(cuts=EDGES, action=wait_for_the_clock, max_seconds=0.05)
     learner = BayesNetLearner(slow, max_evaluations=2000, random_state=1).fit(steps)
     assert learner.stopped_by_ == "max_evaluations"
     assert learner.statistics_["policies_entered"] == 2
@@ -323,7 +319,7 @@ def test_a_limit_of_the_discretizer_itself_ends_only_its_own_run(steps):
 
 def test_an_interrupt_of_the_discretizer_keeps_the_best_so_far(steps):
     former = signal.getsignal(signal.SIGINT)
-    interrupting = Known(EDGES, action=lambda task: signal.raise_signal(signal.SIGINT))
+    interrupting = Known(cuts=EDGES, action=lambda task: signal.raise_signal(signal.SIGINT))
     learner = BayesNetLearner(interrupting, shape="uniform", **QUICK).fit(steps)
     assert learner.stopped_by_ == "interrupt"
     assert learner.statistics_["policies_entered"] == 0
@@ -340,7 +336,7 @@ def test_an_interrupt_or_a_callback_in_a_later_round_ends_the_run(steps):
         ("interrupt", interrupt),
         ("callback", lambda p: "policies_entered" in p.statistics),
     ):
-        learner = BayesNetLearner(Known(EDGES), callback=callback, **QUICK).fit(steps)
+        learner = BayesNetLearner(Known(cuts=EDGES), callback=callback, **QUICK).fit(steps)
         assert learner.stopped_by_ == reason
         assert learner.statistics_["rounds"] == 2
         assert learner.n_eval_ < 6000
@@ -348,7 +344,7 @@ def test_an_interrupt_or_a_callback_in_a_later_round_ends_the_run(steps):
 
 def test_cuts_that_the_user_fixed_stay_fixed(steps):
     seen = []
-    learner = BayesNetLearner(Known(EDGES, seen=seen), cut_points={"x": [0.5]}, **QUICK).fit(steps)
+    learner = BayesNetLearner(Known(cuts=EDGES, seen=seen), cut_points={"x": [0.5]}, **QUICK).fit(steps)
     assert learner.network_.cut_points["x"].tolist() == [0.5]
     assert learner.network_.cut_points["y"].tolist() == EDGES["y"]
     for task in seen:
@@ -376,7 +372,7 @@ def test_a_single_discrete_column_ends_the_search():
 
 def test_more_bins_than_max_bins_are_left_out_with_a_warning(steps):
     for n_bins in (5, 9):
-        many = Known({"x": np.linspace(0.1, 0.9, n_bins - 1).tolist(), "y": EDGES["y"]})
+        many = Known(cuts={"x": np.linspace(0.1, 0.9, n_bins - 1).tolist(), "y": EDGES["y"]})
         with pytest.warns(UserWarning, match=f"cut 'x' into {n_bins} bins, more than the limit of 4"):
             learner = BayesNetLearner(many, max_bins=4, **QUICK).fit(steps)
         assert max(map(len, learner.network_.cut_points.values())) <= 3
@@ -384,7 +380,7 @@ def test_more_bins_than_max_bins_are_left_out_with_a_warning(steps):
 
 
 def test_knowledge_holds_for_proposed_cuts(steps):
-    fine = Known({name: np.linspace(0.05, 0.95, 13).tolist() for name in EDGES})
+    fine = Known(cuts={name: np.linspace(0.05, 0.95, 13).tolist() for name in EDGES})
     rules = ExpertKnowledge(required_edges=[("c", "x")], forbidden_edges=[("x", "y")], max_table_cells=20)
     learner = BayesNetLearner(fine, knowledge=rules, **QUICK).fit(steps)
     assert ("c", "x") in learner.network_.edges
