@@ -8,6 +8,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from averaged_examples import conditionals_of
+from shaped_examples import shaped_table
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from wrong_input import untyped
@@ -23,7 +25,7 @@ from gomea_bn import (
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.table import table_digest
 from gomea_bn.discretization import BayesianDiscretizer
-from gomea_bn.learning import ensemble
+from gomea_bn.learning import Averaged, ensemble
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 
 QUICK = BayesNetLearner(density="bins", max_evaluations=600)
@@ -74,17 +76,16 @@ def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitt
     for position, child in enumerate(np.random.SeedSequence(3).spawn(4)):
         generator = np.random.default_rng(child)
         rows = np.zeros(80, np.int64)
-        while (
-            ordered.to_frame().iloc[rows].nunique().min() == 1
-        ):  # rows in which a column is constant are drawn again
+        # rows in which a column is constant are drawn again
+        while ordered.to_frame().iloc[rows].nunique().min() == 1:
             if resampling == "bootstrap":
                 rows = generator.integers(80, size=80)
             else:
                 rows = np.sort(generator.choice(80, size=50, replace=False))
         member = clone(QUICK).set_params(random_state=int(generator.integers(2**32))).fit(ordered.take(rows))
-        learned = (member.network_.edges, member.network_.cut_points)
+        edges, cuts = member.network_.edges, member.network_.cut_points
         shapes = {name: table_shapes(table)[name].shape for name in member.network_.shapes}
-        expected = DiscretizedBayesNet.from_table(table, *learned, pseudo_count="auto", shapes=shapes)
+        expected = DiscretizedBayesNet.from_table(table, edges, cuts, pseudo_count="auto", shapes=shapes)
         assert fitted.networks_[position] == expected
         metadata = fitted.networks_[position].metadata
         assert metadata["member"] == position
@@ -92,20 +93,6 @@ def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitt
             assert metadata[name] == member.network_.metadata[name]
         assert "score" not in metadata  # it is of the resample
         assert metadata["data_sha256"] == table_digest(table) != member.network_.metadata["data_sha256"]
-
-
-def test_no_level_and_no_range_is_lost(frame, fitted):
-    for net in fitted.networks_:
-        assert net.levels == {"c": (0, 1), "d": ("never", "often", "rare", "usual")}
-        assert net.support == {name: (frame[name].min(), frame[name].max()) for name in "ab"}
-    assert np.isfinite(fitted.log_density(frame.assign(d="never"))).all()
-
-
-def test_one_network_is_that_network(frame):
-    learned = BayesNetEnsemble(QUICK, n_networks=1, random_state=2).fit(frame)
-    (net,) = learned.networks_
-    np.testing.assert_array_equal(learned.log_density(frame), net.log_density(frame))
-    assert learned.edge_frequency()["arc"].eq(1.0).all()
 
 
 def test_the_same_seed_gives_the_same_networks(frame, fitted):
@@ -376,3 +363,90 @@ def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
         made.set_params(learner__max_bin=4)
     with pytest.raises(GomeaBnError, match="learner__max_bins cannot be set: learner is None"):
         BayesNetEnsemble().set_params(learner__max_bins=4)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return rows in which one value of "rare" is a point mass of about half of the subsamples only."""
+    frame = shaped_table(160).to_frame()
+    frame["rare"] = np.random.default_rng(1).normal(size=160)
+    frame.loc[:15, "rare"] = 0.5
+    table = read_table(frame, kinds=dict.fromkeys(frame.columns, "continuous"))
+    assert {name for name, s in table_shapes(table).items() if s.shape.points} == {"rain", "rare"}
+    return table
+
+
+@pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
+def test_shapes_and_point_masses_come_from_all_rows(table, resampling):
+    shapes = {name: shape.shape for name, shape in table_shapes(table).items()}
+    for shape, n_networks in (("auto", 6), ("marginal", 2)):
+        learner = BayesNetLearner(max_evaluations=400, shape=shape)
+        ensemble = BayesNetEnsemble(
+            learner, n_networks=n_networks, resampling=resampling, random_state=2
+        ).fit(table)
+        for network in ensemble.networks_:
+            assert {"rain", "rare"} <= set(network.shapes)
+            assert shape == "auto" or set(network.shapes) == set(table.names)
+            assert all(own == shapes[name] for name, own in network.shapes.items())
+        assert np.isfinite(ensemble.score(table.to_frame()))
+
+
+def test_members_of_an_ensemble_with_uniform_bins_have_no_shapes(table):
+    learner = BayesNetLearner(max_evaluations=400, shape="uniform")
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=2).fit(table)
+    assert not any(network.shapes for network in ensemble.networks_)
+
+
+def nearly_all_points(n_rows):
+    """Return a table whose "x" has only three values besides its point mass."""
+    x = np.zeros(n_rows)
+    x[:3] = 1.0, 2.5, 3.0
+    return pd.DataFrame({"x": x, "y": np.random.default_rng(0).normal(size=n_rows)})
+
+
+def test_subsamples_in_which_a_shape_cannot_be_fitted_are_drawn_again():
+    ensemble = BayesNetEnsemble(
+        BayesNetLearner(max_evaluations=200, kinds={"x": "continuous"}), n_networks=8, random_state=0
+    ).fit(nearly_all_points(30))
+    assert all(network.shapes["x"].points == {0.0: 0.9} for network in ensemble.networks_)
+
+
+@pytest.mark.parametrize("resampling", ["bootstrap", "subsample"])
+def test_draws_without_rows_of_rare_point_masses_are_learned_from(resampling: str) -> None:
+    rng = np.random.default_rng(4)
+    counts = np.repeat(np.arange(12.0), [5] * 11 + [65])
+    frame = pd.DataFrame({"x": counts, "y": counts + rng.normal(size=120)})
+    ensemble = BayesNetEnsemble(
+        BayesNetLearner(max_evaluations=200), n_networks=6, resampling=resampling, random_state=0
+    ).fit(frame)
+    # the shape is that of all rows
+    assert all(len(network.shapes["x"].points) == 12 for network in ensemble.networks_)
+    assert np.isfinite(ensemble.log_density(frame)).all()
+
+
+@pytest.mark.parametrize("line", ["auto", "none"])
+def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=150)
+    frame = pd.DataFrame({"x": x, "y": x + 0.1 * rng.normal(size=150), "z": rng.normal(size=150)})
+    learner = BayesNetLearner(
+        curves=line, density=Averaged(line=line), max_seconds=None, max_evaluations=600, random_state=1
+    )
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
+    known = [conditionals_of(network) for network in ensemble.networks_]
+    assert {each.n_rows for each in known} == {150}
+    assert [bool(each.lines) for each in known] == [line == "auto"] * 2
+    densities = np.exp([network.log_density(frame) for network in ensemble.networks_])
+    assert np.exp(ensemble.log_density(frame)) == pytest.approx(densities.mean(axis=0))
+    again = BayesNetEnsemble(learner, n_networks=2, random_state=3).fit(frame)
+    assert again.networks_ == ensemble.networks_
+    first, second = (each.copies[0].cut_points["x"].tolist() for each in known)
+    assert first != second
+    drawn = ensemble.sample(4000, random_state=0)
+    assert np.corrcoef(drawn["x"], drawn["y"])[0, 1] > 0.8
+    ensemble.learner = BayesNetLearner(density="bins", max_seconds=None, max_evaluations=600)
+    ensemble.fit(frame)
+    assert {network.conditionals for network in ensemble.networks_} == {None}
+    assert ensemble.score(frame) == pytest.approx(
+        np.mean(np.logaddexp(*(network.log_density(frame) for network in ensemble.networks_)) - np.log(2))
+    )

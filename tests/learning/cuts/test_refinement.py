@@ -15,14 +15,15 @@ from refinement_examples import METHODS, example, quantile_network, slow_refined
 from typer.testing import CliRunner
 from wrong_input import untyped
 
+from gomea_bn import DiscretizedBayesNet, read_table, refine_boundaries
 from gomea_bn.cli.app import main
-from gomea_bn.data.table import read_table
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import Scoring
-from gomea_bn.learning.cuts.refinement import refine_boundaries
+from gomea_bn.learning.cuts import refinement
 from gomea_bn.learning.learner import BayesNetLearner
+from gomea_bn.learning.options import automatic_bins
 from gomea_bn.metrics.distances import kl_divergence
-from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.runtime.limits import Progress
@@ -229,11 +230,6 @@ def test_probabilities_over_former_bins_do_not_stay() -> None:
     assert unchanged.metadata[EDGE_PROBABILITIES] == record[EDGE_PROBABILITIES]
 
 
-def test_a_file_is_not_a_network() -> None:
-    with pytest.raises(GomeaBnError, match="network must be a DiscretizedBayesNet, got str"):
-        refine_boundaries(untyped("network.json"), example(4, n_rows=60)[1])
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -256,6 +252,8 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
     truth, frame = example(4, n_rows=60)
     with pytest.raises(GomeaBnError, match=message):
         refine_boundaries(quantile_network(truth, read_table(frame)), frame, **options)
+    with pytest.raises(GomeaBnError, match="network must be a DiscretizedBayesNet, got str"):
+        refine_boundaries(untyped("network.json"), frame)
 
 
 def test_rows_that_do_not_fit_the_network_are_refused() -> None:
@@ -399,3 +397,54 @@ def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
     assert "edge_cost" not in penalised.metadata
     bayesian = refine_boundaries(penalised, frame, scoring_method="density-bd")
     assert bayesian.network.metadata["cut_cost"] == 0.5
+
+
+def steps(n_steps: int, n_rows: int) -> Table:
+    """A column in as many clear steps of its parent."""
+    rng = np.random.default_rng(n_steps)
+    x = rng.uniform(size=n_rows)
+    return read_table(pd.DataFrame({"x": x, "y": np.floor(x * n_steps) + 0.2 * rng.uniform(size=n_rows)}))
+
+
+def network_of_steps(table: Table, n_bins: int) -> DiscretizedBayesNet:
+    """A network whose cuts are next to the steps."""
+    x = (np.arange(1, n_bins) + 0.3) / n_bins
+    return DiscretizedBayesNet.from_table(table, [("x", "y")], {"x": x, "y": np.arange(1, n_bins) - 0.3})
+
+
+def test_free_numbers_of_bins_grow_with_the_rows_as_in_learning() -> None:
+    table = steps(20, 3000)
+    start = network_of_steps(table, 20)
+    refined = refine_boundaries(start, table, bin_counts="free")
+    assert refined.network.cardinality("y") > 20
+    most = automatic_bins(3000)
+    assert refine_boundaries(start, table, bin_counts="free", max_bins=most).network == refined.network
+    few = refine_boundaries(start, table, bin_counts="free", max_bins=15)
+    assert refined.score_after > few.score_after + 100
+
+
+def test_a_network_with_more_bins_keeps_them_where_they_pay() -> None:
+    table = steps(28, 4000)
+    assert automatic_bins(4000) < 28
+    start = network_of_steps(table, 28)
+    refined = refine_boundaries(start, table, bin_counts="free")
+    assert refined.network.cardinality("y") == 28
+    assert refined.score_after > refined.score_before + 1000
+    assert refine_boundaries(start, table, bin_counts="free", max_bins=28).network == refined.network
+
+
+@pytest.mark.parametrize("n_rows", [100, 3000])
+def test_a_discretizer_may_make_as_many_bins_as_a_learner_allows(
+    monkeypatch: pytest.MonkeyPatch, n_rows: int
+) -> None:
+    table = steps(4, n_rows)
+    seen = []
+
+    def recorded(name: str, **options: int) -> object:
+        seen.append(options["max_bins"])
+        return proposer(name, **options)
+
+    proposer = refinement.proposer
+    monkeypatch.setattr(refinement, "proposer", recorded)
+    refine_boundaries(network_of_steps(table, 4), table, "equal-frequency")
+    assert seen == [automatic_bins(n_rows)]

@@ -15,7 +15,7 @@ from typer.main import get_command
 from gomea_bn import BayesNetEnsemble, BayesNetLearner, GomeaBnError, ParetoBayesNetLearner
 from gomea_bn.cli.app import main
 from gomea_bn.learning import Averaged, EdgeSearch, OptimalCuts, Scoring
-from gomea_bn.learning.options import LearningOptions
+from gomea_bn.learning.options import LearnerParameters, LearningOptions, automatic_bins, automatic_indegree
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.parameters import Choice, Declaration, Flag, Integer, Number
 
@@ -69,16 +69,15 @@ def declared_names(owner: type) -> set[str]:
     return {f.name for f in fields(owner)}
 
 
-@pytest.mark.parametrize(("command", "declaration"), DECLARED, ids=named)
-def test_a_command_without_options_means_the_defaults(
-    command: str, declaration: Declaration, monkeypatch, tmp_path
-) -> None:
+@pytest.mark.parametrize("command", LEARNERS)
+def test_a_command_without_options_means_the_defaults(command: str, monkeypatch, tmp_path) -> None:
     seen: list[Any] = []
     monkeypatch.setattr(
         f"gomea_bn.cli.commands.{command}._{command}", lambda learner, *rest, **options: seen.append(learner)
     )
     assert invoke(command, tmp_path / "rows.csv").exit_code == 0
-    assert plain_options(seen[0])[declaration.name] == declaration.default
+    defaults = {name: declared.default for name, declared in declared_options(LEARNERS[command]).items()}
+    assert {name: plain_options(seen[0])[name] for name in defaults} == defaults
 
 
 def test_a_learner_has_at_most_25_parameters() -> None:
@@ -111,12 +110,6 @@ def test_former_names_work_and_warn(name: str) -> None:
         assert plain_options(same) == plain_options(learner)
     ensemble = BayesNetEnsemble(learner)
     assert plain_options(clone(ensemble).learner)[name] == value
-
-
-def test_a_former_device_warns_and_changes_nothing() -> None:
-    former: dict[str, Any] = {"device": "gpu"}
-    with pytest.warns(DeprecationWarning, match="^device has no effect"):
-        assert plain_options(BayesNetLearner(**former)) == plain_options(BayesNetLearner())
 
 
 def test_learners_that_earlier_versions_pickled_keep_their_options() -> None:
@@ -160,3 +153,26 @@ def test_objects_reach_the_search() -> None:
     assert all(len(cuts) <= 3 for cuts in network.cut_points.values())
     with pytest.raises(GomeaBnError, match="edge_search must be an EdgeSearch or None, got 3"):
         BayesNetLearner(**{**quick, "edge_search": 3}).fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_bins"),
+    [(10, 10), (200, 10), (1_000, 15), (10_000, 32), (27_000, 45), (50_000, 55), (64_000, 60), (10**7, 60)],
+)
+def test_bins_grow_with_the_cube_root_of_the_rows(n_rows: int, n_bins: int) -> None:
+    assert automatic_bins(n_rows) == n_bins
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_parents"),
+    [(10, 3), (32, 3), (64, 4), (500, 6), (2_000, 8), (8_192, 11), (16_384, 12), (10**7, 12)],
+)
+def test_parents_grow_with_the_logarithm_of_the_rows(n_rows: int, n_parents: int) -> None:
+    assert automatic_indegree(n_rows) == n_parents
+
+
+def test_only_auto_depends_on_the_rows() -> None:
+    automatic = LearningOptions.of(LearnerParameters(), 2_000)
+    assert (automatic.max_bins, automatic.max_indegree) == (19, 8)
+    fixed = LearningOptions.of(LearnerParameters(max_bins=7, max_indegree=None), 2_000)
+    assert (fixed.max_bins, fixed.max_indegree) == (7, None)

@@ -5,15 +5,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from shape_oracles import quadrature, slow_histogram_left_out, slow_kernel_left_out
+from shaped_examples import shaped_table
 
+from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts import shape_fit
-from gomea_bn.problems.cuts.shape_fit import fit_shape, repeated_values, resolution
+from gomea_bn.problems.cuts.shape_fit import (
+    fit_shape,
+    repeated_values,
+    resolution,
+    share_point_masses,
+    table_shapes,
+)
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 
@@ -40,9 +49,6 @@ def scaled_example(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64], N
 def gain(values: NDArray[np.float64]) -> float:
     """Mean left-out log density above that of the uniform density, in nats per row."""
     return fit_shape(values).log_likelihood / len(values)
-
-
-# ---------------------------------------------------------------- components of the mixture
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -187,9 +193,6 @@ def test_expectation_maximisation_never_takes_away_from_the_uniform_density() ->
     assert charge == pytest.approx((in_sample - left_out + 1) * shape_fit.PARAMETER_PRICE + 0.1)
 
 
-# ---------------------------------------------------------------- repeated values
-
-
 @pytest.mark.parametrize("name", ROUNDED)
 def test_shuffled_ties_hardly_change_the_density_of_new_rows(name: str) -> None:
     """Rows that are spread over the step of rounding again change the mean density by at most 0.05 nats."""
@@ -235,9 +238,6 @@ def test_few_distinct_values_never_gain_beyond_their_frequencies() -> None:
             frequencies = np.unique(values, return_counts=True)[1] / 400
             at_most = math.log(n_distinct) + float(frequencies @ np.log(frequencies))
             assert gain(values) < at_most + 0.05
-
-
-# ---------------------------------------------------------------- point masses
 
 
 @pytest.mark.parametrize(
@@ -304,9 +304,6 @@ def test_points_count_with_their_probability() -> None:
     smooth = fit_shape(dense).log_likelihood
     expected = smooth + 300 * math.log(0.75) + 100 * math.log(0.25)
     assert fit_shape(values).log_likelihood == pytest.approx(expected, abs=1e-6)
-
-
-# ---------------------------------------------------------------- long tails, samples, resolution
 
 
 @pytest.mark.parametrize("name", LONG_TAILED)
@@ -377,9 +374,6 @@ def test_units_change_only_the_units() -> None:
 def test_the_resolution_is_that_of_gaps_and_of_most_rows(values: Any, expected: float) -> None:
     distinct, counts = np.unique(np.asarray(values, np.float64), return_counts=True)
     assert resolution(distinct, counts) == pytest.approx(expected, rel=0.01)
-
-
-# ---------------------------------------------------------------- extreme input
 
 
 @pytest.mark.parametrize(
@@ -541,3 +535,50 @@ def test_outliers_on_both_sides_leave_a_distribution(far: float) -> None:
     values[3], values[5] = far, -far
     shape = fit_shape(values).shape
     assert shape.distribution(np.array([far]))[0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_table_keeps_its_shapes():
+    table = shaped_table(100)
+    assert table_shapes(table) is table_shapes(table)
+    assert list(table_shapes(table)) == list(table.names)
+
+
+def test_given_point_masses_replace_the_rule():
+    values = np.concatenate((np.zeros(40), np.full(8, 2.0), np.linspace(1, 9, 52)))
+    assert fit_shape(values).shape.points == {0.0: 0.4}
+    assert fit_shape(values, np.array([2.0])).shape.points == {2.0: 0.08}
+    assert fit_shape(values, np.array([0.0, 2.0])).shape.points == {0.0: 0.4, 2.0: 0.08}
+    without = fit_shape(values, np.empty(0)).shape
+    assert without.points == {}
+    assert without.distribution([9.0])[0] == pytest.approx(1.0)
+
+
+def test_a_part_of_a_table_has_the_point_masses_of_the_whole_table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            # 0 is a point mass of the whole table only, 5 of the part only
+            "x": np.concatenate((np.zeros(15), rng.normal(size=85))),
+            "y": np.concatenate((rng.normal(size=94), np.full(6, 5.0))),
+        }
+    )
+    table = read_table(frame, kinds=dict.fromkeys("xy", "continuous"))
+    rows = np.arange(10, 100)[::2]
+    rows = np.concatenate((rows, np.arange(94, 100)))
+    alone, part = table.take(rows), table.take(rows)
+    assert [list(s.shape.points) for s in table_shapes(table).values()] == [[0.0], []]
+    assert [list(s.shape.points) for s in table_shapes(alone).values()] == [[], [5.0]]
+    share_point_masses(part, table)
+    assert [list(s.shape.points) for s in table_shapes(part).values()] == [[0.0], []]
+    assert table_shapes(part)["x"].shape.points == {0.0: 3 / len(rows)}
+    assert (table_shapes(part)["x"].shape.low, table_shapes(part)["x"].shape.high) == (
+        part.columns[0].values.min(),
+        part.columns[0].values.max(),
+    )
+
+
+def test_shapes_after_the_deadline_are_quick_ones() -> None:
+    table = read_table(pd.DataFrame({"x": np.random.default_rng(0).normal(size=1_000)}))
+    values = table.columns[0].values
+    (late,) = table_shapes(table, -np.inf).values()
+    assert late.shape == fit_shape(values, is_quick=True).shape != fit_shape(values).shape
