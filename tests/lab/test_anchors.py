@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import lab
 from gomea_bn.errors import GomeaBnError
 from lab.command import read_arguments
 from lab.runner.registry import experiments
@@ -110,3 +111,16 @@ def test_only_the_text_between_the_markers_is_replaced(script: dict[str, Any]) -
     assert script["with_table"](text, "new") == text
     with pytest.raises(ValueError, match="lacks"):
         script["with_table"]("a page without markers", "new")
+
+
+FOLDER = Path(lab.__file__).parent
+
+
+def test_the_readme_names_every_module():
+    named = set(re.findall(r"`(\w+\.py)`", (FOLDER / "README.md").read_text(encoding="utf-8")))
+    assert named == {path.name for path in FOLDER.glob("**/*.py")} - {"__init__.py"}
+
+
+def test_the_readme_names_every_experiment():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert {name for name in experiments() if f"`{name}`" not in text} == set()

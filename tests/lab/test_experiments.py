@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 from bench_examples import measured_part
 
+from gomea_bn import BayesNetLearner
 from gomea_bn.discretization.bayesian.bayesian import BayesianDiscretizer
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.simulation.random_networks import random_network
 from lab.published import chen, confidence, mgcd, monti, printed, topdown
-from lab.published.algorithms import learn, learners, true_fit
+from lab.published.algorithms import GOMEA_ALGORITHMS, learn, learners, true_fit
 from lab.published.blanket import hit_rate, markov_blanket
 from lab.published.tables import (
     FAMILIES,
@@ -83,27 +85,14 @@ def test_tiny_runs_repeat_and_are_reported(name: str, monkeypatch: pytest.Monkey
     assert all(row[4] == "not run" for row in claims_sheet(empty).rows)
 
 
-def tiny_table(**more) -> tuple:
-    tested = experiment("table1")
-    return tested, tested.planned(nets=2, sizes=(100,), evaluations=300, variants=("tree",), **more)
-
-
 def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
-    tested, plan = tiny_table(algorithms=("EF",))
+    tested = experiment("table1")
+    plan = tested.planned(nets=2, sizes=(100,), evaluations=300, variants=("tree",), algorithms=("EF",))
     both = run_experiment(tested, plan, tmp_path / "both", n_workers=2)
     alone = [attempt(tested.measure, task) for task in tested.expand(plan)]
     assert len(alone) == 6
     assert not both.failures
     assert measured_part(alone) == measured_part(both.rows)
-
-
-@pytest.mark.long
-def test_two_worker_processes_give_the_rows_of_one_worker(tmp_path) -> None:
-    tested, plan = tiny_table()
-    alone, both = (run_experiment(tested, plan, tmp_path / str(n), n_workers=n) for n in (1, 2))
-    assert len(alone.rows) == 2 * (2 + len(plan.algorithms))
-    assert not alone.failures
-    assert measured_part(alone.rows) == measured_part(both.rows)
 
 
 def test_every_published_cell_is_a_claim() -> None:
@@ -315,3 +304,16 @@ def test_confidences_are_those_of_all_pairs() -> None:
         assert len(values["true"]) == 8
         assert len(values["false"]) == 28 - 8
         assert np.mean(values["true"]) > np.mean(values["false"])
+
+
+@pytest.mark.parametrize("name", ["EW", "EF"])
+def test_published_learners_have_the_settings_of_the_experiments(name):
+    learner = BayesNetLearner.published(name, max_evaluations=500, random_state=1)
+    expected = BayesNetLearner(density="bins", **GOMEA_ALGORITHMS[name], max_evaluations=500, random_state=1)
+    assert repr(learner) == repr(expected)
+
+
+def test_options_replace_published_ones_and_other_names_are_refused():
+    assert BayesNetLearner.published("EF", max_bins=9).max_bins == 9
+    with pytest.raises(GomeaBnError, match="name must be"):
+        BayesNetLearner.published("BD")
