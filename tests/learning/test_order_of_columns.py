@@ -29,13 +29,12 @@ def of_learner(frame):
     return [BayesNetLearner(max_evaluations=200, **WITHOUT_CLOCK).fit(frame).network_]
 
 
-def of_many_rows(frame):
-    return [BayesNetLearner(max_evaluations=200, sample_rows=1_000, **WITHOUT_CLOCK).fit(frame).network_]
+def of_many_rows(source):
+    return [BayesNetLearner(max_evaluations=60, sample_rows=1_000, **WITHOUT_CLOCK).fit(source).network_]
 
 
 def of_pieces(frame):
-    pieces = [frame.iloc[:900], frame.iloc[900:]]
-    return [BayesNetLearner(max_evaluations=200, sample_rows=1_000, **WITHOUT_CLOCK).fit(pieces).network_]
+    return of_many_rows([frame.iloc[:700], frame.iloc[700:]])
 
 
 def of_ensemble(frame):
@@ -44,11 +43,11 @@ def of_ensemble(frame):
 
 
 def of_front(frame):
-    front = ParetoBayesNetLearner(max_evaluations=300, **WITHOUT_CLOCK).fit(frame).front_
+    front = ParetoBayesNetLearner(max_evaluations=200, **WITHOUT_CLOCK).fit(frame).front_
     return [front.network(k) for k in range(len(front))]
 
 
-N_ROWS = {of_learner: 150, of_many_rows: 1_400, of_pieces: 1_400, of_ensemble: 150, of_front: 150}
+N_ROWS = {of_learner: 150, of_many_rows: 1_100, of_pieces: 1_100, of_ensemble: 150, of_front: 150}
 KNOWN: dict[Any, Any] = {}
 
 

@@ -100,8 +100,8 @@ def test_table_and_digest_of_an_ensemble_are_those_of_the_given_rows():
 @pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
 @pytest.mark.parametrize("rows", [complete_rows, incomplete_rows])
 def test_ensemble(rows, resampling):
-    frame = rows()
-    learner = BayesNetLearner(max_seconds=None, max_evaluations=100)
+    frame = rows(n_rows=100)
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=60)
     ensembles = [
         BayesNetEnsemble(learner, n_networks=2, resampling=resampling, random_state=1).fit(given)
         for given in (frame, permuted(frame))

@@ -39,7 +39,7 @@ def gappy_rows() -> pd.DataFrame:
 
 OPTIONS: dict[str, Any] = {"max_seconds": None, "patience": None, "random_state": 1}
 LEARNERS: dict[str, tuple[Callable[..., Any], Callable[[], pd.DataFrame], int]] = {
-    "optimal": (lambda **more: BayesNetLearner(max_evaluations=40_000, **OPTIONS, **more), rows, 9),
+    "optimal": (lambda **more: BayesNetLearner(max_evaluations=16_000, **OPTIONS, **more), rows, 9),
     "missing values": (
         lambda **more: BayesNetLearner(max_evaluations=9_000, **OPTIONS, **more),
         gappy_rows,
@@ -89,7 +89,7 @@ def test_a_killed_and_resumed_learner_learns_the_same(
         lambda checkpoint: make(n_jobs=next(n_jobs)).fit(table(), checkpoint=checkpoint),
         tmp_path / "c",
         n_files,
-        most_kills=6,
+        most_kills=4,
     )
     assert n_kills > 2
     assert_same(make().fit(table()), learner)
@@ -107,7 +107,7 @@ def test_a_learner_that_the_user_stopped_goes_on_from_its_checkpoint(tmp_path: P
     make, table, _ = LEARNERS["optimal"]
 
     def stops(progress: Progress) -> bool:
-        return progress.n_eval > 20_000
+        return progress.n_eval > 8_000
 
     stopped = make(callback=stops).fit(table(), checkpoint=tmp_path / "c")
     assert stopped.stopped_by_ == "callback"
