@@ -9,7 +9,6 @@ from pricing_examples import keeps_limits
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import read_table
-from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.pareto_learner import OwnObjective, ParetoBayesNetLearner, front_problem
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
@@ -178,18 +177,6 @@ def test_optimal_front_is_not_behind_where_grids_miss_the_gap(mixed):
             run.front_.values[run.front_.values[:, 1] <= most, 0].min() for run in (learner, on_grid)
         )
         assert ours < theirs - 0.05
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_width": 1.5}, "min_width must be a finite number of at least 0 and below 1"),
-        ({"min_bin_count": -1}, "min_bin_count must be an integer from 0 to"),
-    ],
-)
-def test_each_bad_option_is_named(mixed, options, message):
-    with pytest.raises(GomeaBnError, match=message):
-        quick(**options).fit(mixed)
 
 
 def test_networks_and_own_objectives_have_no_edges_of_variables_with_one_bin():

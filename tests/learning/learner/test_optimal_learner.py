@@ -57,9 +57,6 @@ def fitted(rows):
     return quick().fit(rows)
 
 
-# ---------------------------------------------------------------- the score
-
-
 def test_optimal_cuts_by_marginal_likelihood_are_the_default(rows, fitted):
     assert (BayesNetLearner().discretizer, fitted.network_.metadata["scoring_method"]) == (
         "optimal",
@@ -116,9 +113,6 @@ def test_no_single_variable_can_be_cut_better_at_the_end(rows):
             assert slow_network_score(variables, edges, tried, edge_cost=1.0) <= learner.score_ + 1e-7
 
 
-# ---------------------------------------------------------------- repetition and limits
-
-
 @pytest.mark.parametrize("refine", ["sample", "best", "doubling"])
 def test_one_seed_gives_one_network_at_any_number_of_threads(rows, refine):
     runs = [quick(n_jobs=n, algorithm=GOMEA(refine=refine)).fit(rows) for n in (1, 2, 3)]
@@ -136,12 +130,15 @@ def test_evaluation_budget_is_exact(rows, n_evaluations):
     assert same(learner, quick(n_evaluations).fit(rows))
 
 
-@pytest.mark.parametrize(("seconds", "refine"), [(0.03, "sample"), (0.1, "sample"), (0.3, "best")])
-def test_run_that_a_clock_ended_is_repeated_by_its_evaluations(rows, seconds, refine):
+@pytest.mark.parametrize(
+    ("seconds", "curves", "refine"),
+    [(0.03, "none", "sample"), (0.1, "auto", "sample"), (0.3, "none", "best")],
+)
+def test_run_that_a_clock_ended_is_repeated_by_its_evaluations(rows, seconds, curves, refine):
     wide = pd.concat(
         [rows, rows.sample(frac=1, random_state=0).add_suffix("_").reset_index(drop=True)], axis=1
     )
-    options = {"algorithm": GOMEA(refine=refine), "random_state": 7}
+    options = {"algorithm": GOMEA(refine=refine), "curves": curves, "random_state": 7}
     timed = quick(None, max_seconds=seconds, n_jobs=2, **options).fit(wide)
     assert timed.stopped_by_ == "max_seconds"
     assert same(timed, quick(timed.n_eval_, **options).fit(wide))
@@ -203,17 +200,6 @@ def test_deadline_holds_on_a_large_table(curves, preparation, limits):
         assert learner.stopped_by_ == "max_seconds"
 
 
-def test_callback_and_patience_end_the_search(rows):
-    frame = rows.iloc[:, :2]
-    patient = BayesNetLearner(max_seconds=60, patience=1.5, random_state=1).fit(frame)
-    assert patient.stopped_by_ in ("patience", "max_population_size")
-    stopped = BayesNetLearner(max_seconds=60, callback=lambda progress: progress.n_eval > 100).fit(frame)
-    assert stopped.stopped_by_ == "callback"
-
-
-# ---------------------------------------------------------------- limits on cuts
-
-
 @pytest.mark.parametrize(
     "limits",
     [
@@ -250,6 +236,8 @@ def test_fixed_cuts_stay_and_cost_nothing(rows):
     learner = quick(cut_points={names[0]: [middle], names[2]: []}).fit(rows)
     assert learner.network_.cut_points[names[0]].tolist() == [middle]
     assert learner.network_.cut_points[names[2]].tolist() == []
+    assert learner.network_.cardinality(names[2]) == 1
+    assert learner.network_.metadata["fixed_cut_points"] == sorted([names[0], names[2]])
     assert learner.score_ == pytest.approx(slow_score(learner, fixed=names[:1]), abs=1e-7)
     every = {name: [float(rows[name].median())] for name in names[:4]}
     learner = quick(500, cut_points=every).fit(rows)
@@ -279,9 +267,6 @@ def test_knowledge_is_kept(rows):
         assert slow_violations(knowledge, list(rows.columns), edges, sizes) == []
         assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
     assert d in network.names
-
-
-# ---------------------------------------------------------------- small and odd tables
 
 
 @pytest.mark.parametrize("n_rows", [10, 11, 13])
@@ -387,9 +372,6 @@ def test_the_price_of_edges_keeps_independent_columns_apart():
     assert refine_boundaries(priced.network_, frame).score_before == pytest.approx(priced.score_, abs=1e-8)
 
 
-# ---------------------------------------------------------------- what is refused
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -398,32 +380,19 @@ def test_the_price_of_edges_keeps_independent_columns_apart():
             'cannot price cuts under prior=\'bdeu\'.*prior="dirichlet", .*="density-bic", .*="equal-frequency"',
         ),
         ({"scoring_method": "bic"}, "scoring_method='bic' is for discrete columns only"),
-        ({"scoring_method": "k2"}, "is for discrete columns only"),
-        ({"min_width": -0.1}, "min_width must be a finite number of at least 0 and below 1, got -0.1"),
         ({"min_width": 1}, "min_width must be .*got 1"),
         ({"min_width": "narrow"}, "min_width must be .* got 'narrow'"),
-        ({"min_bin_count": -1}, "min_bin_count must be an integer from 0 to 2147483648, got -1"),
         ({"min_bin_count": 2.5}, "min_bin_count must be an integer"),
-        ({"edge_cost": -1}, "edge_cost must be a finite number of at least 0, got -1"),
-        ({"cut_cost": -1}, "cut_cost must be a finite number of at least 0, got -1"),
         ({"cut_cost": math.inf}, "cut_cost must be a finite number"),
-        ({"max_bins": 1}, "max_bins must be an integer from 2"),
-        ({"discretizer": "optimum"}, "'optimal'"),
     ],
 )
 def test_each_bad_option_is_named(rows, options, message):
     with pytest.raises(GomeaBnError, match=message):
         quick(100, **options).fit(rows)
-
-
-def test_unknown_way_to_refine_is_refused():
     with pytest.raises(
         GomeaBnError, match="refine must be one of 'sample', 'best', 'doubling', 'none', got 'all'"
     ):
         GOMEA(refine="all")
-
-
-# ---------------------------------------------------------------- the command line
 
 
 def test_command_line_passes_the_limits_on(rows, tmp_path):
@@ -443,7 +412,3 @@ def test_command_line_passes_the_limits_on(rows, tmp_path):
     assert recorded["parameters"]["min_width"] == 0.1
     written = json.loads((tmp_path / "run" / "network.json").read_text())
     assert f"{learner.score_!r}" in json.dumps(written)
-    for option, value in (("--min-width", "2"), ("--cut-cost", "-1"), ("--min-bin-count", "-3")):
-        refused = CliRunner().invoke(cli.main, ["learn", str(tmp_path / "rows.csv"), option, value])
-        assert refused.exit_code != 0
-        assert option.strip("-").replace("-", "_") in refused.output.replace("-", "_")

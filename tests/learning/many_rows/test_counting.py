@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from gomea_bn.data import pieces as pieces_module
 from gomea_bn.data.pieces import FramePiece
-from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.improvement import Promises
 from gomea_bn.learning.known_scores import view_key
@@ -326,11 +325,6 @@ def test_the_score_of_a_table_is_the_marginal_likelihood_of_the_scorer() -> None
     rule = score_rule(method, 2000)
     score = IntervalScore(method, rule)
     assert_allclose(family_score(counts, rule), score.of_counts(counts.reshape(6, 4), 6.0), rtol=1e-12)
-
-
-def test_a_table_reads_the_sample_as_it_would_read_all_rows(frame) -> None:
-    kinds = {column.name: column.is_continuous for column in read_table(frame).columns}
-    assert kinds == {"x": True, "y": True, "z": False, "k": False}
 
 
 def rows_at(position: int, piece: CodedPiece) -> NDArray[np.int64]:

@@ -231,8 +231,6 @@ def test_members_of_an_ensemble_count_all_rows(frame, learner):
 
 
 @pytest.mark.parametrize("value", [10, "many", None, 1e5])
-@pytest.mark.parametrize("kind", [BayesNetLearner, ParetoBayesNetLearner, BayesNetEnsemble])
-def test_a_wrong_number_of_rows_of_the_sample_is_named(frame, kind, value):
-    learner = BayesNetEnsemble(BayesNetLearner(sample_rows=value)) if kind is BayesNetEnsemble else None
+def test_an_ensemble_names_a_wrong_number_of_rows_of_the_sample(frame, value):
     with pytest.raises(GomeaBnError, match="sample_rows must be an integer of at least"):
-        (learner or kind(sample_rows=value)).fit(frame)
+        BayesNetEnsemble(BayesNetLearner(sample_rows=value)).fit(frame)

@@ -71,14 +71,13 @@ def test_all_rows_improve_the_network_of_the_sample(frame, fit, learner) -> None
         assert fit.network_.support[name] == (frame[name].min(), frame[name].max())
 
 
-def test_edges_are_counted_after_the_last_cuts(frame, learner, monkeypatch) -> None:
+def test_no_single_edge_improves_the_network_also_after_the_last_cuts(
+    frame, fit, learner, monkeypatch
+) -> None:
+    check_edges(frame, fit.network_, learner)
     monkeypatch.setattr(many_rows, "_MOST_ROUNDS", 0)
     fit = replace(learner, max_evaluations=20).fit([frame])
     assert {move["kind"] for move in fit.network_.metadata["all_rows"]["moves"]} > {"cuts"}
-    check_edges(frame, fit.network_, learner)
-
-
-def test_no_single_edge_improves_the_network(frame, fit, learner) -> None:
     check_edges(frame, fit.network_, learner)
 
 
@@ -112,17 +111,10 @@ def test_tables_count_all_rows(frame, fit) -> None:
         np.testing.assert_allclose(fit.network_.tables[name], counted.tables[name], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sample_rows": 10}, "sample_rows must be an integer of at least 1000"),
-        ({"scheduler": "tcp://127.0.0.1:9"}, "No Dask scheduler answers"),
-    ],
-)
-def test_options_that_do_not_apply_are_refused(frame, learner, monkeypatch, options, message) -> None:
+def test_a_scheduler_that_does_not_answer_is_an_error(frame, learner, monkeypatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
-    with pytest.raises(GomeaBnError, match=message):
-        replace(learner, **options).fit([frame])
+    with pytest.raises(GomeaBnError, match="No Dask scheduler answers"):
+        replace(learner, scheduler="tcp://127.0.0.1:9").fit([frame])
 
 
 def test_rules_about_edges_hold_on_all_rows(frame, fit, learner) -> None:
@@ -169,14 +161,11 @@ def test_warnings_from_a_sample_say_so(frame, learner) -> None:
         replace(learner).fit([odd])
     texts = [str(warning.message) for warning in of_sample]
     assert len(texts) == 2
-    for text, end in zip(
-        texts,
-        (
-            r"Left out 1 column: 'key' \(a different text in every row\).*",
-            ".*: 'same' is 5 in all 1,?0.. rows.",
-        ),
-        strict=True,
-    ):
+    ends = (
+        r"Left out 1 column: 'key' \(a different text in every row\).*",
+        ".*: 'same' is 5 in all 1,?0.. rows.",
+    )
+    for text, end in zip(texts, ends, strict=True):
         assert re.fullmatch(rf"In a sample of 1,0\d\d of 6,000 rows: {end}", text)
     with pytest.warns(GomeaBnWarning) as of_all:
         network_from_pieces([odd.drop(columns="key")], [], median_cuts(frame))

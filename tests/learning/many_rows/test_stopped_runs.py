@@ -85,16 +85,11 @@ def test_a_killed_run_goes_on_without_counting_again(
     resumed = replace(learner).fit(pieces, checkpoint=Checkpoint(tmp_path, every=0, resume=True))
     assert resumed.network_ == fit.network_
     assert resumed.score_ == fit.score_
-    assert resumed.network_.metadata["all_rows"]["moves"] == fit.network_.metadata["all_rows"]["moves"]
-    assert resumed.network_.metadata["all_rows"]["passes"] == fit.network_.metadata["all_rows"]["passes"]
+    record, expected = (each.network_.metadata["all_rows"] for each in (resumed, fit))
+    assert (record["moves"], record["passes"]) == (expected["moves"], expected["passes"])
     # the rows of cells are counted before the first pass, and once more for every coding
-    assert (
-        len(counted) + first
-        <= fit.network_.metadata["all_rows"]["passes"] + fit.network_.metadata["all_rows"]["readings"]
-    )
-    assert (
-        resumed.network_.metadata["all_rows"]["readings"] <= fit.network_.metadata["all_rows"]["readings"] + 2
-    )
+    assert len(counted) + first <= expected["passes"] + expected["readings"]
+    assert record["readings"] <= expected["readings"] + 2
     # what has ended gives its result again; its tables are counted
     n_counts, counted = -1, []
     again = replace(learner).fit(pieces, checkpoint=Checkpoint(tmp_path, resume=True))
@@ -127,4 +122,3 @@ def test_a_second_ctrl_c_keeps_the_network_of_the_sample(frame, learner, monkeyp
     assert stopped.network_.metadata["all_rows"]["tables_of"] == "sample"
     assert stopped.network_.edges == network_of_sample(learner, stopped).edges
     assert stopped.network_.metadata["n_rows"] == stopped.network_.metadata["all_rows"]["sample_rows"]
-    assert stopped.network_.metadata["all_rows"] == stopped.network_.metadata["all_rows"]
