@@ -1,6 +1,7 @@
 """What must hold of every table and network, whatever the input was."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,15 @@ from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.data.columns import MISSING_CODE
 from gomea_bn.data.table import Table
 
-__all__ = ["check_message", "check_network", "check_table", "digests"]
+__all__ = ["FIRST", "check_message", "check_network", "check_table", "digests", "n_long"]
+
+# seeds of long runs start here, so that they differ between machines on request
+FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
+
+
+def n_long(usual: int) -> int:
+    """Return the number of cases of a long run."""
+    return int(os.environ.get("GOMEA_BN_FUZZ_CASES", usual))
 
 
 def check_table(table: Table, missing: str) -> None:

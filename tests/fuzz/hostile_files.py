@@ -96,18 +96,10 @@ def _collect(value: Any, parts: list[tuple[Any, Any]]) -> None:
     """Append (container, key) of all parts of a value, outer ones first."""
     level: list[Any] = [value]
     while level:
-        inner: list[Any] = []
-        for holder in level:
-            keys = (
-                list(holder)
-                if isinstance(holder, dict)
-                else range(len(holder))
-                if isinstance(holder, list)
-                else ()
-            )
-            parts += [(holder, key) for key in keys]
-            inner += [holder[key] for key in keys]
-        level = inner
+        holders = [holder for holder in level if isinstance(holder, (dict, list))]
+        inner = [(h, key) for h in holders for key in (h if isinstance(h, dict) else range(len(h)))]
+        parts += inner
+        level = [holder[key] for holder, key in inner]
 
 
 def network_files(network: DiscretizedBayesNet) -> dict[str, bytes]:

@@ -14,22 +14,8 @@ HOSTILE_TEXTS = [
     "", " ", "a", "A", "é", "e\u0301", "\ud800", "\x00", "a\nb", "a,b", 'a"b', "1", "1.0", "nan", "NA", "?", "-", "∞",
     "<script>", "=1+1", "x" * 300, "\u202e", "True", "2021-01-01", "12:30", "1e999", "%00", "..", "/", "#1", "\t",
 ]  # fmt: skip
-_EXTREMES = np.array(
-    [
-        0.0,
-        -0.0,
-        5e-324,
-        -5e-324,
-        1e-300,
-        1e300,
-        -1e300,
-        1.7976931348623157e308,
-        -1.7976931348623157e308,
-        1,
-        2**53,
-        -1,
-    ]
-)
+_LARGEST = np.finfo(np.float64).max
+_EXTREMES = np.array([0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, _LARGEST, -_LARGEST, 1, 2**53, -1])
 
 
 @dataclass(frozen=True)
@@ -66,17 +52,7 @@ def csv_bytes(case: TableCase, rng: Generator) -> bytes:
 def _names(rng: Generator, count: int) -> list[object]:
     if rng.random() < 0.7:
         return [f"c{i}" for i in range(count)]
-    pool: list[object] = [
-        *HOSTILE_TEXTS,
-        0,
-        1.5,
-        True,
-        None,
-        ("a", 1),
-        b"x",
-        np.float64("nan"),
-        pd.Timestamp(0),
-    ]
+    pool = [*HOSTILE_TEXTS, 0, 1.5, True, None, ("a", 1), b"x", np.float64("nan"), pd.Timestamp(0)]
     return [pool[int(i)] for i in rng.integers(0, len(pool), count)]
 
 
@@ -86,9 +62,8 @@ def _options(rng: Generator, names: list[object]) -> dict[str, Any]:
         options["missing"] = str(rng.choice(["error", "drop", "keep"]))
     if rng.random() < 0.2 and names:
         chosen = names[int(rng.integers(len(names)))]
-        options["kinds"] = {
-            str(chosen): str(rng.choice(["continuous", "discrete", "odd"], p=[0.5, 0.45, 0.05]))
-        }
+        kind = str(rng.choice(["continuous", "discrete", "odd"], p=[0.5, 0.45, 0.05]))
+        options["kinds"] = {str(chosen): kind}
     if rng.random() < 0.1:
         options["max_levels"] = int(rng.choice([-1, 0, 1, 2, 3, 10, 1000, 10**30]))
     if rng.random() < 0.1:
@@ -106,14 +81,11 @@ def _options(rng: Generator, names: list[object]) -> dict[str, Any]:
 
 def _column(rng: Generator, n: int) -> pd.Series:
     makers = (
-        _real,
-        _real,
-        _real,
+        *[_real] * 3,
         _tied,
         _extreme,
         _integers,
-        _texts,
-        _texts,
+        *[_texts] * 2,
         _categorical,
         _booleans,
         _dates,
@@ -196,21 +168,8 @@ def _dates(rng: Generator, n: int) -> pd.Series:
 
 
 def _mixed(rng: Generator, n: int) -> pd.Series:
-    pool: list[object] = [
-        1,
-        1.5,
-        "a",
-        None,
-        True,
-        b"x",
-        [1],
-        {"a": 1},
-        1j,
-        pd.Timestamp(0),
-        float("inf"),
-        10**400,
-        ...,
-    ]
+    pool: list[object] = [1, 1.5, "a", None, True, b"x", [1], {"a": 1}, 1j, pd.Timestamp(0)]
+    pool += [float("inf"), 10**400, ...]
     if rng.random() < 0.5:
         pool = pool[: int(rng.integers(1, 6))]
     return pd.Series([pool[int(i)] for i in rng.integers(0, len(pool), n)], dtype=object)

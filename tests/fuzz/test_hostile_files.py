@@ -1,14 +1,13 @@
 """A damaged file is refused by a message, or read to something that is valid; what it was read from stays."""
 
 import json
-import os
 import shutil
 import warnings
 
 import numpy as np
 import pytest
 from command_line import invoke
-from consistency import check_message, check_network, digests
+from consistency import FIRST, check_message, check_network, digests, n_long
 from front_examples import example_front, small_frame
 from hostile_files import damage_front, mutated_bytes, mutated_json, mutated_text, network_files
 from network_examples import small_network
@@ -19,8 +18,6 @@ from gomea_bn.front.decision import Decision, read_decision
 from gomea_bn.front.folder import read_front
 from gomea_bn.learning.run_folder import run_record, write_run_folder
 
-FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
-N_LONG = int(os.environ.get("GOMEA_BN_FUZZ_CASES", "3000"))
 _FORMATS = ("json", "bif", "xdsl", "net", "uai")
 # every exit code that the commands document but that of an interrupt
 _CODES = (0, 1, 2, 3)
@@ -164,5 +161,5 @@ def test_any_damaged_file_is_read_or_refused(block, originals, tmp_path):
 
 @pytest.mark.long
 def test_many_damaged_files(originals, tmp_path):
-    for seed in range(FIRST, FIRST + N_LONG):
+    for seed in range(FIRST, FIRST + n_long(3000)):
         check_case(seed, originals, tmp_path)

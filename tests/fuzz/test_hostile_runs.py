@@ -4,21 +4,31 @@ import os
 import signal
 import time
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from checkpoint_examples import killed_and_resumed
-from consistency import check_message, check_network
-from hostile_runs import run_case
+from consistency import FIRST, check_message, check_network, n_long
+from hostile_tables import table_case
+from numpy.random import Generator
 from processor_time import at_most
 
-from gomea_bn import BayesNetLearner, Checkpoint, GomeaBnError
+from gomea_bn import (
+    BayesNetLearner,
+    Checkpoint,
+    ExpertKnowledge,
+    GomeaBnError,
+    ParetoBayesNetLearner,
+    read_table,
+)
+from gomea_bn.data.table import Table
+from gomea_bn.learning.learning_problem import check_learning
+from gomea_bn.learning.options import LearningOptions
 from gomea_bn.runtime import checkpoints
 from gomea_bn.runtime.checkpoints import read_checkpoint
-
-FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
-N_LONG = int(os.environ.get("GOMEA_BN_FUZZ_CASES", "300"))
 
 
 @pytest.fixture(autouse=True)
@@ -134,8 +144,64 @@ def test_any_run_goes_on_after_sigkill(tmp_path):
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes that are copies")
 def test_many_runs(monkeypatch, tmp_path):
-    for seed in range(FIRST, FIRST + N_LONG):
+    for seed in range(FIRST, FIRST + n_long(300)):
         check_repetition(seed)
         check_deadline(seed)
         check_kills(seed, monkeypatch, tmp_path / f"{seed} ended")
         check_sigkill(seed, tmp_path / f"{seed} killed")
+
+
+_DISCRETIZERS = ("optimal", "equal-frequency", "equal-width", "k-means")
+_MOST_TRIES = 200
+
+
+@dataclass(frozen=True)
+class RunCase:
+    """A table of at least two columns, options of `read_table`, parameters of a learner without limits.
+
+    No network may have the forbidden edge.
+    """
+
+    frame: pd.DataFrame
+    reading: dict[str, Any]
+    parameters: dict[str, Any]
+    forbidden: tuple[str, str] | None
+    is_front: bool
+
+    def table(self) -> Table:
+        """Return the table, read again."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return read_table(self.frame, **self.reading)
+
+    def learner(self, **limits: Any) -> BayesNetLearner | ParetoBayesNetLearner:
+        """Return a new learner with some limits."""
+        kind = ParetoBayesNetLearner if self.is_front else BayesNetLearner
+        return kind(**self.parameters, **limits)
+
+
+def run_case(rng: Generator) -> RunCase:
+    """Return a case; tables and options that are refused are drawn again."""
+    for _ in range(_MOST_TRIES):
+        case = table_case(rng)
+        is_front = bool(rng.random() < 0.25)
+        parameters: dict[str, Any] = {
+            "discretizer": str(rng.choice(_DISCRETIZERS[: 3 if is_front else 4])),
+            "shape": str(rng.choice(["auto", "uniform", "marginal"])),
+            "random_state": int(rng.integers(1000)),
+        }
+        reading = {**case.options, "missing": "keep" if rng.random() < 0.3 else "drop"}
+        try:
+            table = RunCase(case.frame, reading, {}, None, is_front).table()
+            forbidden = None
+            if len(table.names) > 1 and rng.random() < 0.5:
+                parent, child = rng.choice(len(table.names), 2, replace=False).tolist()
+                forbidden = table.names[parent], table.names[child]
+                parameters["knowledge"] = ExpertKnowledge(forbidden_edges=[forbidden])
+            run = RunCase(case.frame, reading, parameters, forbidden, is_front)
+            check_learning(table, LearningOptions.of(run.learner(), table.n_rows))
+        except GomeaBnError:
+            continue
+        if len(table.names) > 1:
+            return run
+    raise AssertionError(f"no table out of {_MOST_TRIES} could be learned from")

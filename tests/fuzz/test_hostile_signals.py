@@ -8,13 +8,11 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from consistency import check_network
+from consistency import FIRST, check_network, n_long
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 from gomea_bn.cli.app import main
 
-FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
-N_LONG = int(os.environ.get("GOMEA_BN_FUZZ_CASES", "100"))
 # codes of a command that wrote its best network, and of one that had none yet; a signal after the work is ignored
 CODES = {signal.SIGINT: ({0}, {130}), signal.SIGTERM: ({143, 0}, {143})}
 
@@ -47,16 +45,8 @@ def run_command(rows, folder):
             return fit(learner, *arguments, **options)
 
         pytest.MonkeyPatch().setattr(BayesNetLearner, "fit", noting_fit)
-        sys.argv[1:] = [
-            "learn",
-            str(rows),
-            "--max-seconds",
-            "60",
-            "--patience",
-            "0",
-            "--out",
-            str(folder / "out"),
-        ]
+        options = ["--max-seconds", "60", "--patience", "0", "--out", str(folder / "out")]
+        sys.argv[1:] = ["learn", str(rows), *options]
         main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
@@ -106,5 +96,5 @@ def test_a_signal_loses_no_network(number, rows, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("number", CODES)
 def test_many_signals_lose_no_network(number, rows, tmp_path):
-    for seed in range(FIRST, FIRST + N_LONG):
+    for seed in range(FIRST, FIRST + n_long(100)):
         check_signal(seed, number, rows, tmp_path / str(seed))

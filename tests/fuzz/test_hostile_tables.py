@@ -1,21 +1,17 @@
 """Any table is read, or refused by a message; whatever is learned from it is a network that holds its rows."""
 
 import copy
-import os
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from consistency import check_message, check_network, check_table
+from consistency import FIRST, check_message, check_network, check_table, n_long
 from hostile_tables import csv_bytes, table_case
 
 from gomea_bn import BayesNetLearner, GomeaBnError, read_table
 
-# seeds of long runs start here, so that they differ between machines on request
-FIRST = int(os.environ.get("GOMEA_BN_FUZZ_SEED", "0"))
-N_LONG = int(os.environ.get("GOMEA_BN_FUZZ_CASES", "3000"))
 _DISCRETIZERS = ("optimal", "equal-frequency", "equal-width", "k-means", "mdl")
 
 
@@ -89,5 +85,5 @@ def test_any_table_is_learned_from_or_refused(tmp_path):
 
 @pytest.mark.long
 def test_many_tables(tmp_path):
-    for seed in range(FIRST, FIRST + N_LONG):
+    for seed in range(FIRST, FIRST + n_long(3000)):
         check_case(seed, tmp_path, learns=seed % 20 == 0)

@@ -39,7 +39,7 @@ def gappy_rows() -> pd.DataFrame:
 
 OPTIONS: dict[str, Any] = {"max_seconds": None, "patience": None, "random_state": 1}
 LEARNERS: dict[str, tuple[Callable[..., Any], Callable[[], pd.DataFrame], int]] = {
-    "optimal": (lambda **more: BayesNetLearner(max_evaluations=16_000, **OPTIONS, **more), rows, 9),
+    "optimal": (lambda **more: BayesNetLearner(max_evaluations=16_000, **OPTIONS, **more), rows, 5),
     "missing values": (
         lambda **more: BayesNetLearner(max_evaluations=9_000, **OPTIONS, **more),
         gappy_rows,
