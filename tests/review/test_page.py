@@ -59,7 +59,8 @@ def test_expert_in_another_column_order_is_matched_by_name():
 
 def test_page_is_written_whole(tmp_path):
     path = tmp_path / "page.html"
-    assert path.read_text(encoding="utf-8") == review_page(example_front(), path)
+    text = review_page(example_front(), path)
+    assert path.read_text(encoding="utf-8") == text
     with pytest.raises(GomeaBnError, match="does not exist"):
         review_page(example_front(), tmp_path / "no folder" / "page.html")
 
