@@ -17,7 +17,7 @@ from gomea_bn.algorithms.mixed_variables import MixedVariables
 from gomea_bn.linkage.models import from_subsets
 from gomea_bn.linkage.real import RealCustom, gaussian_similarities
 from gomea_bn.problems.continuous import RealKernelProblem
-from gomea_bn.problems.kernels.continuous import SphereData
+from gomea_bn.problems.kernels.continuous import SQUARE, WindowsData
 
 
 def solutions_of(seed: int, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
