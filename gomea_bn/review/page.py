@@ -16,6 +16,8 @@ from gomea_bn.errors import GomeaBnError, check_integer, nearest
 from gomea_bn.runtime.files.atomic_files import write_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.data.table import Table
     from gomea_bn.front.front import Front
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -116,7 +118,7 @@ def review_page(
 
 def network_report(
     network: DiscretizedBayesNet,
-    table: Table | None = None,
+    table: Table | pd.DataFrame | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
     record: Mapping[str, Any] | None = None,
@@ -132,7 +134,7 @@ def network_report(
     network : DiscretizedBayesNet
         Network to show. Answers on the page come from its tables over the shown bins. Of a network with conditionals
         the page also draws their marginal density as a dashed line.
-    table : Table, optional
+    table : Table or DataFrame, optional
         Rows from which the network was learned, for histograms and counts. Without it they come from "columns" in
         `record`.
     path : path, optional
@@ -150,9 +152,13 @@ def network_report(
         If the table lacks a variable of the network, or if the file cannot be written. Also for a test without a
         table, and as `gomea_bn.certainty.test_graph`.
     """
+    from gomea_bn.data.table import Table
+    from gomea_bn.network.rows import table_for
     from gomea_bn.review.page_data import network_data
 
     _check_title(title)
+    if table is not None and not isinstance(table, Table):
+        table = table_for(network, table, allow_missing=True)
     if table is not None and not set(network.names) <= set(table.names):
         missing = [name for name in network.names if name not in table.names]
         hint = nearest(missing[0], table.names)

@@ -27,6 +27,14 @@ def test_report_of_one_network_leaves_out_what_chooses():
     assert edges_in(data, data["networks"][0]) == set(network.edges)
 
 
+def test_a_frame_of_rows_gives_the_same_page_as_its_table():
+    front = example_front()
+    network = front[2].network
+    assert network_report(network, front.table.to_frame()) == network_report(network, front.table)
+    with pytest.raises(GomeaBnError, match="no column"):
+        network_report(network, front.table.to_frame().drop(columns=network.names[0]))
+
+
 def test_a_front_of_one_network_has_no_landmarks():
     front = example_front(n_networks=1)
     data = page_data(review_page(front))
