@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from gomea_bn import read_table
-from gomea_bn.discretization.latent import mixture as mixtures
+from gomea_bn.discretization.latent import latent as mixtures
 from gomea_bn.discretization.latent.kernels import (
     MixtureRows,
     MixtureRule,

@@ -168,7 +168,7 @@ def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
     path = tmp_path_factory.mktemp("own") / "own.bif"
     levels = [levels for levels in HOSTILE_LEVELS if len(set(map(str, levels))) == len(levels)]
     network = small_network(seed, names=HOSTILE_NAMES[seed % 24 : seed % 24 + 6], levels=levels)
-    to_bif(network, path)
+    network.to_bif(path)
     network_read = ExpertNetwork.from_file(path).network
     assert network_read.names == network.names
     assert network_read.edges == network.edges
@@ -184,7 +184,7 @@ def test_our_own_bif_files_come_back_whole(tmp_path_factory, seed):
 def test_our_own_bif_is_fitted_to_data_of_any_level_type(tmp_path):
     network = small_network(4, 8, levels=[(0, 1, 2), (True, False), ("a b", "a_b")])
     assert {type(levels[0]) for levels in network.levels.values()} == {int, bool, str}
-    to_bif(network, tmp_path / "n.bif")
+    network.to_bif(tmp_path / "n.bif")
     frame = network.sample(30, 1)
     fitted = ExpertNetwork.from_file(tmp_path / "n.bif").fitted(read_table(frame))
     assert fitted.levels == network.levels
@@ -193,7 +193,7 @@ def test_our_own_bif_is_fitted_to_data_of_any_level_type(tmp_path):
 
 def test_levels_that_look_alike_keep_their_labels(tmp_path):
     network = network_with(["v"], [], levels={"v": (1, "1", 2.5)}, tables={"v": [0.2, 0.3, 0.5]})
-    to_bif(network, tmp_path / "n.bif")
+    network.to_bif(tmp_path / "n.bif")
     assert ExpertNetwork.from_bif(tmp_path / "n.bif").network.levels == {"v": ("1", "x_1_2", "x_2_5")}
 
 

@@ -8,7 +8,6 @@ from wrong_input import untyped
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError, compare
 from gomea_bn.metrics import shd
-from gomea_bn.network.formats.discrete.bif import to_bif
 
 
 def network_of(edges, cuts, levels=None):
@@ -128,7 +127,7 @@ def test_kinds_and_levels_that_differ_are_reported():
 def test_levels_that_a_file_holds_as_text_are_the_same_levels(tmp_path):
     levels = {"n": (0, 1, 2), "b": (False, True), "f": (0.5, 1.0), "t": ("1", "x")}
     network = network_of([("n", "b")], {"c": [2.5]}, levels)
-    to_bif(network, tmp_path / "network.bif")
+    network.to_bif(tmp_path / "network.bif")
     read = ExpertNetwork.from_bif(tmp_path / "network.bif").network
     assert read.levels["n"] != network.levels["n"]
     for comparison in (compare(network, read), compare(read, network)):

@@ -44,7 +44,7 @@ def shown(browser, tmp_path) -> Callable[..., AbstractContextManager[Page]]:
     """Return a function that writes the page of a front or of a network, and opens it."""
 
     def show(
-        what: Front | DiscretizedBayesNet, fragment: str = "", *, table: Any = None, **options: Any
+        what: Front | DiscretizedBayesNet, fragment: str = "#bars=off", *, table: Any = None, **options: Any
     ) -> AbstractContextManager[Page]:
         path = tmp_path / "page.html"
         if isinstance(what, Front):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from review_browser import name_size, needs_browser, opened
+from review_browser import name_size, opened
 from review_examples import example_front, learned_table, random_candidate
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -49,7 +49,6 @@ def report(browser, tmp_path):
         yield page, network
 
 
-@needs_browser
 def test_bars_are_there_where_they_can_be_read_and_answer_as_query_does(report):
     page, network = report
     expect(page.locator("#bars")).to_have_attribute("aria-pressed", "true")
@@ -67,7 +66,6 @@ def test_bars_are_there_where_they_can_be_read_and_answer_as_query_does(report):
     expect(page.locator(".finding")).to_have_count(0)
 
 
-@needs_browser
 def test_no_tick_lies_on_a_bar_and_names_still_open_columns(report):
     page, network = report
     page.locator(".node[data-variable='0'] .bar-row").first.click()
@@ -86,7 +84,6 @@ def test_no_tick_lies_on_a_bar_and_names_still_open_columns(report):
     expect(page.locator(".variable-name")).to_have_text(network.names[2])
 
 
-@needs_browser
 def test_the_button_and_the_address_keep_bars_away(report):
     page, _ = report
     page.keyboard.press("b")
@@ -99,7 +96,6 @@ def test_the_button_and_the_address_keep_bars_away(report):
     expect(page.locator(".bar-row").first).to_be_attached()
 
 
-@needs_browser
 def test_boxes_with_bars_stay_apart_and_many_levels_are_counted(browser, tmp_path):
     network = network_of_levels([2, 12, 9, 8, 3, 2, 30])
     network_report(network, None, tmp_path / "page.html")
@@ -119,7 +115,6 @@ def test_boxes_with_bars_stay_apart_and_many_levels_are_counted(browser, tmp_pat
             assert more == ([] if levels <= 8 else [f"{levels - 7} more"])
 
 
-@needs_browser
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_boxes_glide_to_the_next_network_where_motion_is_allowed(browser, tmp_path, motion):
     review_page(example_front(n_networks=4, n_variables=8), tmp_path / "page.html")

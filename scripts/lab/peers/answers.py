@@ -1,4 +1,4 @@
-"""Answers of learned networks: against other predictors, and against draws.
+"""Answers of learned networks: against other predictors, against draws, and their seconds.
 
 predict        Root mean square errors of `predict` of every column of four given the three others, on 500 new rows:
                ours by conditional densities, ours by the tables over the shown bins, linear regression, and a forest.
@@ -6,6 +6,7 @@ query          Answers of `query` against draws of `sample`: all pairs of column
                networks learned from generated tables and, from the fifth network on, in turns also from tables of
                scikit-learn. Printed is the largest difference, also in standard errors of the draws after the
                stated error of resolution was subtracted, and the seconds of a question.
+rows           Seconds of `predict_proba` and `log_density` for rows with missing cells, after a first call.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ import pandas as pd
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
+from gomea_bn.simulation.random_networks import random_network
 from lab.runner.experiment import Option, Options
 from lab.runner.printing import sheet, with_error
 from lab.runner.report import Sheet
@@ -219,6 +221,27 @@ def queries(options: Options) -> Sheet:
     return sheet(f"query against {options.draws:,} draws", columns, rows)
 
 
+def seconds_of_rows(options: Options) -> Sheet:
+    """Return the seconds of two calls."""
+    truth = random_network(options.variables, random_state=3)
+    frame = truth.sample(options.rows, 4)
+    network = learned(frame, options.seconds)
+    gaps = np.random.default_rng(5).random(frame.shape) < options.missing
+    incomplete, target = frame.mask(gaps), network.names[0]
+    calls: dict[str, Callable[[], object]] = {
+        "predict_proba": lambda: network.predict_proba(incomplete, target),
+        "log_density": lambda: network.log_density(incomplete),
+    }
+    rows = []
+    for name, call in calls.items():
+        call()
+        began = perf_counter()
+        call()
+        rows.append([name, f"{perf_counter() - began:.2f}"])
+    heading = f"{options.rows:,} rows of {options.variables} columns, {options.missing:.0%} missing"
+    return sheet(heading, ["", "seconds"], rows)
+
+
 EXPERIMENTS = (
     tabulated(
         "answers-predict",
@@ -243,5 +266,17 @@ EXPERIMENTS = (
             "networks": Option(len(TABLES), "Number of networks.", least=1),
         },
         in_turn=False,
+    ),
+    tabulated(
+        "answers-rows",
+        "Seconds of `predict_proba` and `log_density` for rows with missing cells",
+        "After a first call.",
+        seconds_of_rows,
+        {
+            "rows": Option(10_000, "Number of rows.", least=1),
+            "variables": Option(20, "Number of columns.", least=2),
+            "missing": Option(0.2, "Share of missing cells."),
+            "seconds": Option(20.0, "Limit of the search."),
+        },
     ),
 )

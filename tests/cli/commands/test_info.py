@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from command_line import invoke, ok
 
-from gomea_bn.cli.commands import bench
+from gomea_bn.cli.commands import installation
 from gomea_bn.runtime import jit
 from gomea_bn.runtime.environment import installed_version
 from lab.published import judge
@@ -73,7 +73,7 @@ def test_a_folder_that_keeps_nothing_is_refused_before_the_compilation(monkeypat
 @pytest.fixture
 def no_laboratory(tmp_path, monkeypatch):
     """An installation without the repository around it."""
-    monkeypatch.setattr(bench, "_SCRIPTS", tmp_path)
+    monkeypatch.setattr(installation, "_SCRIPTS", tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if not path.endswith("scripts")])
     for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
         monkeypatch.delitem(sys.modules, name)

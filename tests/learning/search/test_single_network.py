@@ -170,7 +170,7 @@ def test_the_whole_front_over_all_graphs_of_four_columns_is_found(seed: int) -> 
         cut_points=cuts,
         max_complexity=1000,
         expert_sample_size=256,
-        **{**QUICK, "max_evaluations": 6_000},
+        **{**QUICK, "max_evaluations": 20_000},
     ).fit(table)
     ordered = table.in_order(learner.expert_.names)
     problem = front_problem(learner, ordered, learner.front_.names, learner.expert_, learner.seed_)
