@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
@@ -88,7 +90,7 @@ def test_the_button_and_the_address_keep_bars_away(report):
     page, _ = report
     page.keyboard.press("b")
     expect(page.locator(".bar-row")).to_have_count(0)
-    page.wait_for_function("location.hash.includes('bars=off')")
+    expect(page).to_have_url(re.compile("bars=off"))
     page.reload()
     page.wait_for_selector("body[data-ready='1']")
     expect(page.locator(".bar-row")).to_have_count(0)

@@ -63,7 +63,7 @@ def test_kernels_that_cannot_be_kept_are_a_failure(monkeypatch, tmp_path):
 def test_a_folder_that_keeps_nothing_is_refused_before_the_compilation(monkeypatch):
     monkeypatch.setattr(jit, "kernels_can_be_kept", lambda: False)
     monkeypatch.setattr(
-        "gomea_bn.cli.commands.warm_up._compile_all", lambda announce: pytest.fail("compiled")
+        "gomea_bn.cli.commands.installation._compile_all", lambda announce: pytest.fail("compiled")
     )
     result = invoke("warm-up", "-q")
     assert result.exit_code == 1
