@@ -341,9 +341,6 @@ class StagedSearch:
             network = climbed if is_late else priced
             network, objective = self._leaner(network, self._objective(network))
             turn, n_idle = turn + 1, n_idle + 1
-            if n_idle == _IDLE_CLIMBS and not self._is_late():
-                network = self._exchanged(self.best)
-                objective = self._objective(network)
             if is_gain(self.objective - objective, self.objective):
                 self.best, self.objective, n_idle = network, objective, 0
                 entry = HistoryEntry(self.stop.seconds, self.rounds.n_eval, objective, 1)
@@ -359,11 +356,6 @@ class StagedSearch:
         """
         n_evaluations = self.rounds.n_climbing + n_scored
         return self.stop.is_over or n_evaluations >= self.settings.limits.evaluations - 1
-
-    def _count_climbing(self, n_scored: int) -> None:
-        """Count families that a local search has scored; one evaluation is left for the first stage."""
-        most = self.settings.limits.evaluations - 1
-        self.rounds.n_climbing = int(min(self.rounds.n_climbing + n_scored, most))
 
     def _climbed(self, network: _Network, cuts: Cuts, *, with_pairs: bool) -> _Network:
         """Return the graph at which a local search from the edges of a network ends, with given cuts.
@@ -389,44 +381,9 @@ class StagedSearch:
             improved.append(pricer.improved(genotype, generator, lambda _gene: np.empty(0, np.int64)))
 
         self.workers.run(climb, 1, n_threads=1, inline=False, n_certain=0)
-        self._count_climbing(libraries.n_scored)
+        n_climbing = self.rounds.n_climbing + libraries.n_scored
+        self.rounds.n_climbing = int(min(n_climbing, self.settings.limits.evaluations - 1))
         return _Network(graphs.edges(improved[-1]), cuts)
-
-    def _exchanged(self, network: _Network) -> _Network:
-        """Return the best network in which two neighbours have changed places, with the cuts that then fit.
-
-        A column and a copy of it in other bins may stand in each other's place. Local searches, which change an edge at
-        a time, leave such a network only through worse ones.
-        """
-        problem = self.problem
-        may_lead, gene_of = problem.edge_rules.may_lead, problem.rules.gene_of
-        required = set(_required_edges(problem))
-        families = problem.families(_genotypes(problem, [network])[0])
-        scores = problem.scorer.score(families, use_cache=False)
-        policies = [family.child[1] for family in families]
-        bins = np.array(
-            [problem.scorer.rows.cardinality[problem.scorer.view(*f.child)] for f in families], float
-        )
-        best, most = network, -np.inf
-        for x, y in network.edges:
-            place = {x: y, y: x}
-            edges = [(place.get(p, p), place.get(c, c)) for p, c in network.edges]
-            if not required <= set(edges) or not all(may_lead[e] and gene_of[e] >= 0 for e in edges):
-                continue
-            others = problem.families(problem.genotype(edges, policies))
-            changed = [
-                v for v, (family, other) in enumerate(zip(families, others, strict=True)) if family != other
-            ]
-            cells = [float(bins[[v, *(parent for parent, _ in others[v].parents)]].prod()) for v in changed]
-            if max(cells) > problem.max_table_cells:
-                continue
-            gain = float(problem.scorer.score(others[v] for v in changed).sum() - scores[changed].sum())
-            self._count_climbing(len(changed))
-            if gain > most:
-                best, most = _Network(edges, network.cuts), gain
-            if self._is_late():
-                return network
-        return network if best is network else self._priced(best)
 
     def _objective(self, network: _Network) -> float:
         families = self.problem.families(_genotypes(self.problem, [network])[0])
