@@ -64,6 +64,7 @@ def test_every_package_is_imported_from_this_tree(package):
     assert Path(module.__file__).resolve().is_relative_to(ROOT)
 
 
+@pytest.mark.long
 def test_nobody_imports_the_linked_folders_as_roots():
     wrong = []
     paths = list(python_files("gomea_bn", *LINKED, "scripts", "tests"))
@@ -79,6 +80,7 @@ def test_nobody_imports_the_linked_folders_as_roots():
     assert wrong == []
 
 
+@pytest.mark.long
 def test_relative_imports_are_not_used():
     # a linked folder has two parents, so a relative import could mean two modules
     paths = list(python_files("gomea_bn", *LINKED))
@@ -165,6 +167,7 @@ def test_every_public_name_exists_and_is_listed():
         _ = package.NoSuchName
 
 
+@pytest.mark.long
 def test_no_submodule_takes_the_place_of_a_public_name():
     # a submodule becomes an attribute of its package once it is imported, and then hides a lazy name
     check = """

@@ -40,6 +40,7 @@ class Sum(ElementwiseProblem):
             out["G"] = [2 - x.sum(), x.max() - 3]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("problem", [compiled_trap(3), PythonTrap(3)])
 def test_our_problems_evaluate_alike_in_pymoo(problem):
     x = np.random.default_rng(1).integers(0, 2, (5, 15))
@@ -75,6 +76,7 @@ def test_integer_variables_reach_both_of_their_bounds():
     assert minimize(Bounds(), GOMEA(), ("n_eval", 400), seed=1).X.tolist() == [5, -3]
 
 
+@pytest.mark.long
 def test_seed_evaluations_history_and_display(capsys):
     runs = [
         minimize(
@@ -112,6 +114,7 @@ class Parabola(ElementwiseProblem):
         out["G"] = x.sum() - 0.6
 
 
+@pytest.mark.long
 def test_the_real_valued_algorithm_solves_a_constrained_pymoo_problem():
     result = minimize(Parabola(), RVGOMEA(), ("n_eval", 20_000), seed=1)
     np.testing.assert_allclose(result.X, 0.2, atol=1e-3)
@@ -175,6 +178,7 @@ class Mixed:
         return float(abs(x[0] - 2) + abs(x[2] - 1) + (x[1] - x[0] / 2) ** 2 + (x[3] - 1) ** 2)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("algorithm", "tolerance"), [(lambda: MixedVariableGA(pop_size=20), 0.5), (RVGOMEA, 1e-6)]
 )

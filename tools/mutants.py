@@ -108,7 +108,8 @@ class Tree:
         self, tests: Sequence[str], *, compiled: bool, cache: Path | None = None, limit: float | None = None
     ) -> tuple[int, str]:
         """Return pytest's exit code and output for some tests; a run of more than `limit` seconds has failed."""
-        arguments = ["-x", "-q", "--hypothesis-seed=0", "-p", "no:cacheprovider"]
+        # the tests of a change may be long ones
+        arguments = ["-x", "-q", "-m", "", "--hypothesis-seed=0", "-p", "no:cacheprovider"]
         if not compiled:
             # in plain Python NumPy warns of words that wrap around, as those of hashes do
             arguments += ["-W", "ignore:overflow encountered in scalar:RuntimeWarning"]

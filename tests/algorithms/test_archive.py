@@ -60,6 +60,7 @@ def test_without_a_grid_it_holds_what_a_plain_list_would(seed, m, levels, n):
     assert as_set(archive) == {(tuple(g.tolist()), tuple(f.tolist())) for g, f in plain.members}
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3))
 def test_with_many_blocks_the_front_is_the_nondominated_set(seed, m):

@@ -76,6 +76,7 @@ def asked_at(refine: str) -> tuple[list[int], int]:
     return problem.recorder.asked_at, result.n_generations
 
 
+@pytest.mark.long
 def test_best_is_refined_after_every_generation_or_when_evaluations_have_doubled() -> None:
     (every, n_generations), (doubled, _) = asked_at("best"), asked_at("doubling")
     assert len(every) == n_generations > 10
@@ -100,6 +101,7 @@ def test_solutions_count_up_to_the_first_that_was_not_run() -> None:
     assert counted(NOT_RUN) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["one objective", "several"])
 def test_values_of_initial_solutions_stay_in_use(kind: str) -> None:
     initial = np.full((1, 8), 3)
@@ -139,6 +141,7 @@ class OnlyLearns:
         return single_genes(len(alphabet))
 
 
+@pytest.mark.long
 def test_a_linkage_model_of_a_user_needs_only_learn() -> None:
     result = GOMEA(linkage=OnlyLearns()).run(compiled_trap(3), LIMITS, random_state=1)
     named = GOMEA(linkage="univariate").run(compiled_trap(3), LIMITS, random_state=1)
@@ -168,6 +171,7 @@ class Bare:
         return data
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("algorithm", [GOMEA(), MOGOMEA()])
 def test_a_compiled_problem_of_a_user_needs_no_member_with_a_default(algorithm: Any) -> None:
     bare: Any = Bare()
@@ -200,6 +204,7 @@ class BareReal:
         return self.sphere.sample(generator, n)
 
 
+@pytest.mark.long
 def test_a_compiled_real_problem_of_a_user_needs_no_member_with_a_default() -> None:
     bare: Any = BareReal()
     result = optimise(bare, random_state=1, max_evaluations=3_000, target=1e-10)

@@ -177,6 +177,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_a_seed_gives_one_result_at_any_number_of_threads(variant: int) -> None:
     limits = Limits(max_evaluations=40_000)
@@ -218,6 +219,7 @@ def test_a_full_cache_does_not_change_the_result() -> None:
         assert len(scorer.caches.shared.keys) == 8
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_evaluation_limits_are_exact(variant: int) -> None:
     problem = example("ccdc")
@@ -240,6 +242,7 @@ def test_evaluations_are_counted_in_whole_and_in_terms() -> None:
     assert 3000 / 5 < result.n_eval_full < 3000
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("variant", [0, 2, 4])
 def test_a_run_that_the_clock_stopped_can_be_replayed(variant: int, n_threads: int) -> None:
@@ -431,6 +434,7 @@ def small_tables(n: int) -> list[tuple[list[ScoredVariable], str]]:
     return [*tables, (random_variables(rng, 150, "d" * n), "bdeu")]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [3, 4])
 def test_the_optimum_over_all_networks_and_bins_is_reached(n: int) -> None:
     for variables, method in small_tables(n):
@@ -442,6 +446,7 @@ def test_the_optimum_over_all_networks_and_bins_is_reached(n: int) -> None:
         assert sum(score >= best - 1e-8 for score in scores) >= 29
 
 
+@pytest.mark.long
 def test_the_order_of_columns_does_not_matter() -> None:
     # dense beginnings and few evaluations: repair in index order fails this by far
     variables = random_variables(np.random.default_rng(11), 150, "cdcdcd")

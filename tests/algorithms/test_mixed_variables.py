@@ -143,6 +143,7 @@ class Dependent:
         return self.cost(values) + float(((x[::2] - self.optima[np.arange(5), values]) ** 2).sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_additive_parts_are_solved_together(seed: int) -> None:
     result = optimise(TrapAndEllipsoid(), random_state=seed, target=1e-8, max_evaluations=60_000)
@@ -151,6 +152,7 @@ def test_additive_parts_are_solved_together(seed: int) -> None:
     np.testing.assert_allclose(result.X[10:], 1.5, atol=1e-3)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_numbers_that_depend_on_genes_reach_the_optimum_of_brute_force(seed: int) -> None:
     problem = Dependent(seed)
@@ -172,6 +174,7 @@ def test_partial_evaluation_gives_the_same_run() -> None:
     assert runs[1].F[0] == pytest.approx(TrapAndSphere().evaluate(runs[1].X)[0], abs=1e-12)
 
 
+@pytest.mark.long
 def test_a_compiled_mixed_problem_stays_in_its_alphabet() -> None:
     alphabet = [3, 0, 5, 0]
     squares = WindowsData(SQUARE, 1, 1, np.zeros((0, 0)), np.zeros(5, np.int64))
@@ -186,6 +189,7 @@ def test_a_compiled_mixed_problem_stays_in_its_alphabet() -> None:
     assert result.X[::2].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("linkage", ["tree", "full", "univariate", RealCustom([[0, 1, 10], [11, 12]])])
 def test_python_is_called_as_often_as_counted_and_a_seed_repeats_the_run(linkage: Any) -> None:
     runs = []

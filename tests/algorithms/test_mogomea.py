@@ -54,6 +54,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("mixing", ["weights", "dominance"])
 @pytest.mark.parametrize("name", KNOWN)
@@ -97,6 +98,7 @@ def test_with_one_objective_the_archive_holds_its_best() -> None:
     check_front(problem, result)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n_objectives", [2, 3])
 @pytest.mark.parametrize("update", UPDATES)
 def test_a_front_of_networks_is_what_its_genotypes_mean(update: str, n_objectives: int) -> None:
@@ -219,6 +221,7 @@ def test_given_genotypes_come_first_in_every_population() -> None:
         assert population.data.parents.tolist() == many[: population.size].tolist()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("size", [1, 20])
 def test_a_small_archive_stays_small_and_keeps_the_extremes(size: int, update: str) -> None:

@@ -36,6 +36,7 @@ CASES: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 @pytest.mark.parametrize("case", CASES)
 def test_a_seed_gives_one_result_at_any_number_of_threads(case: str, variant: int) -> None:
@@ -53,6 +54,7 @@ def test_a_seed_gives_one_result_at_any_number_of_threads(case: str, variant: in
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 @pytest.mark.parametrize("case", ["cut", "limited"])
 def test_evaluation_limits_are_exact(case: str, variant: int) -> None:
@@ -79,6 +81,7 @@ def stop_after(n: int, signal_number: int | None) -> Any:
     return watch
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_a_run_that_was_stopped_can_be_repeated(variant: int, n_threads: int) -> None:
@@ -99,6 +102,7 @@ def test_a_run_that_was_stopped_can_be_repeated(variant: int, n_threads: int) ->
         check_front(CASES["networks"](), stopped)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("update", UPDATES)
 def test_an_interrupt_inside_a_generation_returns_the_front_so_far(update: str) -> None:
     problem = network_problem(1, 3, 16)

@@ -57,6 +57,7 @@ def assert_same(first: Result, second: Result) -> None:
     assert first.extra.keys() == second.extra.keys()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("n_files", [1, 3])
 @pytest.mark.parametrize("name", RUNS)
 def test_a_killed_and_resumed_run_equals_one_that_was_never_ended(

@@ -70,6 +70,7 @@ def solve(problem: Any, *, seed: int = 0, max_evaluations: int = 300_000, **opti
     return RVGOMEA(**options).run(problem, limits, random_state=seed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("problem", "options"),
     [
@@ -136,6 +137,7 @@ def test_nothing_leaves_the_bounds() -> None:
     assert min(float(best[0]) for best in seen) >= 15.0
 
 
+@pytest.mark.long
 def test_the_best_is_feasible_and_on_the_constraint() -> None:
     problem = constrained(4, 2.0)
     result = RVGOMEA().run(problem, Limits(max_evaluations=60_000), random_state=2)

@@ -110,6 +110,7 @@ def test_gains_are_differences_of_scores():
     assert tested == pairs - set(map(frozenset, edges))
 
 
+@pytest.mark.long
 def test_p_values_are_shares_of_permutations_within_the_parents():
     frame = chain_rows(60, seed=3, direct=0.15)
     network = network_of(frame, CHAIN)

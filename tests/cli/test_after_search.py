@@ -14,6 +14,7 @@ from gomea_bn.certainty.chains import bins_chain
 FURTHER = ["--max-evaluations", "300", "--seed", "1", "--curves", "none"]
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The chains have not mixed")
 def test_learn_draws_bins_with_the_graphs(table, tmp_path, monkeypatch):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 1_000)
@@ -79,6 +80,7 @@ def test_a_network_with_conditionals_records_the_probabilities(table, tmp_path):
     assert network.metadata["edge_probabilities"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("first", "then", "difference"),
     [
@@ -130,6 +132,7 @@ def test_ctrl_c_during_the_chains_says_that_the_probabilities_are_those_so_far(t
     assert (tmp_path / "run" / "confidence.json").exists()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("call", ["edge_probabilities", "fit"])
 def test_ctrl_c_after_the_search_keeps_the_network(table, tmp_path, monkeypatch, call):
     def interrupted(*_args, **_options):
@@ -162,6 +165,7 @@ def test_probabilities_of_a_table_with_missing_values_are_means_over_completed_t
     assert "missing cells filled by draws, means over 5 tables" in result.stdout
 
 
+@pytest.mark.long
 def test_a_resumed_run_keeps_repeats_and_probabilities(table, tmp_path, monkeypatch):
     kept = ["--checkpoint", tmp_path / "kept", "--repeat", "2", "--confidence"]
     ok("learn", table, *FURTHER, *kept, "--out", tmp_path / "first")

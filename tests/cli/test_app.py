@@ -28,6 +28,7 @@ def test_no_command_shows_the_help_and_a_wrong_one_is_refused():
     assert "lern" in refused(2, "lern")
 
 
+@pytest.mark.long
 def test_the_launcher_is_the_same_command(table, capsys):
     script = runpy.run_path(str(Path(__file__).resolve().parents[2] / "scripts" / "run_so.py"))
     with pytest.raises(SystemExit) as ended:
@@ -39,6 +40,7 @@ def test_the_launcher_is_the_same_command(table, capsys):
     assert [line for line in printed.splitlines() if "Stopped" not in line] == same
 
 
+@pytest.mark.long
 def test_the_demo_says_what_the_network_is_worth(tmp_path, capsys):
     demo = runpy.run_path(str(Path(__file__).resolve().parents[2] / "scripts" / "demo_wine.py"))
     demo["main"](["--out", str(tmp_path / "wine"), "--seconds", "0.3"])

@@ -38,6 +38,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("command", "result"), [("learn", "network.json"), ("front", "front.csv")])
 def test_a_killed_command_goes_on_with_resume(table, tmp_path, killed, command, result):
     folder = tmp_path / "checkpoint"
@@ -47,6 +48,7 @@ def test_a_killed_command_goes_on_with_resume(table, tmp_path, killed, command, 
     assert (tmp_path / "resumed" / result).read_bytes() == (tmp_path / "whole" / result).read_bytes()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("command", "result"), [("learn", "network.json"), ("front", "front.csv")])
 def test_a_full_disk_under_the_checkpoint_loses_no_result(table, tmp_path, monkeypatch, command, result):
     replace = os.replace
@@ -66,6 +68,7 @@ def test_a_full_disk_under_the_checkpoint_loses_no_result(table, tmp_path, monke
     assert (tmp_path / "with" / result).read_bytes() == (tmp_path / "without" / result).read_bytes()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("command", ["learn", "front"])
 def test_a_full_disk_under_the_result_is_one_line(table, tmp_path, monkeypatch, command):
     out = tmp_path / "out"

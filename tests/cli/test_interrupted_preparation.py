@@ -31,6 +31,7 @@ def rows(tmp_path):
     return path
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("place", BEFORE_A_NETWORK)
 def test_a_signal_before_the_first_network_ends_in_one_line(monkeypatch, rows, number, place):
@@ -52,6 +53,7 @@ def test_a_signal_before_the_first_network_ends_in_one_line(monkeypatch, rows, n
     assert list(rows.parent.iterdir()) == [rows]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_between_two_searches_keeps_the_single_network(monkeypatch, rows, number):
     prepare = gomea_bn.learning.fronts.search.front_problem

@@ -45,6 +45,7 @@ def here(folder, monkeypatch) -> Path:
     return folder
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", [*NAMES, *OF_EXPERTS])
 def test_every_command_takes_every_name(here, front, tmp_path, name):
     completes = ["--data", "rows.csv"] if name in OF_EXPERTS else []

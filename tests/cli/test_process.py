@@ -14,6 +14,7 @@ from command_line import COMMAND, QUICK, RUN_FILES, heavy_imports_of_help, read_
 from gomea_bn import BayesNetLearner, DiscretizedBayesNet
 
 
+@pytest.mark.long
 def test_ctrl_c_while_compiling_ends_the_process(table, tmp_path):
     script = """
 import sys, threading, time
@@ -66,6 +67,7 @@ def test_ctrl_c_keeps_the_best_so_far(table, rows, tmp_path):
     assert again.network_ == DiscretizedBayesNet.from_json(out / "network.json")
 
 
+@pytest.mark.long
 def test_sigterm_keeps_the_best_so_far(table, tmp_path):
     out = tmp_path / "run"
     process = searching("learn", table, "--max-seconds", "120", "--patience", "0", "--out", out)
@@ -77,6 +79,7 @@ def test_sigterm_keeps_the_best_so_far(table, tmp_path):
     assert DiscretizedBayesNet.from_json(out / "network.json").names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_after_the_files_are_written_changes_nothing(table, tmp_path, number):
     script = """
@@ -117,6 +120,7 @@ def run_with_closed(stream: str, *arguments: object) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_a_closed_standard_output_is_one_line_and_no_loss(table, tmp_path):
     out = tmp_path / "out"
     closed = "Error: cannot write the output: standard output is closed.\n"
@@ -130,6 +134,7 @@ def test_a_closed_standard_output_is_one_line_and_no_loss(table, tmp_path):
     assert (exported.returncode, exported.stderr) == (0, f"Wrote {tmp_path / 'a.json'}.\n")
 
 
+@pytest.mark.long
 def test_a_closed_standard_error_loses_messages_only(table, tmp_path):
     out = tmp_path / "out"
     learned = run_with_closed("<&- 2>&-", "learn", table, *QUICK, "--out", out)
@@ -139,6 +144,7 @@ def test_a_closed_standard_error_loses_messages_only(table, tmp_path):
     assert run_with_closed("2>&-", "show", tmp_path / "absent").returncode == 3
 
 
+@pytest.mark.long
 def test_a_terminal_gets_the_live_table(table):
     controller, theirs = pty.openpty()
     command = [COMMAND, "learn", str(table), "--max-seconds", "0.5", "--patience", "0", "--jobs", "1"]
@@ -160,6 +166,7 @@ def test_a_terminal_gets_the_live_table(table):
     assert "families/s" not in stdout
 
 
+@pytest.mark.long
 def test_names_that_the_terminal_cannot_show_are_escaped(rows, tmp_path):
     path = tmp_path / "rows.csv"
     rows.rename(columns={"a": "größe"}).to_csv(path, index=False)

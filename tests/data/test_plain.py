@@ -165,6 +165,7 @@ def test_networks_answer_as_for_numpy_columns(name, gaps):
         pd.testing.assert_frame_equal(network.discretize(rows), network.discretize(expected))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", TYPES)
 def test_learners_learn_and_score_as_from_numpy_columns(name, tmp_path):
     rows, expected = frames(name, GAPS["many"])
@@ -228,6 +229,7 @@ STORED: dict[str, tuple[pd.Series, pd.Series | list[Any]]] = {
 }
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("gaps", GAPS.values(), ids=GAPS)
 @pytest.mark.parametrize("name", STORED)
 def test_other_storages_give_the_answers_of_numpy_columns(name, gaps):

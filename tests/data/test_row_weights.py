@@ -83,6 +83,7 @@ def test_a_front_with_weights_equals_that_of_repeated_rows():
         ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=np.full(120, 0.5))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("command", ["learn", "front"])
 def test_commands_take_a_column_of_weights(tmp_path, command):
     rows = frame()

@@ -144,6 +144,7 @@ def test_arrow_files_are_read(tmp_path, ending):
         read_table(path)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("ending", "package"), [(".xlsx", "openpyxl"), (".ods", "odf")])
 def test_spreadsheets_are_read(tmp_path, ending, package):
     pytest.importorskip(package)

@@ -188,6 +188,7 @@ def test_mdlp_needs_classes():
     assert MDLP(kinds=kinds).fit(frame, np.zeros(150)).cut_points_["A"].tolist() == []
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["equal-width", "equal-frequency", "k-means", "mdlp"])
 def test_few_rows_ties_many_rows_and_deadlines(name):
     for n in range(2, 11):

@@ -162,6 +162,7 @@ def busy_example(n, seed, ties=True):
     return x, around([coded(p), coded(q)], [(coded(first), []), (coded(second), [coded(s), coded(q)])])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("n", "seed"), [(60, 0), (450, 1), (520, 2)])
 def test_the_compiled_programme_finds_what_a_slow_one_finds(n, seed):
     # above 400 candidates most sweeps end early, by bounds
@@ -173,6 +174,7 @@ def test_the_compiled_programme_finds_what_a_slow_one_finds(n, seed):
     assert len(cuts) >= 2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_thinned_candidates_come_close_to_the_optimum(seed):
     x, neighbours = busy_example(4000, seed, ties=False)
@@ -305,6 +307,7 @@ def test_starts_from_a_network_and_keeps_the_cuts_that_a_user_fixed():
     assert all(len(fitted.cut_points_[name]) > 1 for name in "ACDF")
 
 
+@pytest.mark.long
 def test_fifty_thousand_rows_take_seconds():
     rng = np.random.default_rng(0)
     n = 50_000

@@ -218,6 +218,7 @@ def test_published_structures_and_cuts_of_auto_mpg_with_k2(options, score, cuts,
         assert network.score(frame) == pytest.approx(density, abs=5e-7)
 
 
+@pytest.mark.long
 def test_k2_scores_of_auto_mpg_under_the_papers_rule_and_of_wine_and_housing():
     frame, kinds = published.auto_mpg()
     first = LDBN(
@@ -236,6 +237,7 @@ def test_k2_scores_of_auto_mpg_under_the_papers_rule_and_of_wine_and_housing():
     assert counts == dict(zip("ABCEFGHJKLMN", (9, 5, 14, 22, 4, 2, 3, 19, 19, 1, 3, 4)))
 
 
+@pytest.mark.long
 def test_ldbn_tries_random_orders_repeats_by_seed_and_takes_no_graph():
     frame, kinds = published.auto_mpg()
     first = LDBN(kinds=kinds, n_restarts=4, random_state=3, max_indegree=2).fit(frame)

@@ -339,6 +339,7 @@ def test_limits_of_em_are_reported(frame, monkeypatch):
     assert not stopped.mixture_.converged
 
 
+@pytest.mark.long
 def test_real_tables_fit_without_warnings():
     for frame, kinds in (published.wine(), published.auto_mpg(), published.housing()):
         with warnings.catch_warnings():

@@ -499,6 +499,7 @@ def test_columns_with_one_value_are_not_cut():
         assert list(MDLDiscretizer().fit(frame, network=[("x", "y")]).cut_points_) == ["y"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("search", SEARCHES)
 def test_fifty_thousand_rows_take_seconds(search):
     truth = random_network(5, random_state=1)

@@ -181,6 +181,7 @@ def test_climbing_respects_the_knowledge():
     assert climbed([a, b, c], "mdl", ExpertKnowledge(max_table_cells=15)).edges == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_graph_and_bins_of_random_networks_are_recovered(seed):
     truth = random_network(8, random_state=seed)
@@ -194,6 +195,7 @@ def test_graph_and_bins_of_random_networks_are_recovered(seed):
     assert learner.stopped_by_ == "fixpoint"
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(30, 300), st.sampled_from(["exact", "merge"]))
 def test_the_description_never_grows_over_rounds(seed, n_rows, search):

@@ -48,6 +48,7 @@ def chain(n, seed):
     return pd.DataFrame({name: rng.normal(code, 0.18) for name, code in zip("abcd", codes)})
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [{}, {"univariate": True}, {"penalty": "observed"}])
 def test_graph_and_bins_are_learned_in_turn(options):
     frame = chain(1500, 0)
@@ -126,6 +127,7 @@ def test_units_do_not_matter():
         np.testing.assert_allclose(cuts, plain * scale, rtol=1e-6)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_tiny_tables_and_tables_without_continuous_columns_are_cut(n):
     frame = pd.DataFrame({"x": np.random.default_rng(n).normal(size=n), "y": np.arange(n) % 2})

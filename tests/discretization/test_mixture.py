@@ -178,6 +178,7 @@ def test_no_step_lowers_the_objective(drawn, pseudo_count, least_variance):
         former, living = reached, np.count_nonzero(run.state.weights)
 
 
+@pytest.mark.long
 def test_steps_are_scikit_learns_on_continuous_columns():
     from sklearn.mixture import GaussianMixture
 

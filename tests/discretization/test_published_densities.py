@@ -114,6 +114,7 @@ def test_densities_of_auto_mpg_with_k2_in_sample():
 
 
 # a mean moves with the permutation by about .05, on Housing .1; ln 3 less for the classes, Iris has -3.35 in the paper
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("table", "learn", "expected"),
     [
@@ -129,6 +130,7 @@ def test_held_out_densities_of_the_bayesian_discretizer(table, learn, expected):
     assert held_out(learn, table()) == pytest.approx(expected, abs=0.2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("table", "families", "corrected", "as_published"),
     [
@@ -153,6 +155,7 @@ def synthetic(n, seed):
     return pd.DataFrame({"p": p, "q": q, "x": rng.uniform(low, high)})
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("n", "bayesian_cuts", "mdl_cuts", "density"),
     [

@@ -103,6 +103,7 @@ def test_cells_bound_the_likelihood_from_below_and_em_in_cells_goes_uphill(seed,
     assert (np.diff(trace) >= -1e-9).all()
 
 
+@pytest.mark.long
 def test_em_finds_what_scikit_learn_finds_for_one_configuration():
     values, _ = truncated_gaussians(3, 2000, 1)
     ours = search(values, np.zeros(2000, int)).fitted(4)

@@ -102,6 +102,7 @@ def slow_tabu(frame, length, patience):
     return best, best_edges, steps
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5))
 def test_tabu_search_walks_as_a_slow_twin(seed, length):
@@ -130,6 +131,7 @@ def test_at_most_half_of_the_pairs_rest():
     assert [TabuList(n, 50).length for n in (2, 4, 15)] == [0, 3, 50]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_tabu_search_finds_the_best_of_all_graphs_of_four_columns(seed):
     frame = random_rows(seed)
@@ -143,6 +145,7 @@ def test_tabu_search_finds_the_best_of_all_graphs_of_four_columns(seed):
     assert Tabu().fit(frame).score_ == pytest.approx(best, abs=1e-8)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "n_rows", "seed"), [("asia", 2000, 0), ("asia", 2000, 2), ("alarm", 1000, 0)]
 )

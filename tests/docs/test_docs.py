@@ -62,6 +62,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_every_command_of_the_page_runs(folder):
     commands = [shlex.split(line)[1:] for line in lines_of("commands.md")]
     assert {words[0] for words in commands} == {
@@ -76,6 +77,7 @@ def test_every_command_of_the_page_runs(folder):
             assert result.stdout
 
 
+@pytest.mark.long
 def test_the_guide_to_long_runs_runs(folder):
     for line in lines_of("long_runs.md"):
         ok(*shlex.split(line)[1:], "--max-evaluations", "400", "--seed", "1", "--quiet")
@@ -85,6 +87,7 @@ def test_the_guide_to_long_runs_runs(folder):
     assert Path("ck2/checkpoint.gomea").is_file()
 
 
+@pytest.mark.long
 def test_the_guide_to_large_tables_runs(folder):
     (code,) = code_of("large_tables.md")
     exec(code, {})
@@ -125,6 +128,7 @@ def opening():
     return text, {name: names[name] for name in ("frame", "learner", "network", "BayesNetLearner")}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("guide", GUIDES)
 def test_the_python_blocks_of_a_guide_run_in_order(guide, opening, tmp_path, monkeypatch, capsys):
     mpl.use("Agg")
@@ -148,6 +152,7 @@ def test_most_guides_share_their_opening(opening):
     assert len(sharing) >= len(GUIDES) - 3
 
 
+@pytest.mark.long
 def test_the_first_network_from_table_to_decision(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -247,6 +252,7 @@ def test_names_that_warn_and_names_that_are_gone():
             BayesNetLearner(**gone_option)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["notebook", "questions", "own_problem"])
 def test_the_cells_run_and_show_what_the_notebook_keeps(name):
     notebook = json.loads((DOCS / f"{name}.ipynb").read_text(encoding="utf-8"))
@@ -269,6 +275,7 @@ def test_the_cells_run_and_show_what_the_notebook_keeps(name):
     assert n_shown >= 3
 
 
+@pytest.mark.long
 def test_the_blocks_about_predictions_run_in_order(capsys):
     names: dict[str, Any] = {}
     for block in code_of("prediction.md"):

@@ -70,6 +70,7 @@ def numerical_divergence(expert: DiscretizedBayesNet, network: DiscretizedBayesN
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shaped_by", ["both", "expert", "other"])
 def test_the_distance_is_the_divergence_of_densities_and_point_masses(shaped_by):
     expert, network = mixed_pair(shaped_by)

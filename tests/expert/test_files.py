@@ -296,6 +296,7 @@ def test_cuts_for_a_foreign_bif_must_fit(tmp_path):
         ExpertNetwork.from_bif(path).fitted(read_table(network.sample(50, 0)))
 
 
+@pytest.mark.long
 def test_a_published_bif_is_an_expert_on_its_own_data(tmp_path):
     content = (EXAMPLES / "asia.bif.gz").read_bytes()
     (tmp_path / "asia.bif.gz").write_bytes(content)

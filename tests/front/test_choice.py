@@ -133,6 +133,7 @@ def test_knee_falls_back_to_geometry_and_methods_are_checked():
         unpriced.knee("hyper-plane")
 
 
+@pytest.mark.long
 @given(matrices(), st.integers(1, 40))
 def test_akaike_knee_is_dominated_by_none(values, rows):
     assume(values.shape[1] in (2, 3))

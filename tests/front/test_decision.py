@@ -71,6 +71,7 @@ def test_fields_that_say_nothing_may_be_missing():
     assert decision.rules == ()
 
 
+@pytest.mark.long
 @given(
     st.builds(
         Decision,

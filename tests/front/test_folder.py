@@ -175,6 +175,7 @@ def test_the_paths_are_returned_and_no_row_is_copied(front, tmp_path):
     assert not {value for value in values - support - cuts if value in text}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("networks", "count"), [(0, 0), (1, 1), (None, 30), (30, 30), (1000, 30)])
 def test_as_many_networks_get_files_as_are_asked_for(front, tmp_path, networks, count):
     write_front(tmp_path, front, networks=networks)
@@ -288,6 +289,7 @@ class Stopped(BaseException):
     """As Ctrl-C is: no Exception."""
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("kind", [OSError(28, "No space left on device"), Stopped()])
 @pytest.mark.parametrize("step", range(0, 16, 3))
 def test_a_write_that_breaks_off_leaves_the_old_front(front, folder, monkeypatch, step, kind):
@@ -378,6 +380,7 @@ def column(position, **values):
     return lambda columns: columns[position].update(values)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -413,6 +416,7 @@ def text(name, content):
     return lambda folder: (folder / name).write_bytes(content)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("damage", "message"),
     [

@@ -291,6 +291,7 @@ def test_thinning_twice_points_to_the_whole_front():
     assert again.original_index == twice.original_index
 
 
+@pytest.mark.long
 def test_thinning_ten_thousand_builds_few_networks():
     built = []
 

@@ -61,6 +61,7 @@ def test_equal_parts_stand_once(tmp_path):
     assert back(1) == other
 
 
+@pytest.mark.long
 def test_a_learned_front_counts_families_as_single_networks_do(tmp_path):
     frame = small_frame(n=200)
     frame["b"] = frame["a"] + np.random.default_rng(4).normal(scale=0.4, size=200)

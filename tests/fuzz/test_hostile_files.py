@@ -153,6 +153,7 @@ def check_case(seed, originals, folder):
         check_decision(seed, originals, folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", range(3))
 def test_any_damaged_file_is_read_or_refused(block, originals, tmp_path):
     for seed in range(60 * block, 60 * block + 60):

@@ -24,6 +24,7 @@ def check_case(seed, originals, folder):
     assert not list(folder.rglob("*.part*"))
 
 
+@pytest.mark.long
 def test_any_options_are_used_or_refused(originals, tmp_path):
     for seed in range(100):
         check_case(seed, originals, tmp_path)

@@ -87,6 +87,7 @@ def check_signal(seed, number, rows, folder):
     assert not list(folder.rglob("*.part*"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_loses_no_network(number, rows, tmp_path):
     for seed in range(2):

@@ -72,12 +72,14 @@ def check_case(seed, folder, *, learns):
         )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("block", range(4))
 def test_any_table_is_read_or_refused(block, tmp_path):
     for seed in range(100 * block, 100 * block + 100):
         check_case(seed, tmp_path, learns=False)
 
 
+@pytest.mark.long
 def test_any_table_is_learned_from_or_refused(tmp_path):
     for seed in range(1000, 1030):
         check_case(seed, tmp_path, learns=True)

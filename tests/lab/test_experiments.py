@@ -51,6 +51,7 @@ def test_every_published_experiment_is_run_here() -> None:
     assert list(TINY) == [name for name, entry in experiments().items() if entry.plan is not None]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TINY)
 def test_tiny_runs_repeat_and_are_reported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confidence, "MOST_DRAWN_SWEEPS", 40)
@@ -85,6 +86,7 @@ def test_tiny_runs_repeat_and_are_reported(name: str, monkeypatch: pytest.Monkey
     assert all(row[4] == "not run" for row in claims_sheet(empty).rows)
 
 
+@pytest.mark.long
 def test_two_worker_processes_give_the_rows_of_this_one(tmp_path) -> None:
     tested = experiment("table1")
     plan = tested.planned(nets=2, sizes=(100,), evaluations=300, variants=("tree",), algorithms=("EF",))
@@ -189,6 +191,7 @@ def test_ten_folds_give_the_published_density_for_the_published_graph() -> None:
     assert chen.mean_densities(rows, "0")["auto", "BD"] == pytest.approx([-26.04], abs=0.1)
 
 
+@pytest.mark.long
 def test_methods_with_own_smoothing_run_only_if_they_are_asked_for() -> None:
     tested = experiment("chen")
     assert not set(chen.OWN_SMOOTHING) & set(tested.plan.algorithms)
@@ -297,6 +300,7 @@ def test_calibration_error_compares_confidence_with_the_share_of_true_pairs() ->
     assert confidence.area_under_curve([0.9, 0.5], [0.5, 0.1]) == pytest.approx(3.5 / 4)
 
 
+@pytest.mark.long
 def test_confidences_are_those_of_all_pairs() -> None:
     task = {"network": "asia", "rows": 200, "net": 1, "seconds": None, "evaluations": 300}
     for method in confidence.METHODS:

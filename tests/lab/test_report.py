@@ -361,6 +361,7 @@ def sections(path: Path) -> str:
     return re.sub(r"\]\([^)]*\)", "]", path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_figures_are_the_same_bytes_for_the_same_data() -> None:
     figure = hostile_report().figures[0]
     assert draw(figure) == draw(figure)

@@ -35,6 +35,7 @@ def scheduler():
         yield client.scheduler.address
 
 
+@pytest.mark.long
 def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path, scheduler) -> None:
     whole = run_experiment(toy(), toy().plan, tmp_path / "whole", scheduler=scheduler)
     command = [sys.executable, bench_examples.__file__, "4", str(tmp_path / "killed")]
@@ -64,6 +65,7 @@ def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path, scheduler) -> N
     assert [row["measured"]["value"] for row in resumed.rows] == [10, 11, 12, 20, 21, 22] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_rows", [0, 3])
 def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path, n_rows) -> None:
     folder = tmp_path / "topdown"
@@ -84,6 +86,7 @@ def test_ctrl_c_of_a_terminal_reaches_all_processes_and_prints_one_line(tmp_path
     assert not (folder / "tasks").exists() or not n_rows  # merged
 
 
+@pytest.mark.long
 def test_a_failing_task_is_tried_twice_and_reported_without_losing_the_others(tmp_path, monkeypatch) -> None:
     (tmp_path / "seen").mkdir()
     monkeypatch.setenv("BENCH_EXAMPLE_FOLDER", str(tmp_path / "seen"))
@@ -112,6 +115,7 @@ def test_a_failing_task_is_tried_twice_and_reported_without_losing_the_others(tm
     assert [later[0], later[2]] == [rows[0], rows[2]]
 
 
+@pytest.mark.long
 def test_a_task_that_kills_its_process_is_reported_without_losing_the_others(tmp_path) -> None:
     plan = toy().planned(nets=1, sizes=(1, 2, 3), algorithms=("a",))
     outcome = run_experiment(toy(bench_examples.measure_or_die), plan, tmp_path / "own", n_workers=2)
@@ -143,6 +147,7 @@ def test_keys_depend_on_the_content_alone() -> None:
     assert len(set(keys)) == 12
 
 
+@pytest.mark.long
 def test_every_default_plan_has_distinct_tasks_that_json_holds() -> None:
     experiments = registry.experiments().values()
     assert len(experiments) >= 40
@@ -322,6 +327,7 @@ def test_tracebacks_hold_no_paths_of_this_machine() -> None:
     assert 'File "/' not in text
 
 
+@pytest.mark.long
 def test_all_is_checked_before_anything_runs(tmp_path, monkeypatch) -> None:
     other = replace(toy(), name="other", known_algorithms=("a",), plan=replace(toy().plan, algorithms=("a",)))
     monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy(), "other": other})
@@ -402,6 +408,7 @@ def test_a_kill_while_rows_are_merged_loses_none(tmp_path, monkeypatch, n_writes
     ]
 
 
+@pytest.mark.long
 def test_two_runs_in_one_folder_are_refused(tmp_path) -> None:
     with (
         ResultFolder(tmp_path / "own").locked(),
@@ -411,6 +418,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path) -> None:
     assert len(run_experiment(toy(), toy().plan, tmp_path / "own", n_workers=1).rows) == 12
 
 
+@pytest.mark.long
 def test_a_run_that_never_began_is_begun_again(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(GomeaBnError, match="No Dask scheduler answers at 'nowhere:1'"):

@@ -68,6 +68,7 @@ def _fitted(frame: pd.DataFrame, density: str) -> BayesNetLearner:
         return learner.fit(frame)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("density", ["bins", "averaged"])
 @pytest.mark.parametrize("seed", range(3))
 def test_draws_have_the_means_variances_and_quantiles_of_the_rows(seed: int, density: str) -> None:

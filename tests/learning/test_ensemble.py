@@ -67,6 +67,7 @@ def test_probabilities_sum_to_one_over_all_rows_that_there_can_be():
     assert np.exp(learned.log_density(rows)).sum() == pytest.approx(1.0, rel=1e-12)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
 def test_each_network_is_learned_from_some_rows_and_counted_from_all(frame, fitted, resampling):
     table = read_table(frame)
@@ -159,6 +160,7 @@ def test_rows_of_different_networks_are_mixed():
     assert mixture.sample(30, random_state=4)["x"].tolist() == members.tolist()
 
 
+@pytest.mark.long
 def test_subsamples_tell_true_from_false_pairs():
     rng = np.random.default_rng(2)
     a = rng.normal(size=400)
@@ -349,6 +351,7 @@ def test_an_unfitted_ensemble_says_so(frame, fitted):
         fitted.sample(-1)
 
 
+@pytest.mark.long
 def test_parameters_of_the_learner_can_be_set_through_the_ensemble(frame):
     made = BayesNetEnsemble(BayesNetLearner(BayesianDiscretizer()), n_networks=1)
     assert made.get_params()["learner__max_bins"] == "auto"
@@ -376,6 +379,7 @@ def table():
     return table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
 def test_shapes_and_point_masses_come_from_all_rows(table, resampling):
     shapes = {name: shape.shape for name, shape in table_shapes(table).items()}
@@ -411,6 +415,7 @@ def test_subsamples_in_which_a_shape_cannot_be_fitted_are_drawn_again():
     assert all(network.shapes["x"].points == {0.0: 0.9} for network in ensemble.networks_)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("resampling", ["bootstrap", "subsample"])
 def test_draws_without_rows_of_rare_point_masses_are_learned_from(resampling: str) -> None:
     rng = np.random.default_rng(4)
@@ -424,6 +429,7 @@ def test_draws_without_rows_of_rare_point_masses_are_learned_from(resampling: st
     assert np.isfinite(ensemble.log_density(frame)).all()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("line", ["auto", "none"])
 def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -> None:
     rng = np.random.default_rng(5)

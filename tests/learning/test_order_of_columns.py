@@ -58,6 +58,7 @@ def networks_of(learned, has_gaps):
     return KNOWN[learned, has_gaps]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("learned", [of_learner, of_many_rows, of_pieces, of_ensemble, of_front])
 @pytest.mark.parametrize("has_gaps", [False, True])
 @settings(max_examples=2, deadline=None)

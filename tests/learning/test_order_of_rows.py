@@ -54,6 +54,7 @@ def assert_same(network, other):
         np.testing.assert_allclose(table, other.tables[name], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("rows", "options"),
     [
@@ -97,6 +98,7 @@ def test_table_and_digest_of_an_ensemble_are_those_of_the_given_rows():
     assert {network.metadata["data_sha256"] for network in ensemble.networks_} == {table_digest(table)}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("resampling", ["subsample", "bootstrap"])
 @pytest.mark.parametrize("rows", [complete_rows, incomplete_rows])
 def test_ensemble(rows, resampling):
@@ -122,6 +124,7 @@ def test_published_bootstrap_draws_rows_by_position():
     assert first.cut_points["a"].tolist() != second.cut_points["a"].tolist()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("rows", [complete_rows, incomplete_rows])
 def test_front(rows):
     frame = rows()
@@ -136,6 +139,7 @@ def test_front(rows):
     np.testing.assert_allclose(misfits[0], misfits[1], rtol=1e-9)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("rows", [complete_rows, incomplete_rows])
 def test_averaged_families(rows):
     frame = rows(n_rows=4_500)
@@ -187,6 +191,7 @@ def test_completed_rows():
     assert not filled[twins].duplicated(keep=False).all()
 
 
+@pytest.mark.long
 def test_structure_of_a_classifier():
     frame = complete_rows()
     learner = BayesNetLearner(max_seconds=None, max_evaluations=40)

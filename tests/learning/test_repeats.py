@@ -120,6 +120,7 @@ def test_other_variables_are_refused():
         stability(network([]), [other])
 
 
+@pytest.mark.long
 def test_a_network_carries_the_words_to_its_page():
     result = example()
     recorded = result.recorded_network(network([("a", "b")]))

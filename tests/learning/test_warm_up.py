@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import json
 from gomea_bn.learning import warm_up
@@ -31,6 +33,7 @@ print(json.dumps([counts, names, warm_up._N_KERNELS, warm_up._N_KERNELS_OF_GAPS]
 """
 
 
+@pytest.mark.long
 def test_runs_announce_as_many_kernels_as_they_need_and_all_compile_the_others_too():
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     (narrow, again, wide, front, parts, every), names, announced, n_parts = json.loads(run.stdout)

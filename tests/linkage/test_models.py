@@ -128,6 +128,7 @@ def description_bits(
     return total
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 40, 300]), st.integers(1, 8), st.sampled_from([2, 3, 8])
@@ -229,6 +230,7 @@ def test_one_static_tree_serves_problems_of_several_sizes() -> None:
     assert sizes == [2, 6]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "model",
     [

@@ -55,6 +55,7 @@ def test_answers_are_those_of_enumeration(seed, n_findings):
         assert row["low"] <= row["without"] <= row["high"]
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 10**6))
 def test_shapley_values_are_means_over_all_orders(seed):
     network, target, state, findings = a_question(seed, n_findings=3)
@@ -69,6 +70,7 @@ def test_shapley_values_are_means_over_all_orders(seed):
     assert explanation.pushes["shapley"].to_dict() == pytest.approx(values, abs=1e-9)
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 10**6), n_findings=st.integers(0, 2))
 def test_columns_have_their_bits_and_the_range_of_the_answer(seed, n_findings):
     network, target, state, findings = a_question(seed, n_findings=n_findings)
@@ -98,6 +100,7 @@ def test_columns_have_their_bits_and_the_range_of_the_answer(seed, n_findings):
     assert (explanation.drivers["bits"].diff().dropna() <= 1e-12).all()
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 10**6), n_findings=st.integers(0, 2))
 def test_derivatives_are_those_of_finite_differences(seed, n_findings):
     network, target, state, findings = a_question(seed, n_findings=n_findings)
@@ -124,6 +127,7 @@ def test_derivatives_are_those_of_finite_differences(seed, n_findings):
         assert row.derivative == pytest.approx((changed[1] - changed[0]) / (2 * step), rel=1e-3, abs=1e-5)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_intervals_are_those_of_drawn_tables(seed):
     network, target, state, findings = a_question(seed, n_findings=1, n_rows=2_000)

@@ -199,6 +199,7 @@ def test_forgotten_rows_count_half_after_as_many_rows():
     assert after.sum() == pytest.approx(before.sum() / 2 + newest.sum())
 
 
+@pytest.mark.long
 @given(st.integers(0, 1000), st.integers(1, 300), st.floats(0.1, 10))
 def test_shapes_take_rows_by_groups_and_points_exactly(seed, n, former):
     generator = np.random.default_rng(seed)
@@ -409,6 +410,7 @@ def test_values_outside_the_support_are_counted(networks):
     assert networks["averaged"].drift(further).loc["a", "outside"] == 0.05
 
 
+@pytest.mark.long
 def test_few_columns_of_many_tables_seem_to_have_drifted():
     # 60 tables of four columns: at the level .05 three are expected
     n_wrong = 0
@@ -418,6 +420,7 @@ def test_few_columns_of_many_tables_seem_to_have_drifted():
     assert n_wrong <= 9
 
 
+@pytest.mark.long
 def test_levels_that_are_about_as_likely_seldom_seem_to_have_drifted():
     drifted = []
     for seed in range(60):

@@ -195,6 +195,7 @@ _STEPS = {
 
 
 # all steps of one network in turn, so that few processes learn it
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("step", _STEPS)
 @pytest.mark.parametrize("way", _WAYS)
 def test_every_network_goes_with_every_step(way, step, tmp_path):

@@ -328,6 +328,7 @@ def test_without_a_feasible_solution_nothing_is_taken_from_the_archive() -> None
     assert bench.population.tallies[:, COPIES].sum() == 0
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("immediate", [False, True])
 @pytest.mark.parametrize("kernel", [initialise_front, vary_front])
 def test_a_budget_is_spent_exactly(kernel: Any, immediate: bool) -> None:

@@ -110,6 +110,7 @@ def network_drawings():
         small_network(1, 7, max_parents=0), None)}  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("case", ["twenty", "compared", "dense", "empty"])
 @pytest.mark.parametrize("size", [None, (11.0, 5.0), (4.0, 7.0)])
 def test_boxes_stand_apart_and_no_edge_passes_under_one(case, size):

@@ -76,6 +76,7 @@ def test_methods_are_in_one_table_and_a_seed_repeats_it():
     pd.testing.assert_frame_equal(again[columns], judged.loc[methods[1:], columns])
 
 
+@pytest.mark.long
 def test_rows_without_a_target_are_judged_by_their_other_cells():
     frame = rows(60)
     frame.loc[:9, "k"] = None

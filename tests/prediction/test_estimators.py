@@ -98,6 +98,7 @@ def test_missing_cells_are_summed_out(classifier):
     np.testing.assert_allclose(answers[:10], by_bins)
 
 
+@pytest.mark.long
 def test_tables_with_missing_values_are_learned():
     x, y = classes()
     gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
@@ -105,6 +106,7 @@ def test_tables_with_missing_values_are_learned():
     assert model.score(gaps, y) > 0.8
 
 
+@pytest.mark.long
 def test_structures_are_chosen_for_rows_with_missing_numbers_and_levels():
     x, y = classes()
     gaps = x.mask(np.random.default_rng(0).random(x.shape) < 0.1)
@@ -138,6 +140,7 @@ def test_structures_are_obeyed():
         assert all(len(network.parents(name)) <= most for name in x.columns), structure
 
 
+@pytest.mark.long
 def test_the_structure_of_the_smallest_loss_is_chosen():
     model = BayesNetClassifier(learner(), random_state=1).fit(*classes())
     assert set(model.losses_) == {"naive", "tree", "free"}
@@ -147,6 +150,7 @@ def test_the_structure_of_the_smallest_loss_is_chosen():
     assert again.network_ == model.network_
 
 
+@pytest.mark.long
 def test_structures_that_contradict_the_knowledge_are_left_out():
     knowledge = ExpertKnowledge(required_edges=[("a", "bought")])
     model = BayesNetClassifier(learner(knowledge=knowledge), random_state=1).fit(*classes())
@@ -156,6 +160,7 @@ def test_structures_that_contradict_the_knowledge_are_left_out():
         BayesNetClassifier(learner(knowledge=knowledge), structure="root").fit(*classes())
 
 
+@pytest.mark.long
 def test_a_class_with_a_single_row_is_learned():
     x, _ = classes(100)
     y = pd.Series(["no"] * 99 + ["yes"], name="bought")
@@ -164,6 +169,7 @@ def test_a_class_with_a_single_row_is_learned():
     np.testing.assert_allclose(fitted.predict_proba(x).sum(axis=1), 1)
 
 
+@pytest.mark.long
 def test_several_networks_are_averaged():
     x, y = classes()
     model = BayesNetClassifier(learner(), structure="root", n_networks=3, random_state=1).fit(x, y)
@@ -188,6 +194,7 @@ def test_the_regressor_predicts_means_and_quantiles(regressor):
     assert answer.index.equals(x.index)
 
 
+@pytest.mark.long
 def test_a_regressor_of_bins_predicts_the_mean_of_the_network():
     x, y = numbers()
     model = BayesNetRegressor(learner(), structure="free", random_state=1).fit(x, y)
@@ -197,6 +204,7 @@ def test_a_regressor_of_bins_predicts_the_mean_of_the_network():
     assert np.isfinite(model.predict(gaps)).all()
 
 
+@pytest.mark.long
 def test_targets_get_names():
     x, y = load_iris(return_X_y=True)
     model = BayesNetClassifier(learner(), structure="root").fit(x, y)
@@ -208,6 +216,7 @@ def test_targets_get_names():
         BayesNetClassifier(learner()).fit(frame, pd.Series(y, name="a"))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("estimator", [BayesNetClassifier, BayesNetRegressor])
 def test_a_target_without_a_name_leaves_features_their_names(estimator):
     x, y = classes(60) if estimator is BayesNetClassifier else numbers(60)
@@ -235,6 +244,7 @@ def test_missing_classes_are_refused_with_their_rows(labels):
         BayesNetClassifier().fit(x, labels(y))
 
 
+@pytest.mark.long
 def test_tools_of_scikit_learn_work():
     x, y = classes()
     model = BayesNetClassifier(learner(), structure="root", random_state=1)
@@ -288,6 +298,7 @@ def test_wrong_targets_are_refused():
         BayesNetRegressor().fit(x, y[:20])
 
 
+@pytest.mark.long
 def test_without_scikit_learn_the_message_names_the_extra():
     code = (
         "import sys; sys.modules['sklearn'] = None\n"
@@ -299,6 +310,7 @@ def test_without_scikit_learn_the_message_names_the_extra():
     assert "pip install 'gomea-bn[predict]'" in run.stdout
 
 
+@pytest.mark.sample(1)
 @parametrize_with_checks(
     [
         BayesNetClassifier(BayesNetLearner(max_seconds=None, max_evaluations=300), structure="root"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner
 from gomea_bn.learning.averaging.families import average_of_blanket
@@ -22,6 +23,7 @@ def repeated_features(n: int = 240) -> tuple[pd.DataFrame, pd.Series]:
     return x, pd.Series(y, name="sick")
 
 
+@pytest.mark.long
 def test_features_that_repeat_each_other_get_small_weights():
     x, y = repeated_features()
     learner = BayesNetLearner(max_seconds=None, max_evaluations=300, max_indegree=1)
@@ -70,6 +72,7 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
     assert shares[-1] is None
 
 
+@pytest.mark.long
 def test_folds_are_left_out_where_the_time_is_short():
     x, y = repeated_features(120)
     model = BayesNetClassifier(BayesNetLearner(max_seconds=0.01, density="averaged"), random_state=1).fit(
@@ -82,6 +85,7 @@ def test_folds_are_left_out_where_the_time_is_short():
     assert whole.n_folds_ == 3
 
 
+@pytest.mark.long
 def test_an_average_around_the_target_predicts_as_the_whole_average():
     x, y = repeated_features()
     x["other"] = np.random.default_rng(1).normal(size=len(x))

@@ -94,6 +94,7 @@ def test_trap_values() -> None:
     assert full(OneMax(4), [1, 0, 1, 1]) == (-3, 4)
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_objectives_equal_their_definitions(seed: int) -> None:
@@ -121,6 +122,7 @@ def test_objectives_equal_their_definitions(seed: int) -> None:
     assert full(HIFF(16), x) == (-sum(len(b) for b in blocks if len(set(b)) == 1), 31)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_partial_evaluation_equals_a_whole_one_to_the_last_bit(seed: int) -> None:
@@ -173,6 +175,7 @@ def test_equal_genotypes_have_equal_objectives_after_a_long_walk() -> None:
     assert solution.objectives[0] == full(problem, solution.genotype)[0]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "make",
     [
@@ -216,6 +219,7 @@ def test_interactions_are_the_pairs_that_share_a_sub_function(seed: int) -> None
         assert graph.interaction_weights.tolist() == [shared[pair] for pair in sorted(shared)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "problem",
     [

@@ -25,6 +25,7 @@ def boundary_problem(
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_partial_full_and_plain_evaluation_agree(method: str) -> None:
     problem = boundary_problem(6, method, CutLimits(min_width=0.05, min_bin_count=5))

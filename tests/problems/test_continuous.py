@@ -64,6 +64,7 @@ def evaluated(problem: RealKernelProblem, x: Vector) -> Solution:
     return solution
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_values_equal_the_definition(name: str) -> None:
     problem, slow = PROBLEMS[name]
@@ -81,6 +82,7 @@ def test_the_chain_is_the_overlapping_chain_of_the_published_library() -> None:
     assert evaluated(soreb_chain(2), np.array([0.0, 1.0])).objectives[0] == pytest.approx((1 + 1e6) / 2)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PROBLEMS)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1))

@@ -224,6 +224,7 @@ def test_large_tables_are_counted_sparsely_with_the_same_result():
     assert max(sizes) > 1344
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.integers(0, 1000), st.integers(1, 12))
 def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed, n_changes):

@@ -190,6 +190,7 @@ def dependent_terms(problem: KernelProblem, before: Any, after: Any, flipped: se
     return None
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> None:
@@ -227,6 +228,7 @@ def test_partial_evaluation_equals_a_whole_one_and_can_be_undone(seed: int) -> N
             journal.counts[:] = 0
 
 
+@pytest.mark.long
 def test_equal_genotypes_have_equal_objectives_after_a_long_walk() -> None:
     rng = np.random.default_rng(1)
     problems = [
@@ -256,6 +258,7 @@ def test_the_journal_is_long_enough_for_a_step_that_repair_takes_back_whole() ->
     assert solution.terms[:3].tolist() == [0, 0, 0]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_fronts_are_those_of_all_genotypes(seed: int) -> None:
     small: list[tuple[Any, Twin]] = [case for case in cases(seed) if case[0].n_variables <= 12]

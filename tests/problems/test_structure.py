@@ -239,6 +239,7 @@ def subsets(rng: np.random.Generator, n_genes: int, n_edges: int) -> NDArray[np.
     return np.array(sorted(genes))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("n", "steps", "random_repair"),
     [

@@ -59,6 +59,7 @@ def serious(page: Page, axe: str) -> list:
     return list(page.evaluate(CHECK))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "screen"), [(6, "light"), (6, "dark"), (6, "narrow"), (40, "light")])
 def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
     with opened(browser, files[n], "#variable=1&tab=variable", bypass_csp=True, **SCREENS[screen]) as page:
@@ -84,6 +85,7 @@ def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
         assert serious(page, axe) == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [6, 40])
 def test_paper_has_no_serious_finding(browser, files, axe, n):
     with opened(browser, files[n], bypass_csp=True) as page:

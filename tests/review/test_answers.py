@@ -252,6 +252,7 @@ def test_impossible_evidence_is_said_with_what_to_remove(shown):
         agree(page, certain, {"a": "a0", "c": "c0"})
 
 
+@pytest.mark.long
 def test_large_cliques_and_large_tables_are_estimated_in_words(shown, browser, tmp_path, monkeypatch):
     roots = [f"r{position}" for position in range(8)]
     levels = dict.fromkeys(roots, 8)
@@ -307,6 +308,7 @@ def test_evidence_outlasts_a_change_of_the_network_or_rests(browser, tmp_path):
         assert seen == {True, False}
 
 
+@pytest.mark.long
 def test_answers_show_hostile_names_and_fit_a_phone(browser, tmp_path):
     front = example_front(n_variables=len(HOSTILE_NAMES), names=HOSTILE_NAMES)
     review_page(front, tmp_path / "page.html")

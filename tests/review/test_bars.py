@@ -117,6 +117,7 @@ def test_boxes_with_bars_stay_apart_and_many_levels_are_counted(browser, tmp_pat
             assert more == ([] if levels <= 8 else [f"{levels - 7} more"])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_boxes_glide_to_the_next_network_where_motion_is_allowed(browser, tmp_path, motion):
     review_page(example_front(n_networks=4, n_variables=8), tmp_path / "page.html")

@@ -127,6 +127,7 @@ def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     assert left(page) == 14
 
 
+@pytest.mark.long
 def test_sliders_choose_as_the_front_does(page, front):
     for weights in ((100, 0, 0), (10, 90, 40), (0, 15, 100), (35, 35, 0), (0, 0, 0)):
         for position, weight in enumerate(weights):
@@ -150,6 +151,7 @@ def test_equally_near_networks_are_chosen_by_their_weighted_sum(shown):
         assert selected(page) == front.nearest([1, 1]).index == 2
 
 
+@pytest.mark.long
 def test_weights_are_saved_once_a_slider_was_moved(shown):
     with shown(example_front()) as page:
         page.click("button[data-key=recommended]")
@@ -212,6 +214,7 @@ def test_scatter_selects_by_pointer_and_changes_axes(page, front):
     assert boxes[0]["y"] > boxes[1]["y"]
 
 
+@pytest.mark.long
 def test_decision_holds_what_was_decided_and_is_accepted(page, front):
     page.click("button[data-key=complexity]")
     page.keyboard.press("s")
@@ -302,6 +305,7 @@ def test_edges_are_classed_against_the_expert(page, front):
     }
 
 
+@pytest.mark.long
 def test_nodes_can_stay_where_they_are_and_edges_thicken_with_their_share(page, front):
     transforms = "all => all.map(one => one.getAttribute('transform'))"
     own = page.locator(".node").evaluate_all(transforms)
@@ -355,6 +359,7 @@ def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
     assert page.locator(".node.blanket").count() == 0
 
 
+@pytest.mark.long
 def test_slash_finds_a_variable(page, front):
     page.keyboard.press("/")
     page.keyboard.type("nowhere")
@@ -396,6 +401,7 @@ def test_pin_and_compare_in_words(page, front):
     assert page.locator("body").get_attribute("data-pinned") == "3"
 
 
+@pytest.mark.long
 def test_address_restores_the_whole_view(page):
     page.click("button[data-key=misfit]")
     page.keyboard.press("p")
@@ -421,6 +427,7 @@ def test_address_restores_the_whole_view(page):
     assert page.evaluate(state)[1:3] == ["14", ""]
 
 
+@pytest.mark.long
 def test_a_spoilt_address_is_ignored(browser, page_file, front):
     with opened(browser, page_file, "#network=999&pin=x") as page:
         for fragment in (
@@ -451,6 +458,7 @@ def test_tables_say_what_the_charts_show(page, front):
     expect(page.locator("#table-dialog")).not_to_be_visible()
 
 
+@pytest.mark.long
 def test_the_table_is_ordered_stars_and_pins(page, front):
     page.click("#open-table")
     heads = page.locator("#table-body thead button")
@@ -477,6 +485,7 @@ def test_values_that_differ_differ_in_the_table(shown):
         assert len(set(shown)) == 3
 
 
+@pytest.mark.long
 def test_reversed_edges_are_split_by_whether_they_contradict(shown, browser, tmp_path):
     levels = dict.fromkeys("abc", ("0", "1"))
 
@@ -525,6 +534,7 @@ def test_hostile_names_are_shown_literally(browser, tmp_path):
         assert page.locator("img").count() == 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("n_objectives", "expert"), [(1, False), (2, True), (4, False)])
 def test_any_number_of_objectives_with_and_without_an_expert(shown, n_objectives, expert):
     front = example_front(n_objectives=n_objectives, expert=expert, keep_table=n_objectives > 1)
@@ -562,6 +572,7 @@ def test_report_of_one_network_shows_it_without_a_choice(browser, tmp_path, fron
         assert page.locator(".variable-name").inner_text() == front[3].network.names[1]
 
 
+@pytest.mark.long
 def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(review, "_LARGEST_PLAIN", 1000)
     front = example_front(n_networks=200, n_variables=20, n_rows=300)
@@ -578,6 +589,7 @@ def test_compressed_data_dark_mode_and_many_networks(browser, tmp_path, monkeypa
         assert page.evaluate("document.documentElement.scrollWidth") <= 1920
 
 
+@pytest.mark.long
 def test_a_front_of_thousands_stays_quick_and_says_what_is_left_out(browser, tmp_path):
     example = example_front(n_networks=3)
     share = np.arange(1200) / 1200
@@ -633,6 +645,7 @@ def test_an_enlarged_table_keeps_the_parents_in_sight(shown):
         expect(page.locator("#enlarge")).to_be_focused()
 
 
+@pytest.mark.long
 def test_sixty_variables_are_readable_and_can_be_seen_whole(shown):
     with shown(example_front(n_networks=5, n_variables=64, n_rows=100)) as page:
         assert name_size(page) >= 11
@@ -697,6 +710,7 @@ def test_a_narrow_page_shows_the_details_as_high_as_they_are(browser, page_file)
         assert shown == min(whole, 540)
 
 
+@pytest.mark.long
 def test_axes_have_ticks_names_of_rules_have_room_and_numbers_are_explained(shown):
     names = [f"a column with a long name {k}" for k in range(9)]
     with shown(example_front(n_networks=20, n_variables=9, names=names)) as page:

@@ -71,6 +71,7 @@ def test_the_report_of_a_network_with_conditionals_holds_their_densities():
         assert average["line"] == (lines[name].weight if name in lines else None)
 
 
+@pytest.mark.long
 def test_the_averaged_density_is_drawn_as_a_dashed_line(browser, tmp_path):
     averaged = averaged_example()
     path = tmp_path / "page.html"
@@ -215,6 +216,7 @@ def test_cuts_between_integers_keep_their_decimal(shown):
             assert rows.all_inner_texts() == texts
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n_bins", [1, 4, 12])
 def test_the_drawing_shows_the_density_the_stems_and_the_rows(browser, tmp_path, n_bins):
     network = shaped_network(TABLE, n_bins)
@@ -250,6 +252,7 @@ def test_the_drawing_shows_the_density_the_stems_and_the_rows(browser, tmp_path,
             assert area == pytest.approx(1 - (TABLE.columns[position].values == 0).mean(), abs=1e-4)
 
 
+@pytest.mark.long
 def test_the_page_says_what_is_inside_the_bins(browser, tmp_path, monkeypatch):
     network = shaped_network(TABLE, 4)
     network_report(network, TABLE, tmp_path / "page.html")

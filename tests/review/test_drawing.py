@@ -104,6 +104,7 @@ def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
             assert drawn[3 + 3 * position] == pytest.approx(point, abs=0.3)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n_variables", [20, 40])
 def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, n_variables):
     network_report(learned(n_variables, 5), None, tmp_path / "page.html")
@@ -120,6 +121,7 @@ def test_a_laptop_shows_all_of_a_network_with_readable_names(browser, tmp_path, 
             assert max(drawn[0] / frame[0], drawn[1] / frame[1]) > 0.75
 
 
+@pytest.mark.long
 def test_a_laptop_shows_all_of_dense_networks_of_a_front(shown):
     table = learned_table(40, 100, 5)
     networks = [dense_candidate(table, number, seed) for seed, number in enumerate((42, 60, 80, 100))]
@@ -166,6 +168,7 @@ def test_the_drawing_zooms_and_moves_by_buttons_keys_wheel_and_pointer(report):
     )
 
 
+@pytest.mark.long
 def test_panels_fold_and_the_look_fills_the_screen(page):
     wide = page.locator("#graph-frame").bounding_box()["width"]
     page.click("#fold-choose")
@@ -184,6 +187,7 @@ def test_panels_fold_and_the_look_fills_the_screen(page):
     page.wait_for_selector("#full-screen[aria-pressed=false]")
 
 
+@pytest.mark.long
 def test_the_drawing_is_saved_whole_as_svg_and_png(report):
     page, network = report
     page.click("#zoom-in")
@@ -206,6 +210,7 @@ def test_the_drawing_is_saved_whole_as_svg_and_png(report):
     assert pixels == pytest.approx([3 * width, 3 * height], abs=3)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("width", [390, 1024])
 def test_small_screens_start_with_all_of_a_drawing(shown, width):
     with shown(example_front(n_networks=3, n_variables=40), viewport={"width": width, "height": 844}) as page:
@@ -222,6 +227,7 @@ def test_small_screens_start_with_all_of_a_drawing(shown, width):
         expect(page.locator("#overview rect")).to_have_count(41)
 
 
+@pytest.mark.long
 def test_enlarging_starts_at_the_chosen_variable_and_the_map_moves_the_part(browser, tmp_path):
     network = learned(40, 5)
     network_report(network, None, tmp_path / "page.html")
@@ -294,6 +300,7 @@ def test_a_finger_moves_an_enlarged_drawing_and_scrolls_the_page_over_a_whole_on
         assert float(moved.split()[0]) - float(before.split()[0]) > 50 / scale(page)
 
 
+@pytest.mark.long
 def test_edges_of_the_expert_alone_avoid_other_boxes(shown):
     with shown(example_front(n_networks=20, n_variables=9)) as page:
         hits = page.locator("#graph .edge.there").evaluate_all(

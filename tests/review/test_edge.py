@@ -58,6 +58,7 @@ def test_an_edge_says_in_words_what_the_network_answers(browser, tmp_path):
         expect(card).to_have_count(0)
 
 
+@pytest.mark.long
 def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
     edges = front[selected(page)].network.edges
     first, second = edges[0], edges[-1]
@@ -138,6 +139,7 @@ def test_a_wide_table_where_little_agrees_shows_its_own_edges(browser, tmp_path)
         assert page.locator("#graph .edge.there:visible").count() == 0
 
 
+@pytest.mark.long
 def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front):
     network = front[selected(page)].network
     outcome = network.edges[-1][1]

@@ -59,6 +59,7 @@ def choose(page: Page, selector: str, value: str | int) -> None:
     raise AssertionError(f"{selector} has no option {value}.")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("fragment", ["", "#shows=answers", "#shows=target", "#variable=2&tab=variable"])
 def test_tab_visits_every_control_once_and_shows_the_focus(browser, page_file, fragment):
     with opened(browser, page_file, fragment, viewport=SIZE) as page:
@@ -76,6 +77,7 @@ def test_tab_visits_every_control_once_and_shows_the_focus(browser, page_file, f
         assert sorted(visited) == sorted(controls)
 
 
+@pytest.mark.long
 def test_networks_are_chosen_sorted_starred_and_pinned(page, front):
     press(page, "button[data-key=complexity]")
     assert selected(page) == front.best("complexity").index
@@ -103,6 +105,7 @@ def test_networks_are_chosen_sorted_starred_and_pinned(page, front):
     assert selected(page) == number
 
 
+@pytest.mark.long
 def test_networks_are_narrowed_down_by_ranges_sliders_and_rules(page, front):
     press(page, ".handle[data-axis='0'][data-side='0']", "ArrowRight")
     assert left(page) == len(front) - 1
@@ -130,6 +133,7 @@ def test_networks_are_narrowed_down_by_ranges_sliders_and_rules(page, front):
     assert left(page) == 0
 
 
+@pytest.mark.long
 def test_the_drawing_is_zoomed_moved_searched_and_saved(page, front):
     press(page, "#zoom-in")
     scale = float(page.locator("body").get_attribute("data-scale"))
@@ -160,6 +164,7 @@ def test_the_drawing_is_zoomed_moved_searched_and_saved(page, front):
     page.wait_for_selector("#full-screen[aria-pressed=false]")
 
 
+@pytest.mark.long
 def test_panels_fold_open_and_scroll(page):
     press(page, "#fold-choose", "Space")
     expect(page.locator("#choose")).to_be_hidden()
@@ -180,6 +185,7 @@ def test_panels_fold_open_and_scroll(page):
     assert page.locator("#panel details").first.get_attribute("open") is not None
 
 
+@pytest.mark.long
 def test_questions_are_asked_and_scenarios_saved(page):
     press(page, "#show-answers")
     page.wait_for_selector("body[data-answered]:not([data-answered=''])")
@@ -211,6 +217,7 @@ def test_questions_are_asked_and_scenarios_saved(page):
     assert page.locator("#findings .finding").count() == 0
 
 
+@pytest.mark.long
 def test_the_focus_stays_where_parts_are_drawn_again(page):
     press(page, "#pin", "Space")
     page.keyboard.press("ArrowRight")

@@ -77,6 +77,7 @@ def test_same_front_same_page():
     assert review_page(example_front()) == review_page(example_front())
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("packed", [False, True])
 def test_hostile_texts_stay_data(monkeypatch, packed):
     if packed:
@@ -139,6 +140,7 @@ def test_large_data_are_compressed_to_the_same_data(monkeypatch):
     assert page_data(packed) == page_data(plain)
 
 
+@pytest.mark.long
 def test_two_hundred_networks_of_twenty_variables_stay_below_a_megabyte():
     front = example_front(n_networks=200, n_variables=20, n_rows=400)
     page = review_page(front)

@@ -16,6 +16,7 @@ from gomea_bn.review.pools import MOST_TABLE_ROWS
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("n_objectives", [1, 2, 3, 4])
 def test_page_holds_every_network_as_it_is(n_objectives):
     front = example_front(n_objectives=n_objectives)
@@ -126,6 +127,7 @@ def test_page_of_a_thinned_front_speaks_of_that_front_and_says_what_it_came_from
     assert [small.values[number].tolist() for number in again["ids"]] == again["values"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("limit", "words"),
     [(460.0, "Complexity was limited to 460 free parameters."), (1e300, ""), ("many", ""), (None, "")],
@@ -156,6 +158,7 @@ def test_histograms_come_from_the_rows_or_from_the_record():
     assert "200 rows" in page_data(review_page(without))["origin"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "columns", [None, 3, [1], [{"name": 1}], [{"name": "X1", "histogram": {"edges": [1]}}]]
 )
@@ -168,6 +171,7 @@ def test_spoilt_columns_of_a_record_give_no_histogram(columns):
         assert variable.get("counts") is None
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "histogram",
     [
@@ -319,6 +323,7 @@ def test_tables_of_numbers_show_the_parents_that_add_most():
     np.testing.assert_allclose(stored(drawn).reshape(5, 5, 5).sum(axis=-1), 1.0)
 
 
+@pytest.mark.long
 def test_bins_that_the_expert_did_not_give_are_not_called_theirs(shown):
     plain = example_front()
     first, second, third = [column.name for column in plain.table.columns if column.is_continuous][:3]
@@ -352,6 +357,7 @@ def test_bins_that_the_expert_did_not_give_are_not_called_theirs(shown):
         assert page.locator("#histogram line.cut.yours").count() == 2
 
 
+@pytest.mark.long
 def test_a_damaged_histogram_is_said_to_be_damaged(shown):
     columns = column_summary(example_front().table)
     index = next(index for index, column in enumerate(columns) if column["kind"] == "continuous")

@@ -35,6 +35,7 @@ def reloaded(page: Page, part: str) -> None:
     page.wait_for_selector("body[data-ready='1']")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["has", "either", "lacks"])
 def test_rules_of_an_edge_keep_the_networks_that_fit(page, front, kind):
     names = front[0].network.names
@@ -51,6 +52,7 @@ def test_rules_of_an_edge_keep_the_networks_that_fit(page, front, kind):
     assert left(page) == len(front)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["cut", "uncut", "bins"])
 def test_rules_of_cuts_and_bins_keep_the_networks_that_fit(page, front, kind):
     networks = [candidate.network for candidate in front]
@@ -106,6 +108,7 @@ def test_the_address_merges_equal_rules_and_leaves_out_wrong_ones(browser, page_
         assert len(rules(page)) == 1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("kind", "fields", "words"),
     [

@@ -74,6 +74,7 @@ def test_findings_are_ranked_by_how_far_the_answer_moves_without_them(page, lear
         assert share == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("asked", ["mean", "0"])
 def test_other_columns_give_the_range_of_the_answer_and_their_information(page, learned, asked):
     network, _ = learned
@@ -138,6 +139,7 @@ def test_likelihoods_are_soft_findings(page, learned):
     expect(page.locator("#findings")).to_contain_text("by likelihoods 1 : 3")
 
 
+@pytest.mark.long
 def test_scenarios_stand_side_by_side_and_return_with_the_address(page, learned):
     network, _ = learned
     name = network.names[TARGET]
@@ -166,6 +168,7 @@ def test_scenarios_stand_side_by_side_and_return_with_the_address(page, learned)
     expect(page.locator("#scenarios thead th")).to_have_count(4)
 
 
+@pytest.mark.long
 def test_the_interval_is_that_of_the_rows_behind_the_tables(shown):
     rng = np.random.default_rng(0)
     for n_rows in (40, 1000):

@@ -176,6 +176,7 @@ def test_default_law_stops_where_no_pair_is_left():
         assert len(edges) == 4
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("bounds", "n_graphs"),
     [

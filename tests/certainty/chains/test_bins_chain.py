@@ -88,6 +88,7 @@ def enumerated(data: pd.DataFrame, max_indegree: int, required: Any = ()) -> NDA
     return arcs / total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("max_indegree", "required"), [(2, ()), (1, ((1, 0),))])
 def test_drawn_bins_give_the_sums_over_all_graphs_and_bins(monkeypatch, max_indegree, required):
     monkeypatch.setattr(bins_chain, "SWEEPS_PER_DRAW", 1)

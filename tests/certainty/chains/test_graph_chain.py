@@ -43,6 +43,7 @@ def posterior(sets):
     return dict(zip(all_graphs, weights / weights.sum(), strict=True))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_chain_visits_graphs_by_their_probability(seed):
     sets = random_sets(4, seed)

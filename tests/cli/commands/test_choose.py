@@ -45,6 +45,7 @@ def run(tmp_path_factory):
     return path / "run"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("ending", ["json", "bif", "dot", "xdsl"])
 def test_export_takes_one_network_out(front, folder, run, tmp_path, ending):
     texts = {n: getattr(front[n].network, f"to_{ending}")() for n in range(20)}

@@ -82,6 +82,7 @@ def test_the_record_repeats_the_front(folder, learned):
     assert front.knee().network == whole.knee().network
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("interrupts", [0, 2])
 def test_the_table_has_averaged_misfits_unless_they_are_interrupted(
     folder, tmp_path, monkeypatch, interrupts

@@ -122,6 +122,7 @@ def test_options_reach_the_learner(table, tmp_path):
     assert network.pseudo_count == 0.5
 
 
+@pytest.mark.long
 def test_dropped_rows_are_reported(rows, tmp_path):
     holes = rows.copy()
     holes.loc[[4, 9], "a"] = np.nan
@@ -134,6 +135,7 @@ def test_dropped_rows_are_reported(rows, tmp_path):
     assert "Dropped 2 of 150 rows" in dropped.stderr
 
 
+@pytest.mark.long
 def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
     rows.assign(site="north").to_csv(table, index=False)
     warning = "Warning: 1 column of the table is constant and will have no edges: 'site' is 'north' in all 150 rows.\n"
@@ -153,6 +155,7 @@ def test_a_constant_column_is_announced_once_and_kept(table, rows, tmp_path):
         ok(command, tmp_path / folder, *arguments)
 
 
+@pytest.mark.long
 def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
     rows = pd.read_csv(table)
     numeric = rows.select_dtypes("number").columns[0]
@@ -253,6 +256,7 @@ def test_learn_writes_four_files_that_agree(table, rows, tmp_path):
     assert record["repeat"] == {"random_state": 1, "max_evaluations": 2000, "max_seconds": None}
 
 
+@pytest.mark.long
 def test_the_network_is_written_with_its_conditionals(table, rows, tmp_path):
     out = tmp_path / "run"
     arguments = [table, *QUICK, "--prefer", "density", "--out", out]
@@ -327,6 +331,7 @@ def test_a_folder_that_vanishes_below_a_file_is_reported(tmp_path):
     check_run_folder(tmp_path / "not" / "yet")
 
 
+@pytest.mark.long
 def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
     names = [name.strip() for name in HOSTILE_NAMES[:12]] + ["a->b", "x=1,y", "\x1b[31mred", "\u202etricky"]
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, len(names))), columns=names)
@@ -346,6 +351,7 @@ def test_hostile_names_can_be_printed_written_and_ruled(rows, tmp_path):
     assert network.cut_points["x=1,y"].tolist() == [0.0]
 
 
+@pytest.mark.long
 def test_files_that_no_run_wrote_stay(table, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "network.json").write_text("{}")
@@ -380,6 +386,7 @@ def test_an_unknown_kind_of_density_is_refused_before_the_table_is_read(table, t
     assert value in result.stderr
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

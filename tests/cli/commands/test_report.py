@@ -80,6 +80,7 @@ def test_a_pdf_without_a_browser_says_what_to_do(folder, monkeypatch):
     assert not (folder / "r.pdf").exists()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
 def test_a_browser_prints_a_pdf(network, tmp_path):
     run_report(network, tmp_path / "r.pdf", target="y")
@@ -88,6 +89,7 @@ def test_a_browser_prints_a_pdf(network, tmp_path):
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", content)) <= 3
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("ending", [".svg", ".png", ".pdf"])
 def test_pictures_of_networks_and_densities_are_written(folder, ending):
     for column in ([], ["--column", "y", "--data", folder / "data.csv"], ["--column", "<k>"]):

@@ -1,5 +1,6 @@
 """The command `show` prints a saved network and says which files hold none."""
 
+import pytest
 from command_line import invoke, ok, refused, refused_last
 
 from gomea_bn import DiscretizedBayesNet, cut_gains
@@ -24,6 +25,7 @@ def test_show_prints_a_saved_network(table, tmp_path):
     assert invoke("show", tmp_path / "none.json").exit_code == 3
 
 
+@pytest.mark.long
 def test_commands_answer_for_rows_with_missing_cells(rows, tmp_path):
     gaps = tmp_path / "gaps.csv"
     rows.assign(b=rows["b"].where(rows["c"].index % 3 > 0)).to_csv(gaps, index=False)

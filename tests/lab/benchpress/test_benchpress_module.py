@@ -57,6 +57,7 @@ def test_the_rule_has_the_paths_of_every_option():
     assert (MODULE / script).is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("datatype", ["continuous", "discrete"])
 def test_the_script_writes_the_graph_and_the_seconds(tmp_path, datatype):
     generator = np.random.default_rng(0)
@@ -77,6 +78,7 @@ def test_the_script_writes_the_graph_and_the_seconds(tmp_path, datatype):
     assert texts["ntests"] == "None"
 
 
+@pytest.mark.long
 def test_an_option_of_the_item_reaches_the_command(tmp_path, capfd):
     with pytest.raises(Exception, match="exit status 2"):
         run_script(tmp_path, pd.DataFrame({"a": [0.1, 0.2], "b": [0.5, 0.1]}), scoring_method="unknown")

@@ -134,6 +134,7 @@ def test_a_graph_without_extension_is_refused():
         peers.consistent_extension(list("abcd"), [], square)
 
 
+@pytest.mark.long
 def test_a_peer_runs_in_its_own_process_and_can_be_stopped(child_sample):
     frame, _ = child_sample
     run = peers.run_peer("pyAgrum hill climbing", frame, "bdeu", 10.0, timeout=300.0)
@@ -150,12 +151,14 @@ def test_a_peer_that_is_not_installed_is_said_to_be_missing(monkeypatch, child_s
     assert "pybnesian is left out" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_peer_that_fails_gives_its_last_line(monkeypatch, child_sample):
     run = peers.run_peer("no such peer", child_sample[0], "bic", 1.0)
     assert run.edges is None
     assert run.note == "failed: KeyError: 'no such peer'"
 
 
+@pytest.mark.long
 def test_pyagrum_bins_as_asked_and_finds_an_edge():
     rng = np.random.default_rng(1)
     x = rng.random(300)

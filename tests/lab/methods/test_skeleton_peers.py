@@ -62,6 +62,7 @@ def edges_with_an_error(frame):
     raise ValueError("no edges")
 
 
+@pytest.mark.long
 def test_peers_that_are_late_fail_or_are_absent_have_a_note(chain):
     peers = {
         "late": ("json", edges_too_late),

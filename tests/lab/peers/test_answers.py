@@ -6,6 +6,7 @@ import pytest
 from lab.peers import answers
 
 
+@pytest.mark.long
 def test_predictions_are_compared_by_column(run_lab) -> None:
     lines = run_lab("answers-predict", "--rows", "200", "--seconds", "1").splitlines()
     methods = ("conditional densities", "shown tables", "linear regression", "forest of 100 trees")
@@ -19,6 +20,7 @@ def test_differences_of_a_network_from_its_own_draws_are_small() -> None:
     assert found[:, 1].max() < 5
 
 
+@pytest.mark.long
 def test_a_wrong_answer_is_far_from_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     network = answers.learned(answers.with_levels(300, 1), 1.0)
     query = type(network).query

@@ -28,6 +28,7 @@ def true_log_density(frame):
     return np.log(share / (2 * np.pi * 0.5)) - 0.5 * frame["x"] ** 2 - 2.0 * noise**2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("classifier", generated_rows.CLASSIFIERS)
 def test_rows_of_the_same_law_cannot_be_told_and_others_can(classifier):
     if classifier == "xgboost":
@@ -57,6 +58,7 @@ def test_the_measure_is_twice_what_the_area_lacks(monkeypatch):
     assert c2st(real, generated.assign(known=1.0)) == 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [gaussian_mixture, adversarial_forest])
 def test_generators_have_the_density_of_the_law_and_draw_from_theirs(make):
     if make is adversarial_forest:
@@ -81,6 +83,7 @@ def test_generators_have_the_density_of_the_law_and_draw_from_theirs(make):
     assert total == pytest.approx(1.0, abs=0.08)
 
 
+@pytest.mark.long
 def test_every_method_has_a_row_and_absent_ones_a_reason(monkeypatch, run_lab):
     monkeypatch.setitem(generated_rows.GENERATED_TABLES, "diabetes", lambda: drawn_table(300, 3))
     monkeypatch.setitem(generated_rows.PEERS, "absent", ("module_that_is_absent", gaussian_mixture))

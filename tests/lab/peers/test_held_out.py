@@ -82,6 +82,7 @@ def test_the_best_peer_is_judged_on_the_test_rows_of_all_folds():
     assert held_out.best_peer({"ours": group(9.0)}, 0.0) is None
 
 
+@pytest.mark.long
 def test_tables_prints_every_method(monkeypatch, run_lab):
     monkeypatch.setattr(peers, "GRID_METHODS", ("uniform",))
     few = ["--tables", "iris", "--folds", "2", "--seconds", "4"]
@@ -93,6 +94,7 @@ def test_tables_prints_every_method(monkeypatch, run_lab):
     assert "3.13" in summary
 
 
+@pytest.mark.long
 def test_tables_without_peers_prints_ours_alone(run_lab):
     few = ["--tables", "iris", "--folds", "2", "--seconds", "2", "--without-peers"]
     printed = run_lab("optimal-tables", *QUICK, *few)
@@ -114,6 +116,7 @@ def test_jitter_separates_equal_values_and_keeps_the_order_of_others():
     assert once["x"].is_unique
 
 
+@pytest.mark.long
 def test_tables_with_jitter_say_so(run_lab):
     command = ["optimal-tables", *QUICK, "--tables", "iris", "--folds", "2", "--seconds", "2"]
     printed = run_lab(*command, "--without-peers", "--jitter").splitlines()
@@ -122,6 +125,7 @@ def test_tables_with_jitter_say_so(run_lab):
     assert "3.13" not in printed[-1].split()
 
 
+@pytest.mark.long
 def test_jitter_changes_densities_and_not_the_number_of_test_rows():
     task = {"table": "iris", "fold": 0, "folds": 3, "fold seed": 0, "method": held_out.OURS, "seconds": 5.0}
     task |= {"resolution": "steps", "options": {"discretizer": "equal-frequency", "max_evaluations": 300}}

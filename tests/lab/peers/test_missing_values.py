@@ -79,6 +79,7 @@ def test_imputation_keeps_levels_and_fills_every_cell():
                 assert kept.to_numpy() == pytest.approx(given.to_numpy())
 
 
+@pytest.mark.long
 def test_the_experiment_has_a_table_with_every_method(run_lab):
     few = ["--networks", "1", "--variables", "4", "--mechanisms", "observed", "--shares", "0.2"]
     printed = run_lab("missing-values", *few, "--rows", "120", "--evaluations", "100", "--oracle")

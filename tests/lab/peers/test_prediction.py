@@ -53,6 +53,7 @@ def test_peers_get_bins_of_the_training_rows(cuts: str) -> None:
     assert set(others["v0"]) == {str(rows["v0"].astype(int).max())}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("method", prediction.number_peers().items(), ids=lambda item: item[0])
 def test_all_regressors_beat_the_mean(method: tuple[str, prediction.Fitted]) -> None:
     x, y = numbers(300)
@@ -73,6 +74,7 @@ def test_all_classifiers_beat_chance(method: tuple[str, prediction.Fitted]) -> N
     assert prediction.class_scores(probabilities, classes, y[200:])[0] > 0.75
 
 
+@pytest.mark.long
 def test_ours_and_the_peers_are_in_one_table(run_lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction, "table_of", lambda name, _: None if name == "abalone" else numbers())
     monkeypatch.setattr(prediction, "warm_up", lambda _: None)

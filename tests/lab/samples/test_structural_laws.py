@@ -69,6 +69,7 @@ def test_four_columns_of_the_mixed_law_have_two_to_four_levels():
     assert numbers == {2, 3, 4}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 def test_children_depend_on_a_single_parent_and_unrelated_columns_do_not(law):
     n_dependent = n_independent = 0
@@ -127,6 +128,7 @@ def test_values_of_bells_lie_around_a_few_centres():
         assert column.std() > 0.2
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n_columns", [10, 20])
 def test_linear_columns_are_their_parents_plus_normal_noise(n_columns):
     for seed in range(4):

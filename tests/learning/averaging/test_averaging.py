@@ -246,6 +246,7 @@ def test_ctrl_c_while_conditionals_are_learned_leaves_the_tables(monkeypatch: py
     assert average_families(learner.network_, learner.table_).conditionals is not None
 
 
+@pytest.mark.long
 def test_ctrl_c_while_conditionals_are_learned_leaves_all_networks_of_an_ensemble(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -283,6 +284,7 @@ def step_network(shaped: bool, n: int = 300) -> tuple[DiscretizedBayesNet, pd.Da
     return network_of(frame, [("p", "x")], n_bins=3, shaped=shaped), frame
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("method", ["density-bd", "density-bic"])
 @pytest.mark.parametrize("shaped", [False, True])
 def test_cuts_are_drawn_from_their_posterior(method: str, shaped: bool) -> None:
@@ -380,6 +382,7 @@ def test_fixed_cuts_stay() -> None:
     assert len({tuple(copy.cut_points["y"].tolist()) for copy in conditionals_of(averaged).copies}) > 1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shaped", [False, True])
 def test_weights_of_lines_are_fitted_to_rows_that_are_left_out(
     shaped: bool, monkeypatch: pytest.MonkeyPatch
@@ -424,6 +427,7 @@ def test_weights_of_lines_are_fitted_to_rows_that_are_left_out(
     assert np.median(np.abs(line_alone - of_line)) < 0.06
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shaped", [False, True])
 def test_a_strong_line_gets_most_of_the_weight_and_independent_columns_none(shaped: bool) -> None:
     frame = linear_frame()
@@ -557,6 +561,7 @@ def test_columns_are_on_the_scales_on_which_lines_predict_best() -> None:
     assert (centre, spread) == (pytest.approx(x.mean()), pytest.approx(x.std()))
 
 
+@pytest.mark.long
 def test_step_functions_get_hardly_a_line_and_new_rows_are_predicted_better() -> None:
     gains = []
     for seed in range(6):
@@ -589,6 +594,7 @@ def test_repeated_values_do_not_buy_density_by_lines(
     assert averaged.score(frame) > network.score(frame)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shaped", [False, True])
 @pytest.mark.parametrize(("factor", "offset", "rounding"), [(4.0, 0.0, 1e-9), (1e-3, 7.0, 0.01)])
 def test_scales_of_columns_move_the_density_by_their_logarithms_alone(

@@ -132,6 +132,7 @@ def test_slopes_that_differ_between_groups_are_regressions_of_the_groups(seed: i
         np.testing.assert_allclose(line.left_out[members], left_out, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", [2, 7, 8])
 def test_slopes_that_all_groups_share_are_one_weighted_regression(seed: int) -> None:
     n, noise = 60, [0.1, 0.5, 0.2]

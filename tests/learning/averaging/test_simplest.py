@@ -87,6 +87,7 @@ def test_edges_without_a_recorded_gain_stay() -> None:
     assert simplest_network(bare, read_table(frame), line="auto", random_state=0) is bare
 
 
+@pytest.mark.long
 def test_the_learner_prefers_the_simple_network_or_the_best_score(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 

@@ -76,6 +76,7 @@ def test_fixed_cuts_cost_nothing():
     np.testing.assert_allclose(free["flat"], gains["flat"])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shape", ["uniform", "marginal"])
 def test_chosen_cuts_gain(shape):
     table = shaped_table(400)
@@ -85,6 +86,7 @@ def test_chosen_cuts_gain(shape):
     assert (gains > -1e-6).all()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -113,6 +115,7 @@ def test_gains_are_of_the_score_that_a_network_was_learned_with(options):
             assert gain == pytest.approx(learner.score_ - session.score(fewer), abs=1e-6)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("options", "record"),
     [

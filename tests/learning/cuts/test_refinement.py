@@ -339,6 +339,7 @@ def test_where_rv_gomea_finds_no_cuts_within_the_limits_the_network_comes_back()
     assert free.score_after > free.score_before
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("scoring_method", ["density-bic", "density-bd"])
 def test_cuts_that_the_user_fixed_stay_and_cost_nothing(scoring_method: str) -> None:
     rng = np.random.default_rng(8)
@@ -382,6 +383,7 @@ def test_a_learned_network_is_refined_by_its_own_score_and_smoothing():
     assert refine_boundaries(discrete.network_, discrete.table_).network == discrete.network_
 
 
+@pytest.mark.long
 def test_the_price_of_a_cut_is_remembered_also_if_it_is_nothing():
     frame = random_network(4, random_state=3).sample(200, 3)
     learner = BayesNetLearner(

@@ -96,6 +96,7 @@ def test_options_of_a_discretizer_count_and_it_is_left_as_it_was(frame, network)
     assert refine_boundaries(network, frame, "mdl", max_bins=3).network.n_parameters <= 4**4
 
 
+@pytest.mark.long
 def test_cuts_that_the_user_fixed_stay_and_so_do_those_not_named(frame):
     continuous = [c.name for c in read_table(frame).columns if c.is_continuous]
     fixed, other = continuous[:2]

@@ -26,6 +26,7 @@ def table():
     return shaped_table(300)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("scoring_method", ["density-bd", "density-bic"])
 @pytest.mark.parametrize("shape", ["auto", "uniform", "marginal"])
 def test_the_score_before_is_that_of_the_learner(table, scoring_method, shape):

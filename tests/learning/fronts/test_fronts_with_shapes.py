@@ -35,6 +35,7 @@ def own_shapes(table):
     return {name: shape.shape for name, shape in table_shapes(table).items()}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("discretizer", ["equal-frequency", "optimal"])
 @pytest.mark.parametrize("shape", ["auto", "marginal", "uniform"])
 def test_values_are_those_of_the_networks(table, discretizer, shape):

@@ -64,6 +64,7 @@ def test_objectives_are_those_of_the_networks(mixed, expert, fitted):
     check_distances(fitted, ("a", "b", "d"))
 
 
+@pytest.mark.long
 def test_places_that_were_reused_keep_objectives_right(mixed, expert, monkeypatch):
     """With room for ten policies they come and go; what is stored must stay what the networks have."""
     left = []
@@ -81,6 +82,7 @@ def test_places_that_were_reused_keep_objectives_right(mixed, expert, monkeypatc
     check_distances(learner, ("a", "b", "d"))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("archive_update", ["generation", "immediate"])
 def test_one_seed_gives_one_front_at_any_number_of_threads(mixed, expert, archive_update):
     algorithm = MOGOMEA(archive_update=archive_update)
@@ -102,6 +104,7 @@ def test_front_that_a_clock_ended_is_repeated_by_its_evaluations(mixed, expert, 
     assert again.n_eval_ == timed.n_eval_
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("archive_update", ["generation", "immediate"])
 def test_history_counts_what_refinement_adds(mixed, archive_update):
     """Wherever the evaluations end, the last entry describes the front: also right after refinement."""
@@ -116,6 +119,7 @@ def test_history_counts_what_refinement_adds(mixed, archive_update):
         check_networks(learner, mixed)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "limits", [{}, {"min_width": 0.08}, {"min_bin_count": 20}, {"max_bins": 3, "min_width": 0.3}]
 )
@@ -133,6 +137,7 @@ def test_cuts_keep_their_limits(mixed, limits, shape):
     assert n_cuts > 0
 
 
+@pytest.mark.long
 def test_error_of_ones_own_objective_comes_through_from_refinement(mixed):
     """The objective fails for priced cuts alone, so that the first failure is a refined solution's."""
     initial_cuts = first_cuts(mixed)

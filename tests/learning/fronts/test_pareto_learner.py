@@ -42,6 +42,7 @@ def fitted(mixed, expert):
     return ParetoBayesNetLearner(expert=expert, **QUICK).fit(mixed)
 
 
+@pytest.mark.long
 def test_the_front_describes_itself(mixed, expert, fitted):
     front = fitted.front_
     assert front.objectives == (MISFIT, COMPLEXITY, EXPERT_DISTANCE)
@@ -68,6 +69,7 @@ def test_the_front_describes_itself(mixed, expert, fitted):
     assert any({"a", "b"} == set(edge) for edge in front.best("misfit").network.edges)
 
 
+@pytest.mark.long
 def test_the_distance_is_over_the_families_of_what_the_expert_mentions(fitted):
     check_distances(fitted, ("a", "b", "d"))
 
@@ -91,6 +93,7 @@ def test_objectives_and_limits_have_defaults(mixed, expert):
     assert few_rows.front_.record["parameters"]["max_complexity"] == 20
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("pseudo_count", [0.5, 2.0])
 @pytest.mark.parametrize("shape", ["uniform", "marginal"])
 def test_the_whole_front_of_a_small_table_is_found(mixed, pseudo_count, shape):
@@ -135,6 +138,7 @@ def test_the_limit_on_parameters_can_be_set(mixed, expert):
         ParetoBayesNetLearner(max_complexity=7, knowledge=knowledge, **QUICK).fit(mixed)
 
 
+@pytest.mark.long
 def test_an_objective_can_be_a_function(mixed):
     cost = {"a": 5.0, "b": 1.0, "c": 0.5, "d": 3.0, "e": 2.0}
 
@@ -204,6 +208,7 @@ def test_the_expert_may_be_an_object_a_network_or_a_file(mixed, expert, fitted, 
     assert set(from_edges.expert_.edges) == set(expert.edges)
 
 
+@pytest.mark.long
 def test_a_front_next_to_a_simulated_expert():
     truth = random_network(5, random_state=3)
     frame = truth.sample(300, 3)
@@ -374,6 +379,7 @@ def test_an_interrupt_keeps_the_front(mixed, expert):
     assert again.front_.run_hash == learner.front_.run_hash
 
 
+@pytest.mark.long
 def test_parameters_are_those_of_scikit_learn(mixed, expert):
     objective = OwnObjective("edges", lambda edges, cuts: float(len(edges)))
     learner = ParetoBayesNetLearner(

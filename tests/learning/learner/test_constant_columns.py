@@ -87,6 +87,7 @@ def test_declared_levels_stay_possible(rows):
     assert np.isfinite(network.log_density(declared.assign(site="south"))).all()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["optimal", "equal-frequency", "equal-width", "mdl", "bayesian"])
 def test_every_kind_of_cuts_keeps_constant_columns(rows, name):
     with pytest.warns(UserWarning, match=WARNING):
@@ -95,6 +96,7 @@ def test_every_kind_of_cuts_keeps_constant_columns(rows, name):
     assert not constants_of(network)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "model",
     [

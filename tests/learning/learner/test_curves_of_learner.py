@@ -50,6 +50,7 @@ def fitted() -> BayesNetLearner:
     return learned(sums())
 
 
+@pytest.mark.long
 def test_curves_find_parents_that_bins_miss_and_show_them_by_few_bins(fitted: BayesNetLearner) -> None:
     network, by_tables = fitted.network_, learned(sums(), curves="none")
     assert skeleton(fitted) == TRUE
@@ -146,6 +147,7 @@ def test_threads_and_repetitions_give_the_same_network(fitted: BayesNetLearner) 
     assert again.network_.to_json() == fitted.network_.to_json()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "options",
     [{"shape": "uniform"}, {"scoring_method": "density-bic"}, {"discretizer": "equal-frequency"}],

@@ -81,6 +81,7 @@ def test_clone_copies_the_parameters_and_nothing_learned(mixed, fitted):
     assert clone(fitted).fit(mixed).network_ == fitted.network_
 
 
+@pytest.mark.long
 def test_scikit_learn_can_score_and_tune_it():
     frame = load_iris(as_frame=True).frame
     learner = BayesNetLearner(density="bins", **QUICK)
@@ -185,6 +186,7 @@ def test_one_seed_gives_one_network_at_any_number_of_threads(mixed):
     assert any(other.network_ != others[0].network_ for other in others)
 
 
+@pytest.mark.long
 def test_one_seed_gives_one_network_in_two_processes(mixed, tmp_path):
     mixed.to_csv(tmp_path / "rows.csv", index=False)
     script = (
@@ -199,6 +201,7 @@ def test_one_seed_gives_one_network_in_two_processes(mixed, tmp_path):
     assert here.network_ == DiscretizedBayesNet.from_json(texts[0])
 
 
+@pytest.mark.long
 def test_random_states_of_every_kind(mixed):
     by_integer = BayesNetLearner(max_evaluations=500, random_state=5).fit(mixed)
     assert by_integer.seed_ == 5
@@ -227,6 +230,7 @@ def test_knowledge_is_honoured(mixed):
         assert max(table.size for table in network.tables.values()) <= 40
 
 
+@pytest.mark.long
 def test_the_tighter_indegree_holds(mixed):
     for of_learner, of_knowledge in ((1, 3), (3, 1)):
         learner = BayesNetLearner(
@@ -267,6 +271,7 @@ def test_learned_bins_are_of_their_family(mixed, discretizer):
             assert counts.max() - counts.min() <= 1
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("method", ["bdeu", "bic", "k2", "aic", "density-bic", "density-bd"])
 def test_every_score_learns_from_discrete_columns(mixed, method):
     frame = pd.DataFrame({"b": mixed["b"] > 0, "c": mixed["c"], "d": mixed["d"]})
@@ -352,6 +357,7 @@ def test_limits_end_the_run(mixed):
     assert patient.stopped_by_ == "patience"
 
 
+@pytest.mark.long
 def test_other_algorithms_can_be_given(mixed):
     algorithm = GOMEA(linkage=LinkageTree("mi"), elite_update="immediate", base_population=4)
     learner = BayesNetLearner(algorithm=algorithm, edge_search=EdgeSearch(random_repair=False), **QUICK).fit(
@@ -368,6 +374,7 @@ def test_verbose_is_silent_off_a_terminal(mixed, capfd, fitted):
     assert stopped.stopped_by_ == "callback"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["optimal", "equal-frequency", "mdl"])
 def test_the_problem_is_built_once_per_round(mixed, monkeypatch, name):
     built = []
@@ -387,6 +394,7 @@ def test_the_problem_is_built_once_per_round(mixed, monkeypatch, name):
     assert built == [False] + [True] * (rounds - 1)
 
 
+@pytest.mark.long
 def test_a_table_gives_the_network_of_its_frame(mixed, monkeypatch):
     table = read_table(mixed)
     network = BayesNetLearner(**QUICK).fit(mixed).network_

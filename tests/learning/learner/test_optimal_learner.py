@@ -71,6 +71,7 @@ def test_optimal_cuts_by_marginal_likelihood_are_the_default(rows, fitted):
     assert [entry.n_eval for entry in fitted.history_] == sorted(entry.n_eval for entry in fitted.history_)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("method", "cut_cost"), [("density-bd", 0.0), ("density-bd", 3.0), ("density-bic", 0.5)]
 )
@@ -79,6 +80,7 @@ def test_score_is_that_of_the_network_counted_again(rows, method, cut_cost):
     assert learner.score_ == pytest.approx(slow_score(learner, method, cut_cost), abs=1e-7)
 
 
+@pytest.mark.long
 def test_costlier_cuts_are_fewer(rows):
     sizes = [
         sum(map(len, quick(cut_cost=cost).fit(rows).network_.cut_points.values())) for cost in (0, 0.5, 6)
@@ -87,6 +89,7 @@ def test_costlier_cuts_are_fewer(rows):
     assert sizes[0] > sizes[2]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_optimal_cuts_score_at_least_as_much_as_equal_frequency(seed):
     frame = random_network(6, random_state=seed).sample(500, seed)
@@ -122,6 +125,7 @@ def test_one_seed_gives_one_network_at_any_number_of_threads(rows, refine):
     assert runs[0].statistics_["variables_priced"] == runs[1].statistics_["variables_priced"] > 0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("n_evaluations", [1, 2, 3, 30, 61, 62, 63, 64, 500, 1999])
 def test_evaluation_budget_is_exact(rows, n_evaluations):
     learner = quick(n_evaluations, n_jobs=2).fit(rows)
@@ -130,6 +134,7 @@ def test_evaluation_budget_is_exact(rows, n_evaluations):
     assert same(learner, quick(n_evaluations).fit(rows))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("seconds", "curves", "refine"),
     [(0.03, "none", "sample"), (0.1, "auto", "sample"), (0.3, "none", "best")],
@@ -145,6 +150,7 @@ def test_run_that_a_clock_ended_is_repeated_by_its_evaluations(rows, seconds, cu
     assert same(timed, quick(timed.n_eval_, n_jobs=2, **options).fit(wide))
 
 
+@pytest.mark.long
 def test_libraries_without_room_exchange_what_no_solution_uses(rows, monkeypatch):
     """The first library fills all places, so that every new policy takes the place of another."""
     monkeypatch.setattr("gomea_bn.learning.learning_problem.library_capacity", lambda n_columns, n_rows: 2)
@@ -185,6 +191,7 @@ def test_an_interrupt_after_the_search_loses_nothing(rows, monkeypatch):
     assert learner.score_ == pytest.approx(slow_score(learner), abs=1e-7)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("curves", "preparation", "limits"), [("none", 2.5, (0.3, 0.9)), ("auto", 4.5, (0.9,))]
 )
@@ -200,6 +207,7 @@ def test_deadline_holds_on_a_large_table(curves, preparation, limits):
         assert learner.stopped_by_ == "max_seconds"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "limits",
     [
@@ -329,6 +337,7 @@ def test_other_priors_are_fine_where_all_cuts_are_fixed(rows):
 
 
 # a search that ends at once has still arcs at variables of one bin, as has one for which edges are free
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("n_evaluations", "edge_cost", "min_bin_count"), [(2, 1.0, 6), (800, 0.0, 4), (800, 1.0, 4)]
 )
@@ -363,6 +372,7 @@ def test_one_continuous_column_next_to_a_class():
     assert alone.score_ == pytest.approx(slow_score(alone), abs=1e-8)
 
 
+@pytest.mark.long
 def test_the_price_of_edges_keeps_independent_columns_apart():
     frame = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 10)), columns=list("abcdefghij"))
     free, priced = (quick(20_000, edge_cost=cost).fit(frame) for cost in (0.0, 1.0))
@@ -395,6 +405,7 @@ def test_each_bad_option_is_named(rows, options, message):
         GOMEA(refine="all")
 
 
+@pytest.mark.long
 def test_command_line_passes_the_limits_on(rows, tmp_path):
     rows.to_csv(tmp_path / "rows.csv", index=False)
     options = {"--min-width": 0.1, "--min-bin-count": 30, "--cut-cost": 0.25, "--max-evaluations": 1500}

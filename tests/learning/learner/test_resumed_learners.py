@@ -78,6 +78,7 @@ def assert_same(first: Any, second: Any) -> None:
         assert networks[0] == networks[1]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_killed_and_resumed_learner_learns_the_same(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
@@ -103,6 +104,7 @@ def test_a_killed_and_resumed_learner_learns_the_same(
     )
 
 
+@pytest.mark.long
 def test_a_learner_that_the_user_stopped_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     make, table, _ = LEARNERS["optimal"]
 
@@ -120,6 +122,7 @@ def small_ensemble() -> BayesNetEnsemble:
     )
 
 
+@pytest.mark.long
 def test_a_killed_and_resumed_ensemble_learns_the_same(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

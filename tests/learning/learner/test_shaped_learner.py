@@ -46,6 +46,7 @@ TRANSFORMS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 
 # first cuts come from at most 2,000 rows
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "n_rows"), [*((seed, 300) for seed in range(3)), (0, 3000)])
 @pytest.mark.parametrize("scoring_method", ["density-bd", "density-bic"])
 @pytest.mark.parametrize("is_rounded", [False, True])
@@ -70,6 +71,7 @@ def test_the_scale_of_columns_changes_neither_the_graph_nor_the_bins_of_the_rows
         assert network.discretize(other).equals(original.discretize(frame))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shape", ["auto", "marginal", "uniform"])
 @pytest.mark.parametrize("discretizer", ["optimal", "equal-frequency", "mdl"])
 @pytest.mark.parametrize("scoring_method", ["density-bd", "density-bic"])
@@ -93,6 +95,7 @@ def test_scores_that_users_see_hold_the_likelihoods_of_all_shapes(
     assert objectives == sorted(objectives, reverse=True)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shape", ["auto", "marginal"])
 def test_limits_of_bins_hold_for_cuts_of_shapes_too(shape: str) -> None:
     """A column with five humps has more gaps than bins are allowed, and humps of fewer rows."""

@@ -64,6 +64,7 @@ def test_powers_of_two_leave_shapes_to_the_last_bit(seed, exponent):
     assert (np.ldexp(first.shape.edges, exponent) == second.shape.edges).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("discretizer", DISCRETIZERS)
 @given(st.integers(0, 1000), st.lists(st.integers(-20, 20), min_size=5, max_size=5))
 @settings(max_examples=3)
@@ -79,6 +80,7 @@ def test_columns_times_powers_of_two_give_the_same_network(discretizer, seed, ex
         ].tolist()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("discretizer", ["equal-frequency", "equal-width"])
 @pytest.mark.parametrize("seed", range(2))
 def test_other_units_leave_networks_of_other_cuts_to_the_last_bit(discretizer, seed):
@@ -123,6 +125,7 @@ def test_fronts_of_columns_times_powers_of_two_are_equal():
     np.testing.assert_allclose(first.values, second.values, rtol=1e-13)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_other_units_leave_graph_and_bins_of_optimal_cuts(seed):
     frame = chain(seed)

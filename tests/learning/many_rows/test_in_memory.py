@@ -54,6 +54,7 @@ def counted(network: DiscretizedBayesNet, frame: pd.DataFrame) -> DiscretizedBay
     )
 
 
+@pytest.mark.long
 def test_a_frame_has_tables_and_the_score_of_all_rows(frame, learner):
     fitted = replace(learner, density="bins").fit(frame)
     network, record = fitted.network_, fitted.network_.metadata["all_rows"]
@@ -66,6 +67,7 @@ def test_a_frame_has_tables_and_the_score_of_all_rows(frame, learner):
     assert "all_rows" not in replace(learner, sample_rows=N_ROWS).fit(frame).network_.metadata
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -134,6 +136,7 @@ def test_shapes_of_the_search_are_those_of_all_rows(frame, learner, monkeypatch)
     assert len(fitted_columns) == len(network.cut_points)
 
 
+@pytest.mark.long
 def test_a_graph_that_is_searched_under_the_cuts_of_all_rows_is_taken_if_it_is_better(learner):
     frame = random_network(8, kind="random", random_state=11).sample(N_ROWS, random_state=1)
     learner = replace(learner, density="bins", max_evaluations=100, curves="none", sample_rows=3_000)

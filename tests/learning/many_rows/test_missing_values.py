@@ -115,6 +115,7 @@ def test_rows_are_completed_a_part_of_a_block_at_a_time(chain, monkeypatch) -> N
         np.testing.assert_allclose(network.tables[name], expected.tables[name], atol=0.015)
 
 
+@pytest.mark.long
 def test_no_cuts_or_edges_of_one_column_improve_a_network_of_incomplete_rows(letters, learner) -> None:
     gaps = letters.mask(np.random.default_rng(1).random(letters.shape) < 0.15)
     fit = replace(learner, max_evaluations=300).fit([gaps.iloc[:1_500], gaps.iloc[1_500:]])

@@ -35,6 +35,7 @@ def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None
     assert stopped.network_.metadata["n_rows"] == 6_000
 
 
+@pytest.mark.long
 def test_ctrl_c_during_a_pass_makes_only_moves_that_raise_the_score(frame, learner, monkeypatch) -> None:
     before, make = Climb._pass, Climb._make
     at_once_of_moves = []
@@ -63,6 +64,7 @@ def test_ctrl_c_during_a_pass_makes_only_moves_that_raise_the_score(frame, learn
     assert (at_once_of_moves, stopped.network_.metadata["all_rows"]["moves"]) == ([], [])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n_counts", [0, 1, 6, 9])
 def test_a_killed_run_goes_on_without_counting_again(
     frame, fit, learner, tmp_path, monkeypatch, n_counts: int

@@ -87,6 +87,7 @@ def total_score(learner, frame):
     return raw.log_density(frame).sum() + len(frame) * scale - np.log(len(frame)) / 2 * raw.n_parameters
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PROPOSERS)
 def test_every_discretizer_can_be_named(sampled, name):
     learner = BayesNetLearner(name, shape="uniform", **QUICK).fit(sampled)
@@ -103,6 +104,7 @@ def test_every_discretizer_can_be_named(sampled, name):
         )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["bayesian", "mdl"])
 @pytest.mark.parametrize("shape", ["auto", "marginal"])
 def test_discretizers_propose_cuts_of_columns_with_shapes(name, shape):
@@ -211,6 +213,7 @@ def test_counts_and_history_run_over_all_rounds(sampled):
     assert 0 < learner.n_eval_full_ <= learner.n_eval_
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("limit", [1, 47, 48, 49, 200, 1500])
 def test_the_evaluation_limit_is_exact_in_any_round(sampled, limit):
     learner = BayesNetLearner("bayesian", shape="uniform", max_evaluations=limit, random_state=3).fit(sampled)
@@ -284,6 +287,7 @@ def test_a_slow_discretizer_leaves_the_search_most_of_the_time(steps):
     assert learner.n_eval_ > 1000
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["latent", "mgcd"])
 def test_slow_methods_propose_within_the_time(name):
     rng = np.random.default_rng(0)

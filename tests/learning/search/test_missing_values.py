@@ -118,6 +118,7 @@ def test_cuts_gain_their_share_of_the_score_on_available_cases():
     assert cut_gains(network, gaps)["x"] == pytest.approx(expected)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("complete", ["y", "x", "z"])
 def test_refinement_moves_cuts_by_the_score_on_available_cases(complete):
     gaps = with_gaps(chain(300)).assign(**{complete: chain(300)[complete]})
@@ -198,6 +199,7 @@ def front_learner(**options):
     )
 
 
+@pytest.mark.long
 def test_a_front_is_that_of_rows_that_its_single_network_completes():
     gaps = with_gaps(chain(500))
     front = front_learner().fit(gaps).front_
@@ -220,6 +222,7 @@ def test_a_front_without_a_single_network_refuses_missing_values():
         front_learner(single_share=0).fit(with_gaps(chain(200)))
 
 
+@pytest.mark.long
 def test_conditionals_are_learned_with_drawn_missing_values():
     gaps, test = with_gaps(chain(800)), chain(2000, seed=3)
     learned, plain = learner(density="averaged").fit(gaps), learner().fit(gaps)
@@ -232,6 +235,7 @@ def test_conditionals_are_learned_with_drawn_missing_values():
     assert ensemble.fit(gaps).score(test) > plain.score(test)
 
 
+@pytest.mark.long
 def test_ensembles_learn_from_available_cases():
     gaps = with_gaps(chain(600))
     ensemble = BayesNetEnsemble(learner(max_evaluations=500), n_networks=2, random_state=3).fit(gaps)
@@ -239,6 +243,7 @@ def test_ensembles_learn_from_available_cases():
     assert ensemble.networks_[0].support["x"] == (gaps["x"].min(), gaps["x"].max())
 
 
+@pytest.mark.long
 def test_rows_with_missing_cells_have_the_density_of_their_other_cells():
     learned = learner().fit(with_gaps(chain(600)))
     frame = chain(50, seed=5)
@@ -313,6 +318,7 @@ def without_completions(problem, table, options, result, *limits, **settings):
     return Found(problem, *with_shown_cuts(problem, result))
 
 
+@pytest.mark.long
 def test_completed_tables_show_more_than_available_cases(monkeypatch):
     order = np.random.default_rng(0).permutation(442)
     train, test = (patients().iloc[rows].reset_index(drop=True) for rows in (order[:300], order[300:]))
@@ -327,6 +333,7 @@ def test_completed_tables_show_more_than_available_cases(monkeypatch):
     assert learned > mean_score() + 0.5
 
 
+@pytest.mark.long
 def test_the_network_with_the_best_charged_likelihood_is_kept(monkeypatch):
     networks = []
 
@@ -382,6 +389,7 @@ def with_curves():
     )
 
 
+@pytest.mark.long
 def test_curves_join_searches_on_completed_rows(with_curves):
     test = waves(2000, 1)
     without = learner(density="averaged", max_evaluations=3000).fit(with_gaps(waves(600, 0), 0.15))
@@ -389,6 +397,7 @@ def test_curves_join_searches_on_completed_rows(with_curves):
     assert with_curves.network_.score(test) > without.network_.score(test) + 0.05
 
 
+@pytest.mark.long
 def test_curves_on_few_complete_rows_come_from_completed_ones():
     gaps = with_gaps(waves(400, 2), 0.5)
     assert gaps.notna().all(axis=1).sum() < 40
@@ -397,12 +406,14 @@ def test_curves_on_few_complete_rows_come_from_completed_ones():
     assert np.isfinite(learned.network_.score(waves(100, 3)))
 
 
+@pytest.mark.long
 def test_searches_with_curves_keep_their_limits_and_repeat(with_curves):
     assert with_curves.n_eval_ <= 3000
     again = learner(density="averaged", curves="auto", max_evaluations=3000)
     assert again.fit(with_gaps(waves(600, 0), 0.15)).network_ == with_curves.network_
 
 
+@pytest.mark.long
 def test_complete_rows_with_a_narrower_range_keep_the_support_of_all_rows():
     frame = waves(400, 4)
     # the outermost rows of a are incomplete

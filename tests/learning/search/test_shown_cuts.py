@@ -173,6 +173,7 @@ def test_a_parent_that_shows_nothing_by_itself_has_thirds_of_the_rows() -> None:
     assert np.histogram(weak, [-1, *learned.cuts["weak"], 1])[0].tolist() == [50, 50, 50]
 
 
+@pytest.mark.long
 def test_tables_of_all_parents_keep_to_the_limit_on_cells() -> None:
     frame = smooth_rows(n_parents=4)
     sizes = {}

@@ -97,6 +97,7 @@ def test_a_command_refuses_a_share_as_the_learner_does(frame: pd.DataFrame, shar
         check_front_learning(learner, read_table(frame))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seconds", [0.4, 1.5])
 def test_a_front_that_a_clock_ended_is_repeated_by_its_evaluations(
     frame: pd.DataFrame, seconds: float
@@ -159,6 +160,7 @@ def rounded_front(values: Any) -> list[tuple[float, ...]]:
     return [point for point in points if not any(dominates(other, point) for other in points)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_the_whole_front_over_all_graphs_of_four_columns_is_found(seed: int) -> None:
     truth = random_network(4, random_state=seed)

@@ -136,6 +136,7 @@ def test_a_callback_follows_climbs_and_stops_the_search() -> None:
     assert reports[0].best >= reports[1].best >= result.F[0]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n_reports", [1, 2, 5, 9])
 def test_evaluations_repeat_a_search_that_ended_during_climbs(n_reports: int) -> None:
     frame = random_network(12, random_state=4).sample(300, 4)
@@ -214,6 +215,7 @@ def test_stages_of_graphs_take_a_small_share_of_the_patience() -> None:
     assert together + (result.n_eval - together) / 64 > 1_000 * search.problem.n_variables
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("generations", range(1, 31))
 def test_any_number_of_generations_ends_the_search(generations: int) -> None:
     # 29 generations are used up exactly when a stage ends by its number of evaluations

@@ -147,6 +147,7 @@ def test_draws_fall_into_cells_by_their_masses(seed):
         assert chisquare(counts[likely], expected).pvalue > 1e-5, name
 
 
+@pytest.mark.long
 @given(SEEDS)
 def test_tables_over_rows_are_means_over_the_rows_of_a_cell_and_its_middle(seed):
     network = random_conditionals_network(seed)

@@ -89,6 +89,7 @@ def test_the_scale_of_a_line_may_jump_and_end_inside_the_support():
         np.testing.assert_allclose(densities, expected, rtol=1e-9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", range(3))
 def test_means_over_rows_are_means_of_densities(kind):
     network = networks()[kind]

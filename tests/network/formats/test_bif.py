@@ -64,6 +64,7 @@ def check_with_pgmpy(network, path):
             assert texts == [str(level) for level in network.levels[name]]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_pyagrum_and_pgmpy_read_the_same_probabilities(tmp_path, seed):
     network = small_network(seed, 5, max_bins=5)
@@ -72,6 +73,7 @@ def test_pyagrum_and_pgmpy_read_the_same_probabilities(tmp_path, seed):
     check_with_pgmpy(network, tmp_path / "net.bif")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_hostile_names_and_levels_are_read_too(tmp_path, seed):
     names = np.random.default_rng(seed).permutation(HOSTILE_NAMES).tolist()
@@ -129,6 +131,7 @@ def test_pyagrum_reads_bins_with_huge_cuts(tmp_path):
     assert model.cpt("x").toarray().tolist() == [0.25, 0.25, 0.5]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["asia", "alarm", "child", "insurance", "sachs"])
 def test_the_reader_agrees_with_pgmpys_on_published_networks(name):
     path = Path(str(EXAMPLES / f"{name}.bif.gz"))

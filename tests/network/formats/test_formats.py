@@ -193,6 +193,7 @@ def test_writing_follows_links_and_names_bad_places(tmp_path):
         write_text(tmp_path, "")
 
 
+@pytest.mark.long
 def test_dot_has_every_node_and_edge(tmp_path):
     network = small_network(2, names=HOSTILE_NAMES, levels=HOSTILE_LEVELS)
     text = network.to_dot(tmp_path / "net.dot")

@@ -131,6 +131,7 @@ def test_cells_follow_tables_and_scales_that_the_shape_does_not_resolve():
     assert np.diff(shares).max() < 0.05
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("noise", [0.1, 0.01, 1e-3, 1e-4])
 @pytest.mark.parametrize("freedom", [1.0, 3.0, 400.0])
 def test_densities_of_columns_that_follow_unknown_ones_closely_do_not_depend_on_the_cells(noise, freedom):

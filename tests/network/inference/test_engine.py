@@ -41,6 +41,7 @@ def test_joint_distributions_equal_enumeration(seed, n_targets, zeros):
             np.testing.assert_allclose(answer.tables[row], joint.ravel() / total, atol=1e-12)
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=40)
 def test_marginals_of_all_variables_equal_enumeration(seed):

@@ -48,6 +48,7 @@ def test_evidence_counts_and_all_other_variables_are_targets(seed, observed):
     assert answer["probability"].iloc[0] == pytest.approx(network.query(others, {name: value}).max())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("cells", [8, 16, "bins"])
 @pytest.mark.parametrize("n_targets", [1, 2, 3])
 def test_cells_inside_a_bin_are_summed(cells, n_targets):

@@ -141,6 +141,7 @@ def test_point_masses_keep_their_probabilities():
     )
 
 
+@pytest.mark.long
 def test_sampling_counts_intervals_that_are_narrower_than_cells():
     network = _zigzag(1e-4)
     # where the zigzag crosses a cut of x

@@ -56,6 +56,7 @@ def priced(example: Example, method: str, limits: CutLimits, *, shaped: bool) ->
     return PricedIntervals(example.problem(method), limits, shaped=shaped)
 
 
+@pytest.mark.long
 @given(st.integers(0, 10_000), st.sampled_from(METHODS), st.booleans(), st.sampled_from(LIMITS))
 @settings(max_examples=40)
 def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
@@ -82,6 +83,7 @@ def test_gains_of_intervals_and_the_term_of_their_number_are_the_score(
             assert total == -math.inf
 
 
+@pytest.mark.long
 @given(
     st.integers(0, 10_000),
     st.sampled_from(METHODS),
@@ -251,6 +253,7 @@ def test_the_distribution_of_shaped_bins_depends_on_ranks_alone() -> None:
     np.testing.assert_allclose(plain.bin_probabilities, scaled.bin_probabilities, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_draws_among_random_candidates_keep_the_posterior() -> None:
     example = random_example(1, 24, 7, "uniform")
     problem, limits = example.problem("density-bd"), CutLimits(1, None, 0.0, 0)

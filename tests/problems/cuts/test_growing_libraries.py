@@ -136,6 +136,7 @@ def test_fixed_cuts_and_levels_never_grow() -> None:
         still.enter(0, np.array([0.7]))
 
 
+@pytest.mark.long
 @given(
     st.integers(0, 10_000), st.lists(st.sampled_from(["enter", "leave", "score"]), min_size=5, max_size=60)
 )
@@ -279,6 +280,7 @@ def test_one_climb_tries_at_most_six_policies_of_a_library() -> None:
         assert data.objectives[i, 0] == evaluated(problem, data.genotypes[i]).objectives[0]
 
 
+@pytest.mark.long
 @given(st.integers(0, 10_000))
 @settings(max_examples=40)
 def test_coarsening_keeps_table_limits_in_libraries_without_order(seed: int) -> None:

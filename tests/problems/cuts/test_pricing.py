@@ -53,6 +53,7 @@ def score(problem: StructureProblem, genotype: NDArray[np.int16]) -> float:
     return -float(evaluated(problem, genotype).objectives[0])
 
 
+@pytest.mark.long
 @given(st.integers(0, 10_000), METHODS, LIMITS)
 @settings(max_examples=60)
 def test_priced_variable_has_the_best_cuts_of_all(
@@ -86,6 +87,7 @@ def test_priced_variable_has_the_best_cuts_of_all(
     )
 
 
+@pytest.mark.long
 @given(st.integers(0, 10_000), METHODS)
 @settings(max_examples=12)
 def test_pricing_all_variables_in_turn_ends_where_none_alone_can_be_cut_better(

@@ -86,6 +86,7 @@ def test_scalars_have_the_values_of_lists(shape: Shape) -> None:
             assert float(single) == function([value])[0]
 
 
+@pytest.mark.long
 @given(SEEDS)
 def test_quantiles_equal_bisection(seed: int) -> None:
     shape = random_shape(seed)

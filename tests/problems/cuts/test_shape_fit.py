@@ -193,6 +193,7 @@ def test_expectation_maximisation_never_takes_away_from_the_uniform_density() ->
     assert charge == pytest.approx((in_sample - left_out + 1) * shape_fit.PARAMETER_PRICE + 0.1)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ROUNDED)
 def test_shuffled_ties_hardly_change_the_density_of_new_rows(name: str) -> None:
     """Rows that are spread over the step of rounding again change the mean density by at most 0.05 nats."""

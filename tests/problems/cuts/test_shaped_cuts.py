@@ -21,6 +21,7 @@ from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 
 
+@pytest.mark.long
 @given(
     st.integers(0, 10_000),
     st.sampled_from(METHODS),
@@ -66,6 +67,7 @@ def test_both_measures_are_chosen_somewhere(method: str, measures: str) -> None:
     assert chosen == {"uniform": {False}, "shaped": {True}, "auto": {False, True}}[measures]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("measures", sorted(MEASURES))
 def test_value_of_any_cuts_is_that_of_the_families_and_of_the_scorer(method: str, measures: str) -> None:

@@ -30,6 +30,7 @@ from gomea_bn.problems.parents.order_starts import OrderStarts
 from gomea_bn.problems.parents.pricing import ChainSearch, ParentLibraries, Parents
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_best_position_is_that_of_trying_all(seed):
     table, rng = random_table(seed), np.random.default_rng(seed)
@@ -91,6 +92,7 @@ def test_a_chain_that_runs_the_wrong_way_turns_round_at_once():
     assert slow_chain(1, backward, [[(1,)], *ranked[1:]]) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("depth", [0, 1, 3, 1_000])
 def test_moved_chains_are_those_of_sets_in_python(seed, depth):

@@ -286,6 +286,7 @@ def test_ancestors_across_words_equal_their_twin(n: int) -> None:
     assert 0 < sum(answers) < 2000
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [12, 65, 128, 130])
 @pytest.mark.parametrize("random_repair", [True, False])
 def test_partial_evaluation_over_candidates_equals_full_evaluation(n: int, random_repair: bool) -> None:
@@ -332,6 +333,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({f"c{i}": x for i, x in enumerate(columns)} | {"alone": rng.normal(size=300)})
 
 
+@pytest.mark.long
 def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     limits: dict[str, Any] = {"max_evaluations": 4000, "random_state": 1}
     every = BayesNetLearner(**limits).fit(frame)
@@ -349,6 +351,7 @@ def test_the_learner_searches_the_candidates(frame: pd.DataFrame) -> None:
     assert {frozenset(e) for e in few.network_.edges} >= {frozenset(("c3", "c4")), frozenset(("c6", "c7"))}
 
 
+@pytest.mark.long
 def test_the_command_line_says_that_pairs_were_screened(frame: pd.DataFrame, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "rows.csv", index=False)
     command = ["learn", str(tmp_path / "rows.csv"), "--max-evaluations", "500", "--seed", "1", "--quiet"]
@@ -372,6 +375,7 @@ def test_rounds_with_a_discretizer_keep_the_candidates(frame: pd.DataFrame) -> N
     assert learner.n_candidate_pairs_ < 30
 
 
+@pytest.mark.long
 def test_a_front_searches_the_candidates(frame: pd.DataFrame) -> None:
     learner = ParetoBayesNetLearner(
         edge_search=EdgeSearch(max_candidates=2), max_evaluations=3000, random_state=1
@@ -381,6 +385,7 @@ def test_a_front_searches_the_candidates(frame: pd.DataFrame) -> None:
     assert every.n_candidate_pairs_ == 45
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("candidates", "most_pairs"), [(10, 70 * 69 // 4), ("auto", 70 * 69 // 2)])
 def test_more_than_64_columns_are_learned(candidates: int | str, most_pairs: int) -> None:
     rng = np.random.default_rng(2)

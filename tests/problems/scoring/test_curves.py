@@ -197,6 +197,7 @@ def test_scores_depend_on_the_order_of_values_if_bins_cannot_be_uniform() -> Non
     assert np.isneginf(plain.alone[:, 1]).all()
 
 
+@pytest.mark.long
 @given(scale=st.floats(1e-6, 1e6), shift=st.floats(-10, 10))
 def test_scores_are_invariant_under_affine_changes(scale: float, shift: float) -> None:
     variables = some_variables()

@@ -74,6 +74,7 @@ def test_blocks_of_rows_join_seamlessly(n_rows: int, method: str) -> None:
     assert make_scorer(variables, method).score(families) == pytest.approx(expected, rel=1e-11)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("n_rows", "cards"),
     [
@@ -101,6 +102,7 @@ def test_dense_and_sparse_counting_equal_the_twin(n_rows: int, cards: tuple[int,
         assert scored == pytest.approx(expected, rel=1e-10, abs=1e-8), method
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300))
 def test_both_ways_of_counting_find_the_same_tables(seed: int, n_rows: int) -> None:
@@ -180,6 +182,7 @@ def test_named_penalties_are_nats_per_parameter():
     assert weights == {"bic": math.log(200) / 2, "literal": math.log(100), "aic": 1.0, 2.5: 2.5}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("method", "name", "options"),
     [

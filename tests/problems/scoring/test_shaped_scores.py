@@ -246,6 +246,7 @@ def boundary_problem(seed: int, method: str, *, uniform: bool, limits: CutLimits
     return BoundaryProblem(variables, [[], [0], [0, 3], [1], []], chosen, rule, limits)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("uniform", [False, True])
 def test_kernels_plain_evaluation_and_the_scorer_agree(method: str, uniform: bool) -> None:

@@ -152,6 +152,7 @@ def test_files_of_processes_that_may_run_stay(tmp_path, kind):
     assert (tmp_path / name / "new" / "a").read_text() == "theirs"
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("killed", range(2, 8))
 @pytest.mark.parametrize("failing", [1, 2])
 def test_an_exchange_that_cannot_be_completed_waits(tmp_path, monkeypatch, killed, failing):
