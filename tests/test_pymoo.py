@@ -91,6 +91,7 @@ def test_seed_evaluations_history_and_display(capsys):
     assert "n_eval" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_time_termination_stops():
     assert minimize(as_problem(compiled_trap(20)), GOMEA(), ("time", "00:00:01"), seed=1).exec_time < 10
 
@@ -202,6 +203,7 @@ class _Iterations(Callback):
             raise Killed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("problem", "algorithm"), [(lambda: compiled_trap(4), GOMEA), (lambda: sphere(4), RVGOMEA)]
 )

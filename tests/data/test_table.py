@@ -322,6 +322,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
         read_table(str(tmp_path))
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     numbers=st.lists(st.floats(-1e100, 1e100), min_size=10, max_size=30, unique=True),

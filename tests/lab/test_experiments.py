@@ -184,6 +184,7 @@ def test_one_more_per_cell_gives_the_published_density_of_auto() -> None:
     assert network.score(frame) == pytest.approx(-25.144190, abs=5e-7)
 
 
+@pytest.mark.long
 def test_ten_folds_give_the_published_density_for_the_published_graph() -> None:
     tested = experiment("chen")
     plan = tested.planned(nets=1, variants=("auto",), algorithms=("BD",), seconds=10.0)

@@ -53,6 +53,7 @@ def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path, schedule
     assert not (tmp_path / "killed" / "tasks").exists()
 
 
+@pytest.mark.long
 def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path, scheduler) -> None:
     def interrupt(n_done: int, _n_tasks: int, _n_failed: int) -> None:
         if n_done == 5:

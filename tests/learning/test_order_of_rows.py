@@ -78,6 +78,7 @@ def test_learner(rows, options, seed):
     np.testing.assert_allclose(densities[0], densities[1], rtol=1e-9)
 
 
+@pytest.mark.long
 def test_table_and_digest_of_a_learner_are_those_of_the_given_rows():
     frame = incomplete_rows()
     table = read_table(frame, missing="keep")

@@ -210,6 +210,7 @@ def test_densities_of_extreme_ranges_fill_the_axes(scale, shaped):
     assert legends[0] == legends[1]
 
 
+@pytest.mark.long
 def test_the_averaged_density_and_the_certainty_of_cuts_are_drawn():
     averaged = averaged_example()
     rows = averaged.sample(300, random_state=1)

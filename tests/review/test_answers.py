@@ -121,6 +121,7 @@ def test_the_worker_answers_as_python_does(page):
                 np.testing.assert_allclose(ours, theirs[0], rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_the_worker_answers_in_dense_graphs_and_with_zeros(page):
     rng = np.random.default_rng(6)
     for _ in range(10):
@@ -199,6 +200,7 @@ def test_clicks_set_evidence_and_all_columns_follow(browser, tmp_path):
         agree(page, network, evidence)
 
 
+@pytest.mark.long
 def test_typed_values_are_evidence_and_wrong_ones_are_named(shown):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"x": rng.normal(size=300), "sex": rng.choice(["f", "m"], 300)})
@@ -235,6 +237,7 @@ def test_typed_values_are_evidence_and_wrong_ones_are_named(shown):
         assert page.locator("#findings li").count() == 2
 
 
+@pytest.mark.long
 def test_impossible_evidence_is_said_with_what_to_remove(shown):
     network = discrete({"a": 2, "b": 2, "c": 2}, [("a", "b")])
     tables = dict(network.tables) | {"b": np.eye(2)}
@@ -287,6 +290,7 @@ def test_large_cliques_and_large_tables_are_estimated_in_words(shown, browser, t
         assert page.locator("#probabilities tbody tr").count() == pools.MOST_TABLE_ROWS
 
 
+@pytest.mark.long
 def test_evidence_outlasts_a_change_of_the_network_or_rests(browser, tmp_path):
     front = example_front(n_networks=6, n_variables=5)
     review_page(front, tmp_path / "page.html")
@@ -324,6 +328,7 @@ def test_answers_show_hostile_names_and_fit_a_phone(browser, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.long
 def test_cards_can_be_ordered_by_what_moved(shown):
     network = random_network(8, random_state=4)
     with shown(network, "#shows=answers") as page:

@@ -51,6 +51,7 @@ def report(browser, tmp_path):
         yield page, network
 
 
+@pytest.mark.long
 def test_bars_are_there_where_they_can_be_read_and_answer_as_query_does(report):
     page, network = report
     expect(page.locator("#bars")).to_have_attribute("aria-pressed", "true")
@@ -68,6 +69,7 @@ def test_bars_are_there_where_they_can_be_read_and_answer_as_query_does(report):
     expect(page.locator(".finding")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_no_tick_lies_on_a_bar_and_names_still_open_columns(report):
     page, network = report
     page.locator(".node[data-variable='0'] .bar-row").first.click()
@@ -86,6 +88,7 @@ def test_no_tick_lies_on_a_bar_and_names_still_open_columns(report):
     expect(page.locator(".variable-name")).to_have_text(network.names[2])
 
 
+@pytest.mark.long
 def test_the_button_and_the_address_keep_bars_away(report):
     page, _ = report
     page.keyboard.press("b")

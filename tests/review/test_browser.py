@@ -32,6 +32,7 @@ def test_continuous_integration_has_a_browser():
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.long
 def test_starts_at_the_recommended_network_with_everything_in_sight(page, front):
     assert selected(page) == front.knee().index
     assert page.locator("#headline").inner_text() == "14 networks explain your data; pick one."
@@ -52,6 +53,7 @@ def test_starts_at_the_recommended_network_with_everything_in_sight(page, front)
         assert box["y"] + box["height"] <= 760, part
 
 
+@pytest.mark.long
 def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
     page.click("button[data-key=misfit]")
     assert selected(page) == front.best("misfit").index == 0
@@ -68,6 +70,7 @@ def test_arrow_keys_follow_the_front_through_the_networks_left(page, front):
     assert re.match(r"Network 1: Misfit [\d.]+ nats per row, Complexity", page.locator("#live").inner_text())
 
 
+@pytest.mark.long
 def test_a_brush_along_an_axis_keeps_what_lies_inside(page, front):
     plot = page.locator("#filter-plot").bounding_box()
     y = plot["y"] + 30
@@ -109,6 +112,7 @@ def test_a_brush_over_whole_numbers_ends_at_whole_numbers_inside_it(page, front)
     assert left(page) == front.to_frame()["n_edges"].between(*ends).sum()
 
 
+@pytest.mark.long
 def test_filters_move_by_keys_to_values_that_networks_have(page, front):
     edges = sorted(set(front.to_frame()["n_edges"]))
     top = handle(page, 3, 1)
@@ -139,6 +143,7 @@ def test_sliders_choose_as_the_front_does(page, front):
         assert shown == [f"{share}\u00a0%" for share in shares]
 
 
+@pytest.mark.long
 def test_equally_near_networks_are_chosen_by_their_weighted_sum(shown):
     # with equal weights the pseudo-weights of the middle two, (2/3, 1/3) and (1/3, 2/3), are equally near
     values = np.array([[0.0, 1.0], [0.4, 0.7], [0.6, 0.2], [1.0, 0.0]])
@@ -180,6 +185,7 @@ def test_buttons_lead_to_the_fronts_choices(page, front):
         assert page.locator(f"button[data-key={key}]").get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.long
 def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, front):
     best = front.best("misfit")
     handle(page, 0, 0).press("ArrowRight")
@@ -188,6 +194,7 @@ def test_a_button_leads_to_the_best_of_the_networks_that_a_filter_leaves(page, f
     assert front.values[selected(page), 0] == others.min()
 
 
+@pytest.mark.long
 def test_the_recommended_network_may_be_the_first(shown):
     example = example_front(n_networks=3)
     values = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
@@ -200,6 +207,7 @@ def test_the_recommended_network_may_be_the_first(shown):
         assert selected(page) == 0
 
 
+@pytest.mark.long
 def test_scatter_selects_by_pointer_and_changes_axes(page, front):
     page.select_option("#axis-x", label="Edges")
     page.select_option("#axis-y", label="Complexity")
@@ -254,6 +262,7 @@ def test_the_last_parent_varies_fastest_in_a_table(shown):
     assert parents == [[p, q] for p in levels["p"] for q in levels["q"]]
 
 
+@pytest.mark.long
 def test_probabilities_of_edges_are_numbers_and_thickness(shown):
     network = random_network(4, law="ide-cozman", random_state=1)
     (parent, child), *others = network.edges
@@ -328,6 +337,7 @@ def test_nodes_can_stay_where_they_are_and_edges_thicken_with_their_share(page, 
         assert float(edge.get_attribute("stroke-width")) == pytest.approx(1.1 + 3.2 * share, abs=0.006)
 
 
+@pytest.mark.long
 def test_a_variable_opens_with_its_bins_table_and_blanket(page, front):
     network = front[selected(page)].network
     name = next(
@@ -373,6 +383,7 @@ def test_slash_finds_a_variable(page, front):
     assert page.locator("#shortlist button").count() == 1
 
 
+@pytest.mark.long
 def test_pin_and_compare_in_words(page, front):
     page.click("button[data-key=misfit]")
     page.keyboard.press("p")
@@ -443,6 +454,7 @@ def test_a_spoilt_address_is_ignored(browser, page_file, front):
         assert selected(page) == front.knee().index
 
 
+@pytest.mark.long
 def test_tables_say_what_the_charts_show(page, front):
     page.click("#open-table")
     rows = page.locator("#table-body tbody tr")
@@ -616,6 +628,7 @@ def test_a_front_of_thousands_stays_quick_and_says_what_is_left_out(browser, tmp
         assert page.locator("body").get_attribute("data-selected") == "500"
 
 
+@pytest.mark.long
 def test_an_enlarged_table_keeps_the_parents_in_sight(shown):
     # tables of discrete columns alone are shown whole
     network = random_network(6, law="ide-cozman", discrete_fraction=1.0, random_state=7)
@@ -654,6 +667,7 @@ def test_sixty_variables_are_readable_and_can_be_seen_whole(shown):
         expect(page.locator("#part-note")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_paper_gets_one_page(browser, page_file):
     with opened(browser, page_file) as page:
         page.fill("#note", "Agrees with the clinic.")
@@ -666,6 +680,7 @@ def test_paper_gets_one_page(browser, page_file):
         expect(page.locator("#choose")).not_to_be_visible()
 
 
+@pytest.mark.long
 def test_parts_have_names_and_roles(page):
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('button, select, input, textarea, [role=slider], [role=button]')]
@@ -682,6 +697,7 @@ def test_parts_have_names_and_roles(page):
     assert float(outline.removesuffix("px")) > 3
 
 
+@pytest.mark.long
 def test_values_have_room_next_to_long_names(shown):
     record = {
         "parameters": {"discretizer_parameters": {"minimum_rows_per_bin_of_equal_frequency": 20}},

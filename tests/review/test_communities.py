@@ -78,6 +78,7 @@ def test_a_drawing_of_communities_keeps_boxes_apart_and_its_own_edges():
     assert entry["t"] == sorted(set(entry["t"]))
 
 
+@pytest.mark.long
 def test_a_wide_page_has_a_field_per_community_and_small_boxes_aside(browser, tmp_path):
     network_report(wide_network(), None, tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html", viewport={"width": 1440, "height": 900}) as page:

@@ -298,6 +298,7 @@ def test_the_stem_of_a_point_at_a_cut_is_that_of_the_lower_bin(shown):
         assert (tall - top) / (tall - 6) == pytest.approx(mass, abs=1e-3)
 
 
+@pytest.mark.long
 def test_stems_of_a_column_of_few_values_fill_the_drawing(shown):
     counts = np.repeat(np.arange(8.0), [40, 60, 50, 30, 20, 10, 6, 6])
     shape = fit_shape(counts).shape

@@ -79,6 +79,7 @@ def test_a_drawing_that_is_too_wide_for_its_frame_gets_more_rows():
     assert len(narrow.entries[0]["t"]) > len(wide.entries[0]["t"])
 
 
+@pytest.mark.long
 def test_boxes_and_edges_lie_where_the_layout_of_plots_puts_them(report):
     page, network = report
     sizes = {name: tuple(size) for name, size in zip(network.names, box_sizes(network.names).tolist())}
@@ -136,6 +137,7 @@ def test_a_laptop_shows_all_of_dense_networks_of_a_front(shown):
             expect(page.locator("#part-note")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_the_drawing_zooms_and_moves_by_buttons_keys_wheel_and_pointer(report):
     page, _ = report
     start = scale(page)
@@ -324,6 +326,7 @@ def test_edges_of_the_expert_alone_avoid_other_boxes(shown):
     assert not any(hits)
 
 
+@pytest.mark.long
 def test_keys_bring_a_box_into_view_and_a_pointer_leaves_the_drawing_where_it_is(page):
     for _ in range(8):
         page.click("#zoom-in")

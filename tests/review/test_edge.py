@@ -38,6 +38,7 @@ def object_to(page: Page, edge: tuple[str, str], text: str) -> None:
     page.click(f".objections button:text('{text}')")
 
 
+@pytest.mark.long
 def test_an_edge_says_in_words_what_the_network_answers(browser, tmp_path):
     network = sick_network()
     network_report(network, None, tmp_path / "page.html")
@@ -80,6 +81,7 @@ def test_objections_filter_the_networks_and_are_saved_as_rules(page, front):
     assert read_decision(json.dumps(saved(page))).forbidden_edges == (second, second[::-1])
 
 
+@pytest.mark.long
 def test_the_page_of_one_network_saves_rules(shown):
     with shown(sick_network()) as page:
         object_to(page, ("smoker", "sick"), "There is no such edge")
@@ -89,6 +91,7 @@ def test_the_page_of_one_network_saves_rules(shown):
         assert decision.forbidden_edges == (("smoker", "sick"), ("sick", "smoker"))
 
 
+@pytest.mark.long
 def test_where_nothing_is_left_the_page_names_what_to_drop(page, front):
     page.click("button[data-key=misfit]")
     edge = front[0].network.edges[0]
@@ -107,6 +110,7 @@ def test_where_nothing_is_left_the_page_names_what_to_drop(page, front):
     expect(page.locator("#drops")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_wide_table_shows_first_what_agrees_with_the_expert(shown):
     front = example_front(n_networks=3, n_variables=26)
     chosen = front.recommended().candidate.network
@@ -129,6 +133,7 @@ def test_a_wide_table_shows_first_what_agrees_with_the_expert(shown):
         expect(page.locator("#graph .edge.here").first).not_to_be_visible()
 
 
+@pytest.mark.long
 def test_a_wide_table_where_little_agrees_shows_its_own_edges(browser, tmp_path):
     front = example_front(n_networks=3, n_variables=26)
     network, expert = front.recommended().candidate.network, front.expert
@@ -170,6 +175,7 @@ def test_the_outcome_comes_first_and_names_are_kept_in_the_decision(page, front)
     assert decision.forbidden_edges == ((parent, child),)
 
 
+@pytest.mark.long
 def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_path):
     front = example_front(n_networks=4, n_variables=6, names=HOSTILE_NAMES[:6])
     test = certainty.test_graph(front.expert, front.table, random_state=0)
@@ -192,6 +198,7 @@ def test_the_page_says_what_rows_say_about_the_edges_of_the_expert(browser, tmp_
         expect(page.locator("#panel > .tested")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_the_page_of_one_network_says_what_rows_say_about_its_edges(shown, browser, tmp_path):
     network, table = sick_network(), read_table(sick_network().sample(400, 1))
     network_report(network, table, tmp_path / "page.html", test_graph=True)

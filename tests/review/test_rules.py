@@ -82,12 +82,14 @@ def test_an_open_end_of_a_range_has_no_limit(page, front):
     assert rules(page)[1] == f"number of bins of {network.names[position]} from 3"
 
 
+@pytest.mark.long
 def test_rules_are_part_of_the_decision(page, front):
     names = front[0].network.names
     submit(page, "either", **{"from": 1, "to": 0})
     assert read_decision(json.dumps(saved(page))).rules == (f"has {names[1]} \u2013 {names[0]}",)
 
 
+@pytest.mark.long
 def test_a_rule_is_kept_once(page):
     submit(page, "either", **{"from": 0, "to": 1})
     submit(page, "either", **{"from": 1, "to": 0})

@@ -52,6 +52,7 @@ def press(page: Page, variable: int, code: int) -> None:
     page.locator(f".card[data-variable='{variable}'] .state[data-code='{code}']").click()
 
 
+@pytest.mark.long
 def test_findings_are_ranked_by_how_far_the_answer_moves_without_them(page, learned):
     network, _ = learned
     name, pressed = network.names[TARGET], {0: 0, 4: 1, 6: 0}
@@ -112,6 +113,7 @@ def test_other_columns_give_the_range_of_the_answer_and_their_information(page, 
     assert bits == sorted(bits, reverse=True)
 
 
+@pytest.mark.long
 def test_likelihoods_are_soft_findings(page, learned):
     network, _ = learned
     card = network.cardinality(network.names[4])
@@ -188,6 +190,7 @@ def test_the_interval_is_that_of_the_rows_behind_the_tables(shown):
         assert (high + low) / 2 == pytest.approx(share, abs=0.35 * half)
 
 
+@pytest.mark.long
 def test_without_rows_there_is_no_interval_and_a_known_target_is_said(shown, learned):
     network, _ = learned
     with shown(network, f"#shows=target&target={TARGET}") as page:

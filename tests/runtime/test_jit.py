@@ -42,6 +42,7 @@ def test_every_kernel_file_of_the_package_counts_and_the_command_line_does_not()
     assert "gomea_bn.network.bayes_net" not in modules
 
 
+@pytest.mark.long
 def test_every_name_that_a_kernel_uses_comes_from_a_module_that_counts():
     sources = _package_sources()
     modules = set(_compiled_modules(sources))

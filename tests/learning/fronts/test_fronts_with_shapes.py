@@ -59,6 +59,7 @@ def test_values_are_those_of_the_networks(table, discretizer, shape):
     assert shape != "marginal" or names == {tuple(fitted)}
 
 
+@pytest.mark.long
 def test_networks_have_their_shapes_in_files_and_pickles(table, tmp_path):
     front = ParetoBayesNetLearner(expert=EXPERT, **QUICK).fit(table).front_
     write_front(tmp_path / "front", front, networks=1)

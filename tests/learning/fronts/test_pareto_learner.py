@@ -320,6 +320,7 @@ def test_a_file_is_learned_like_its_frame(mixed, expert, fitted, tmp_path):
     assert learner.front_.run_hash == fitted.front_.run_hash
 
 
+@pytest.mark.long
 def test_one_seed_gives_one_front(mixed, expert, fitted):
     again = ParetoBayesNetLearner(expert=expert, n_jobs=3, **QUICK).fit(mixed, y="ignored")
     assert again.front_.run_hash == fitted.front_.run_hash

@@ -78,6 +78,7 @@ def test_the_metadata_and_the_summary_say_what_curves_gain() -> None:
     assert text in network.summary()
 
 
+@pytest.mark.long
 def test_a_record_that_is_not_ours_is_left_out_of_the_summary(fitted: BayesNetLearner) -> None:
     network = fitted.network_
     plain = learned(sums(), curves="none", max_evaluations=500).network_

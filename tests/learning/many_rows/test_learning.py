@@ -39,6 +39,7 @@ def test_the_former_device_is_warned_of_once_and_changes_nothing(frame, learner,
     assert former.network_ == learner.network_
 
 
+@pytest.mark.long
 def test_the_score_over_all_rows_is_that_of_a_table_in_memory(frame, fit, learner) -> None:
     # with a sample of all rows nothing is estimated
     whole = replace(learner, sample_rows=6_000).fit([frame.iloc[:900], frame.iloc[900:]])

@@ -269,6 +269,7 @@ def test_what_a_discretizer_has_when_the_clock_ends_it_counts(steps):
     assert learner.score_ == pytest.approx(total_score(learner, steps), abs=1e-8)
 
 
+@pytest.mark.long
 def test_a_slow_discretizer_leaves_the_search_most_of_the_time(steps):
     waits = []
 

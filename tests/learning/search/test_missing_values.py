@@ -210,6 +210,7 @@ def test_a_front_is_that_of_rows_that_its_single_network_completes():
     assert front.table.n_missing == gaps.isna().sum().sum()
 
 
+@pytest.mark.long
 def test_an_expert_may_review_a_front_of_a_table_with_missing_values():
     expert = ExpertNetwork.from_edges([("x", "y")])
     front = front_learner(expert=expert).fit(with_gaps(chain(300))).front_
@@ -423,6 +424,7 @@ def test_complete_rows_with_a_narrower_range_keep_the_support_of_all_rows():
     assert learned.network_.support["a"] == (frame["a"].min(), frame["a"].max())
 
 
+@pytest.mark.long
 def test_both_searches_respect_limits_knowledge_and_seed():
     gaps = with_gaps(chain(500))
     knowledge = ExpertKnowledge(required_edges=[("z", "x")], forbidden_edges=[("x", "y"), ("y", "x")])

@@ -51,6 +51,7 @@ def test_edges_are_found_whose_columns_are_independent_in_pairs() -> None:
     assert [len(learner.network_.cut_points[str(name)]) for name in frame] == [1, 1, 1, 0]
 
 
+@pytest.mark.long
 def test_the_result_is_the_best_of_all_stages_with_the_counts_of_all() -> None:
     frame = random_network(12, random_state=5).sample(300, 5)
     search, result = staged(frame, Limits(max_evaluations=250_000))
@@ -189,6 +190,7 @@ def test_the_genotype_has_the_score_of_the_result() -> None:
     assert problem.scorer.score(families, use_cache=False).sum() == pytest.approx(-result.F[0], abs=1e-8)
 
 
+@pytest.mark.long
 def test_patience_needs_a_thousand_evaluations_per_gene_also_after_an_early_best_network() -> None:
     frame = exclusive_or()
     options: dict[str, Any] = {"patience": 0.001, "max_seconds": None, "random_state": 1}

@@ -166,6 +166,7 @@ def test_marginals_agree_with_drawn_rows(network):
         np.testing.assert_allclose(answer.probabilities, expected, atol=0.006)
 
 
+@pytest.mark.long
 def test_standard_errors_are_the_spread_of_repeated_estimates(network):
     answers = [
         network.query("g", {"b": 5.7, "c": (0.2, 0.6)}, method="sampling", n_draws=500, random_state=seed)
@@ -187,6 +188,7 @@ def test_probabilities_of_levels_are_ratios_of_joint_densities(network, rows):
         assert predicted.tolist() == [LEVELS[target][code] for code in joint.argmax(axis=1)]
 
 
+@pytest.mark.long
 def test_means_medians_and_quantiles_are_those_of_the_density(network, rows):
     row = rows.iloc[:1]
     for name in ("a", "b", "c"):

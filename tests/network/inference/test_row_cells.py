@@ -127,6 +127,7 @@ def test_random_networks_are_exact(seed, target):
     _check(network, row, target, [], 1.0)
 
 
+@pytest.mark.long
 def test_point_masses_keep_their_probabilities():
     """Answers about "p", which is 0 with a probability of its own, are those of sampling."""
     network = averaged_example()

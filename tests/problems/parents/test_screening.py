@@ -363,6 +363,7 @@ def test_the_command_line_says_that_pairs_were_screened(frame: pd.DataFrame, tmp
     assert "pairs of columns" not in CliRunner().invoke(main, command).stdout
 
 
+@pytest.mark.long
 def test_rounds_with_a_discretizer_keep_the_candidates(frame: pd.DataFrame) -> None:
     learner = BayesNetLearner(
         "k-means",
