@@ -382,7 +382,10 @@ class Improvement:
             stop=self.stop,
         )
         rows.code_around(network.cut_points)
-        _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
+        if self.problem is not None:
+            edge_rules = self.problem.edge_rules
+        else:
+            _, edge_rules = scored_variables(table, replace(options, shape="uniform"))
         varying = np.array([not column.is_constant for column in table.columns])
         pairs = np.logical_and.outer(varying, varying)
         if self.problem is not None and self.problem.pairs is not None:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.mogomea import MOGOMEA
-from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import Column
 from gomea_bn.data.table import Table
 from gomea_bn.front.objectives import OwnObjective
@@ -154,7 +153,6 @@ def front_record(
         "data_sha256": digest,
         "n_rows": learner.table_.n_rows,
         "dropped_rows": list(learner.table_.dropped_rows),
-        "columns": column_summary(learner.table_),
         "parameters": _parameters(learner, searched, objectives),
         "reading": learner.table_.reading.given,
         "algorithm": {k: v if isinstance(v, plain) else repr(v) for k, v in options.items()},
