@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import ValuesInUse, data_digest
+from gomea_bn.problems.cuts.blanket import ParentSets
 from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
@@ -43,6 +44,11 @@ MISFIT_ESTIMATES = ("left-out", "in-sample")
 _KINDS = {"misfit": MISFIT, "complexity": COMPLEXITY, "expert_distance": EXPERT_DISTANCE, "target": TARGET}
 # objectives that judge every family
 _OF_ALL_FAMILIES = {"misfit", "expert_distance"}
+
+
+def judges_all(objectives: Collection[str]) -> bool:
+    """Return whether objectives judge every family of a network, not only those that decide on a target."""
+    return "target" not in objectives or not _OF_ALL_FAMILIES.isdisjoint(objectives)
 
 
 class ExpertSample(NamedTuple):
@@ -161,7 +167,7 @@ class FrontProblem(StructureProblem):
             misfit_constant=float(np.sum([_log_range(v) for v in scorer.variables if not v.n_levels])),
             expert_constant=0.0 if expert is None else expert.mean_log_density,
             max_parameters=float(max_parameters),
-            judges_all=self.target is None or not _OF_ALL_FAMILIES.isdisjoint(objectives),
+            judges_all=judges_all(objectives),
         )
         self._front_data: list[FrontData] = []
         self._callables: list[Callable[[], None]] = []
@@ -262,6 +268,18 @@ class FrontProblem(StructureProblem):
                 present = (generator.random(n) < shares) | ~self.allowed[gene, 0]
                 genotypes[:, gene] = np.where(present, generator.choice(arcs, n), 0)
         return genotypes
+
+    def cuts(self, genotype: NDArray[np.int16]) -> dict[int, NDArray[np.float64]]:
+        """Return the inner cuts as `StructureProblem` does; chosen ones only of columns that an objective judges."""
+        cuts = super().cuts(genotype)
+        if self.target is None or self.front_rules.judges_all:
+            return cuts
+        parents: list[list[int]] = [[] for _ in range(self.n_nodes)]
+        for parent, child in self.edges(genotype):
+            parents[child].append(parent)
+        judged = ParentSets(parents).blanket(self.target) | {self.target}
+        is_kept = [v in judged or not self.scorer.variables[v].has_free_cuts for v in range(self.n_nodes)]
+        return {v: of_column if is_kept[v] else np.empty(0) for v, of_column in cuts.items()}
 
     def _target_rows(self) -> TargetRows:
         """Return the target's values and the work space of one thread, without room if there is no target."""

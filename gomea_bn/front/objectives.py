@@ -37,6 +37,11 @@ EXPERT_DISTANCE = Objective(
 )
 """KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
 
+TARGET = Objective(
+    "target", "Loss of the target", "nats per row, or units of the target", "predicts the target better"
+)
+"""Loss of one column given all others: cross-entropy of a discrete one, CRPS of a continuous one."""
+
 # further columns of a front's table
 _RESERVED = (
     "id",

@@ -486,6 +486,12 @@ class FrontParameters(LearnerParameters):
     )
     objectives: Sequence[str | OwnObjective] | None = None
     expert: ExpertNetwork | DiscretizedBayesNet | str | os.PathLike[str] | None = None
+    target: str | None = option(
+        None,
+        None,
+        "Column that the networks are to predict from all others: adds its loss as an objective, and leaves out the "
+        "misfit unless it is named.",
+    )
     max_complexity: float | None = option(
         None,
         Number(0, above=True, none=""),

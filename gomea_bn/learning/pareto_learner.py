@@ -18,8 +18,8 @@ from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import OwnObjective, check_objectives
 from gomea_bn.learning.fronts.record import FrontNetworks, front_record
 from gomea_bn.learning.fronts.search import (
-    STANDARD_OBJECTIVES,
     check_front_learning,
+    check_target,
     checked_expert,
     expert_of,
     front_problem,
@@ -27,6 +27,7 @@ from gomea_bn.learning.fronts.search import (
     objectives_of,
     options_of_front,
     searched_front,
+    shown_objective,
 )
 from gomea_bn.learning.options import (
     columns_of_search,
@@ -186,13 +187,13 @@ class ParetoBayesNetLearner(FrontParameters):
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
         expert = expert_of(self.expert)
-        objectives = objectives_of(self.objectives, expert is not None)
-        shown = [STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives]
-        check_objectives(shown)
+        objectives = objectives_of(self.objectives, expert is not None, self.target)
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
             table = repeated_rows(table, sample_weight)
+        check_target(self.target, table)
+        shown = check_objectives([shown_objective(o, table, self.target) for o in objectives])
         # wrong options are an error before the search for a single network; a sample shows them as well
         sample = sampled_table(self, table, seed)
         checked = checked_expert(self, sample if expert is None else table, options_of_front(self, table))

@@ -58,7 +58,8 @@ def front(
     objective: Annotated[
         list[str] | None,
         opt(
-            "misfit, complexity, expert_distance; may be repeated. Default: all that apply.",
+            "misfit, target, complexity, expert_distance; may be repeated. Default: all that apply, without the misfit "
+            "where there is a target.",
             rich_help_panel="Search",
         ),
     ] = None,
@@ -230,9 +231,10 @@ def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | Non
 
 def _objectives(names: list[str], expert: Path | None) -> list[str] | None:
     """Return the objectives that the options name, None for the default."""
-    from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+    from gomea_bn.front.front import EXPERT_DISTANCE
+    from gomea_bn.learning.fronts.search import STANDARD_OBJECTIVES
 
-    standard = [MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name]
+    standard = [*STANDARD_OBJECTIVES]
     for name in names:
         if name not in standard:
             raise GomeaBnError(
