@@ -168,6 +168,7 @@ class FrontProblem(StructureProblem):
             expert_constant=0.0 if expert is None else expert.mean_log_density,
             max_parameters=float(max_parameters),
             judges_all=judges_all(objectives),
+            has_misfit="misfit" in objectives,
         )
         self._front_data: list[FrontData] = []
         self._callables: list[Callable[[], None]] = []
@@ -297,7 +298,7 @@ class FrontProblem(StructureProblem):
             variable=-1 if self.target is None else self.target,
             order=order,
             values=values,
-            logs=np.zeros((n_values, n_rows)),
+            probabilities=np.zeros((n_values, n_rows)),
             cells=np.zeros(n_cells),
             bases=np.zeros((2, scorer.max_cardinality)),
             bins=np.zeros((3, scorer.max_cardinality)),

@@ -69,6 +69,7 @@ class FrontRules(NamedTuple):
     misfit_constant: float  # nats per row from [0, 1] to original units
     expert_constant: float  # mean log density of the expert's sample under the expert's network
     max_parameters: float
+    has_misfit: bool
     judges_all: bool  # whether every family counts, or only those that decide on the target given all others
 
 
@@ -189,16 +190,17 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
             rest &= rest - ONE
             n_views = family_views(structure, solution, child)
             views = work.views
-            score = cached_family_score(
-                structure.rows,
-                structure.score,
-                structure.scratch,
-                structure.shared,
-                structure.writable,
-                views,
-                n_views,
-            )
-            set_term(solution, journal, child, -score)
+            if rules.has_misfit:
+                score = cached_family_score(
+                    structure.rows,
+                    structure.score,
+                    structure.scratch,
+                    structure.shared,
+                    structure.writable,
+                    views,
+                    n_views,
+                )
+                set_term(solution, journal, child, -score)
             r = structure.rows.cardinality[views[n_views - 1]]
             parameters = n_configurations(structure.rows, views, n_views) * (r - 1)
             set_term(solution, journal, n + child, parameters)

@@ -28,8 +28,10 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.kernels.structure import ZERO, StructureData, family_views, has_arc, view_of
 from gomea_bn.runtime.jit import kernel
 
-# products of this size are replaced by their logarithm
-_LARGE = 1e200
+# smaller products of probabilities are replaced by their logarithm, and smaller probabilities by it
+_SMALL = 1e-100
+# families after which probabilities are scaled, so that their products stay far from the smallest numbers
+_FAMILIES_PER_SCALE = 16
 
 
 class TargetRows(NamedTuple):
@@ -39,12 +41,13 @@ class TargetRows(NamedTuple):
     # of a continuous target, otherwise empty: rows by ascending value, and values less their mean
     order: NDArray[np.int64]  # (n_rows,)
     values: NDArray[np.float64]  # (n_rows,)
-    # logs of the probabilities of the target's values up to a constant, by row
-    logs: NDArray[np.float64]  # (most_values, n_rows)
-    # logs of a family's cells under the counts of all rows, then with one row of the cell left out
+    probabilities: NDArray[np.float64]  # (most_values, n_rows) of the target's values, up to a factor by row
+    # probabilities of a family's cells under the counts of all rows, then with one row of the cell left out
     cells: NDArray[np.float64]
     bases: NDArray[np.float64]  # (2, most_values of any column) shares of the smoothing, like the cells
-    bins: NDArray[np.float64]  # (3, most_values) widths of bins, integrals of distribution functions and of squares
+    bins: NDArray[
+        np.float64
+    ]  # (3, most_values) widths of bins, integrals of distribution functions and of squares
     members: NDArray[np.uint64]  # (words,) columns of the blanket
     shared: FamilyCache
     writable: FamilyCache
@@ -78,14 +81,14 @@ def _fill_bases(
     In the target's own family the row that is left out has one value; the shares of other values count all rows.
     """
     for k in range(r):
-        if kind != LEFT_OUT_BEST:
+        if kind == LEFT_OUT_BEST:
+            marginal = 0
+            for j in range(n_observed):
+                marginal += scratch.counts[j * r + k]
+            target.bases[1, k] = (marginal - 1.0 + 1.0 / r) / n_rows
+            target.bases[0, k] = (marginal + 1.0 / r) / n_rows if is_own else target.bases[1, k]
+        else:
             target.bases[0, k] = target.bases[1, k] = 1.0 / r
-            continue
-        marginal = 0
-        for j in range(n_observed):
-            marginal += scratch.counts[j * r + k]
-        target.bases[1, k] = (marginal - 1.0 + 1.0 / r) / n_rows
-        target.bases[0, k] = (marginal + 1.0 / r) / n_rows if is_own else target.bases[1, k]
 
 
 @kernel
@@ -98,33 +101,31 @@ def _fill_cells(
     n_left_out: float,
     is_own: bool,
 ) -> None:
-    """Fill the logs of a family's cells; those of the own family lack a constant per configuration of the parents."""
+    """Fill the probabilities of a family's cells; those of the own family are multiplied by the sum of the cells."""
     n_cells = n_observed * r
     for j in range(n_observed):
-        row = 0.0
+        row = 0
         for k in range(j * r, (j + 1) * r):
             row += scratch.counts[k]
-        of_row = 0.0 if is_own or row + amount <= 0.0 else log(row + amount)
-        others = row - n_left_out + amount
-        of_others = 0.0 if is_own or others <= 0.0 else log(others)
+        of_row = 1.0 if is_own else row + amount
+        of_others = 1.0 if is_own else of_row - n_left_out
         for k in range(r):
             count = scratch.counts[j * r + k]
-            whole = count + amount * target.bases[0, k]
-            # without counts and smoothing all values are alike
-            if whole > 0.0:
-                target.cells[j * r + k] = log(whole) - of_row
+            # without rows and smoothing all values are alike
+            if row == 0:
+                target.cells[j * r + k] = target.bases[0, k]
             else:
-                target.cells[j * r + k] = -np.inf if row > 0.0 else 0.0
+                target.cells[j * r + k] = (count + amount * target.bases[0, k]) / of_row
             if count > 0:
                 left = count - n_left_out + amount * target.bases[1, k]
-                target.cells[n_cells + j * r + k] = log(left) - of_others
+                target.cells[n_cells + j * r + k] = left / of_others
 
 
 @kernel
-def _add_family(
+def _multiply_by_family(
     data: StructureData, target: TargetRows, n_views: int, place: int, n_values: int, n_left_out: float
 ) -> None:
-    """Add the logs of a family to those of the target's values; the target is the view at `place` of the family."""
+    """Multiply the probabilities by those of a family; the target is the view at `place` of the family."""
     rows, scratch, views = data.rows, data.scratch, data.work.views
     codes = rows.codes
     n_rows = codes.shape[1]
@@ -160,11 +161,11 @@ def _add_family(
                 for i in range(m):
                     joint[i] = np.uint16(joint[i] * card + column[i])
             for t in range(n_values):
-                logs = target.logs[t, start : start + m]
+                of_value = target.probabilities[t, start : start + m]
                 for i in range(m):
                     value = np.int64(of_target[start + i])
                     cell = np.int64(joint[i]) + (t - value) * stride
-                    logs[i] += target.cells[cell + (n_cells if t == value else 0)]
+                    of_value[i] *= target.cells[cell + (n_cells if t == value else 0)]
         return
     child = codes[views[n_views - 1]]
     for i in range(n_rows):
@@ -176,32 +177,35 @@ def _add_family(
             number = configuration_number(scratch, key if is_own else key + (t - value) * stride)
             code = t if is_own else np.int64(child[i])
             if number >= 0:
-                target.logs[t, i] += target.cells[number * r + code + (n_cells if t == value else 0)]
-            elif amount > 0.0:
-                target.logs[t, i] += log(target.bases[0, code])
+                cell = number * r + code
+                target.probabilities[t, i] *= target.cells[cell + (n_cells if t == value else 0)]
             else:
-                target.logs[t, i] -= log(float(r))
+                target.probabilities[t, i] *= target.bases[0, code]
 
 
 @kernel
-def _cross_entropy(target: TargetRows, codes: NDArray[np.uint8], n_values: int) -> float:
+def _scale(target: TargetRows, n_values: int) -> None:
+    """Scale the probabilities of every row to a sum of 1."""
+    for i in range(target.probabilities.shape[1]):
+        total = 0.0
+        for t in range(n_values):
+            total += target.probabilities[t, i]
+        for t in range(n_values):
+            target.probabilities[t, i] /= total
+
+
+@kernel
+def _cross_entropy(target: TargetRows, codes: NDArray[np.uint8]) -> float:
     """Return the mean of -ln P(value of the target | the other columns) over the rows, in nats."""
     n_rows = codes.shape[0]
     total, product = 0.0, 1.0
     for i in range(n_rows):
-        top = target.logs[0, i]
-        for t in range(1, n_values):
-            top = max(top, target.logs[t, i])
-        scale = 0.0
-        for t in range(n_values):
-            scale += exp(target.logs[t, i] - top)
-        total += top - target.logs[codes[i], i]
         # one logarithm for many rows
-        product *= scale
-        if product > _LARGE:
-            total += log(product)
+        product *= max(target.probabilities[codes[i], i], _SMALL)
+        if product < _SMALL:
+            total -= log(product)
             product = 1.0
-    return (total + log(product)) / n_rows
+    return (total - log(product)) / n_rows
 
 
 @kernel
@@ -263,16 +267,9 @@ def _crps(target: TargetRows, codes: NDArray[np.uint8], n_values: int, n_left_ou
                 second = (n_bin * (n_bin * second - 2.0 * (first - below)) + above) / (rest * rest)
                 first = (n_bin * first - above) / rest
                 lower = n_bin * below / rest
-            top = target.logs[0, i]
-            for t in range(1, n_values):
-                top = max(top, target.logs[t, i])
-            scale = 0.0
-            for t in range(n_values):
-                target.logs[t, i] = exp(target.logs[t, i] - top)
-                scale += target.logs[t, i]
             cumulated = 0.0
             for t in range(n_values):
-                p = target.logs[t, i] / scale
+                p = target.probabilities[t, i]
                 # F - [x >= y] above y
                 low_end = cumulated if t < own else cumulated - 1.0
                 if t == own:
@@ -313,17 +310,22 @@ def _loss(data: StructureData, solution: Solution, target: TargetRows) -> float:
     n_values = data.rows.cardinality[own_view]
     codes = data.rows.codes[own_view]
     for t in range(n_values):
-        target.logs[t] = 0.0
+        target.probabilities[t] = 1.0
+    n_families = 0
     for child in range(data.work.roots.shape[0]):
         if is_judged(data, solution, target.variable, child):
             n_views = family_views(data, solution, child)
             place = 0
             while data.work.views[place] != own_view:
                 place += 1
-            _add_family(data, target, n_views, place, n_values, n_left_out)
+            _multiply_by_family(data, target, n_views, place, n_values, n_left_out)
+            n_families += 1
+            if n_families % _FAMILIES_PER_SCALE == 0:
+                _scale(target, n_values)
+    _scale(target, n_values)
     share = _charge(data, solution, target) / codes.shape[0]
     if target.order.shape[0] == 0:
-        return _cross_entropy(target, codes, n_values) + share
+        return _cross_entropy(target, codes) + share
     return _crps(target, codes, n_values, n_left_out) * exp(share)
 
 
