@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import ParentSets
-from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.cuts.pricing import CodedNetwork, CodedQuestion, Pricing
+from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,
@@ -281,6 +282,24 @@ class FrontProblem(StructureProblem):
         judged = ParentSets(parents).blanket(self.target) | {self.target}
         is_kept = [v in judged or not self.scorer.variables[v].has_free_cuts for v in range(self.n_nodes)]
         return {v: of_column if is_kept[v] else np.empty(0) for v, of_column in cuts.items()}
+
+    def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
+        """Return the network as `StructureProblem` does; its columns are cut for the target if nothing else counts."""
+        network = super().coded_network(genotype)
+        if self.target is None or self.front_rules.judges_all:
+            return network
+        return CodedQuestion(
+            network.graph, network.columns, network.identities, network.cut_points, self.target
+        )
+
+    def shape(self, variable: int) -> ColumnShape | None:
+        """Return how bins may be distributed inside; those of columns that are cut for the target in any way."""
+        if self.target in (None, variable) or self.front_rules.judges_all:
+            return super().shape(variable)
+        column = self.sorted_column(variable)
+        # only the order of the values counts where the density inside the bins is the same for all cuts
+        flat = Shape([column.low, column.high], [1.0], [1.0])
+        return ColumnShape(flat, 0.0, 0.0, may_be_uniform=False)
 
     def _target_rows(self) -> TargetRows:
         """Return the target's values and the work space of one thread, without room if there is no target."""

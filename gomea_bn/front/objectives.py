@@ -181,6 +181,13 @@ def leaves_rows_out(record: Mapping[str, Any]) -> bool:
     return isinstance(parameters, Mapping) and parameters.get("misfit") == "left-out"
 
 
+def target_of(record: Mapping[str, Any]) -> str | None:
+    """Return the column whose loss is the objective "target" of a front, as far as its record says."""
+    parameters = record.get("parameters")
+    target: Any = parameters.get("target") if isinstance(parameters, Mapping) else None
+    return target if isinstance(target, str) else None
+
+
 def single_position(record: Mapping[str, Any], original_index: Sequence[int]) -> int | None:
     """Return the position of the single network, which a record names by its id in the whole front, or None."""
     single = record.get("single_network")

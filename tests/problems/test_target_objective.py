@@ -1,5 +1,6 @@
 """The loss of a target given all other columns, against brute force over the rows."""
 
+import itertools
 from math import exp, log
 
 import numpy as np
@@ -41,7 +42,9 @@ def make_case(
         ScoredVariable(f"x{k}", values, 0, policy_library(values, "equal-frequency", 5))
         for k, values in enumerate(numbers)
     ]
-    rules = edge_rules(None, [v.name for v in variables], [v.n_levels or 2 for v in variables], max_indegree=3)
+    rules = edge_rules(
+        None, [v.name for v in variables], [v.n_levels or 2 for v in variables], max_indegree=3
+    )
     for parent, child in required:
         rules.allowed[parent, child, 0] = rules.allowed[child, parent, 0] = False
     scorer = smoothed_scorer(variables, n_rows, pseudo_count, estimate=estimate, **costs)
@@ -85,7 +88,11 @@ def amount_of_family(codes, cards, child, parents, pseudo_count, estimate):
     n_rows = codes.shape[1]
     totals = [
         sum(
-            log(probability(codes, cards, child, parents, codes[:, i], others_of(i, n_rows, estimate), a, True))
+            log(
+                probability(
+                    codes, cards, child, parents, codes[:, i], others_of(i, n_rows, estimate), a, True
+                )
+            )
             for i in range(n_rows)
         )
         for a in AMOUNTS
@@ -99,9 +106,7 @@ def predictions(problem, genotype, pseudo_count, estimate):
     target = problem.target
     parents = {v: [a for a, b in problem.edges(genotype) if b == v] for v in range(len(codes))}
     judged = [v for v in parents if v == target or target in parents[v]]
-    smoothing = {
-        v: amount_of_family(codes, cards, v, parents[v], pseudo_count, estimate) for v in judged
-    }
+    smoothing = {v: amount_of_family(codes, cards, v, parents[v], pseudo_count, estimate) for v in judged}
     answers = []
     for i in range(codes.shape[1]):
         others = others_of(i, codes.shape[1], estimate)
@@ -111,10 +116,7 @@ def predictions(problem, genotype, pseudo_count, estimate):
             row[target] = value
             products.append(
                 np.prod(
-                    [
-                        probability(codes, cards, v, parents[v], row, others, *smoothing[v])
-                        for v in judged
-                    ]
+                    [probability(codes, cards, v, parents[v], row, others, *smoothing[v]) for v in judged]
                 )
             )
         answers.append(np.array(products) / sum(products))
@@ -125,7 +127,7 @@ def crps_of_row(values, codes, i, probabilities, leaves_out):
     """The integral of (F - step)^2 between neighbouring values, each bin spread over the values of its other rows."""
     points = np.unique(values)
     total = 0.0
-    for low, high in zip(points, points[1:], strict=False):
+    for low, high in itertools.pairwise(points):
         if high == low:
             continue
         # a bin without other rows is uniform, so that the integrand is a polynomial of degree 2: Simpson is exact
@@ -192,3 +194,112 @@ def test_a_continuous_target_costs_the_crps_of_its_bins(seed, options):
             ]
         )
         assert solution.objectives[0] == pytest.approx(expected, abs=1e-10)
+
+
+def test_large_tables_are_counted_sparsely_with_the_same_result():
+    problem = make_case(3, n_rows=12)
+    # 5 x 5 x 5 x 3 x 2 cells of two families, more than 8 x 12 + 1024 where the fourth level joins them
+    edges = [(0, 3), (4, 3), (5, 3), (2, 3), (3, 1), (4, 1), (5, 1), (2, 1), (0, 1)]
+    problem.rules = problem.rules._replace(max_indegree=5)
+    genotype = problem.genotype(edges, [0, 0, 0, 3, 3, 3])
+    solution = full(problem, genotype)
+    cards = codes_of(problem, solution.genotype)[1]
+    assert np.prod(cards[[0, 4, 5, 2, 3]]) > 8 * 12 + 1024
+    answers, judged, _ = predictions(problem, solution.genotype, 1.0, "left-out")
+    codes, _ = codes_of(problem, solution.genotype)
+    assert judged == [0, 1, 3]
+    expected = -np.log(answers[np.arange(12), codes[CLASS]]).mean()
+    assert solution.objectives[0] == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("objectives", [("target", "complexity"), ("target", "misfit", "complexity")])
+def test_families_that_no_objective_judges_have_no_edges_and_cost_nothing(objectives):
+    problem = make_case(5, objectives=objectives, required=[(4, 5)])
+    n_dropped = 0
+    for genotype in problem.sample(np.random.default_rng(5), 20):
+        solution = full(problem, genotype)
+        _, cards = codes_of(problem, solution.genotype)
+        _, judged, parents = predictions(problem, solution.genotype, 1.0, "left-out")
+        counted = judged if "misfit" not in objectives else list(parents)
+        sizes = {v: (cards[v] - 1) * np.prod(cards[parents[v]], dtype=int) for v in counted}
+        assert solution.objectives[-1] == sum(sizes.values())
+        edges = problem.edges(solution.genotype)
+        assert {(4, 5), (5, 4)} & set(edges)
+        if "misfit" not in objectives:
+            # a required edge stays
+            assert all(child in judged or {parent, child} == {4, 5} for parent, child in edges)
+            n_dropped += len(problem.edges(genotype)) - len(edges)
+    assert n_dropped > 20 if "misfit" not in objectives else True
+
+
+@pytest.mark.parametrize("target", [CLASS, NUMBER])
+def test_chosen_cuts_and_edges_of_judged_families_have_a_price(target):
+    for genotype in make_case(6, target).sample(np.random.default_rng(6), 4):
+        free, paid = (
+            full(make_case(6, target, cut_cost=c, edge_cost=e), genotype) for c, e in ((0, 0), (0.5, 2.5))
+        )
+        problem = make_case(6, target)
+        _, judged, parents = predictions(problem, paid.genotype, 1.0, "left-out")
+        columns = {*judged, *(parent for v in judged for parent in parents[v])}
+        policies = problem.policy_indices(paid.genotype).tolist()
+        price = 2.5 * sum(len(parents[v]) for v in judged)
+        for v in columns:
+            variable = problem.scorer.variables[v]
+            if not variable.n_levels:
+                n_cuts = len(variable.policies[policies[v]].cut_points)
+                price += 0.5 * n_cuts * log(len(np.unique(variable.values)) - 1)
+        if target == CLASS:
+            assert paid.objectives[0] - free.objectives[0] == pytest.approx(price / 40, abs=1e-12)
+        else:
+            # a nat makes a distribution narrower by the factor e
+            assert paid.objectives[0] / free.objectives[0] == pytest.approx(exp(price / 40), rel=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([CLASS, NUMBER]), st.booleans())
+def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed, target, has_misfit):
+    objectives = ("target", "misfit", "complexity") if has_misfit else ("target", "complexity")
+    problem = make_case(seed % 5, target, objectives=objectives, pseudo_count="auto", cut_cost=0.5)
+    generator = np.random.default_rng(seed)
+    data = problem.kernel_data(1)[0]
+    journal = journal_of(problem)
+    solution = full(problem, problem.sample(generator, 1)[0])
+    for _ in range(6):
+        before = [array.copy() for array in solution]
+        for gene in generator.choice(problem.n_variables, 3, replace=False):
+            set_gene(solution, journal, int(gene), int(generator.integers(problem.alphabet[gene])))
+        evaluate_partial(data, solution, journal, generator)
+        # a problem of its own has counted no family yet
+        again = full(
+            make_case(seed % 5, target, objectives=objectives, pseudo_count="auto", cut_cost=0.5),
+            solution.genotype,
+        )
+        for array_now, expected in zip(solution, again, strict=True):
+            assert (array_now == expected).all()
+        if generator.random() < 0.5:
+            undo(solution, journal)
+            for array_now, expected in zip(solution[:3], before[:3], strict=True):
+                assert (array_now == expected).all()
+            for array, old in zip(solution, before, strict=True):
+                array[:] = old
+        journal.counts[:] = 0
+
+
+def test_many_families_of_sure_answers_stay_finite():
+    generator = np.random.default_rng(0)
+    code = generator.integers(0, 2, 200).astype(np.int32)
+    copies = [code.copy() for _ in range(60)]
+    # one row in which all copies contradict the target
+    code[0] = 1 - code[0]
+    variables = [ScoredVariable(f"d{k}", column, 2) for k, column in enumerate([code, *copies])]
+    rules = edge_rules(None, [v.name for v in variables], [2] * 61, max_indegree=3)
+    scorer = smoothed_scorer(variables, 200, 0.001, estimate="left-out")
+    problem = FrontProblem(scorer, rules, ("target", "complexity"), target=0)
+    solution = full(problem, problem.genotype([(0, k) for k in range(1, 61)], [0] * 61))
+    # the smallest probability that counts is 1e-100
+    assert solution.objectives[0] == pytest.approx(100 * log(10) / 200, rel=1e-3)
+
+
+def test_a_target_and_its_objective_need_each_other():
+    with pytest.raises(GomeaBnError, match="'target' needs a variable"):
+        make_case(0, None)

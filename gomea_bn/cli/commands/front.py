@@ -326,7 +326,7 @@ def _limit_lines(front: Front) -> list[str]:
     if most is None:
         return []
     lines = [f"At most {floor(most):,} free parameters (--max-complexity)."]
-    near = [f"the {role} ({chosen.network.n_parameters:,})" for role, chosen in front.near_limit().items()]
+    near = [f"the {role} ({chosen.counted_parameters:,.0f})" for role, chosen in front.near_limit().items()]
     if near:
         verb = "uses" if len(near) == 1 else "use"
         lines.append(

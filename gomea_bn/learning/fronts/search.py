@@ -120,10 +120,9 @@ def objectives_of(value: Any, has_expert: bool, target: Any = None) -> list[str 
     if EXPERT_DISTANCE.name in names and not has_expert:
         raise GomeaBnError(f"objectives: {EXPERT_DISTANCE.name!r} needs the expert's network; pass expert=.")
     if (TARGET.name in names) != (target is not None):
-        raise GomeaBnError(
-            [f"objectives: {TARGET.name!r} and the option ", Option("target"), f" need each other, got {names} "]
-            + ["without a target." if target is None else f"and the target {target!r:.80}."]
-        )
+        got = "no target" if target is None else f"the target {target!r:.80}"
+        needs = f"objectives: {TARGET.name!r} and the option "
+        raise GomeaBnError([needs, Option("target"), f" need each other, got {names} and {got}."])
     return objectives
 
 
@@ -394,9 +393,7 @@ def front_problem(
         pricing=None if growth is None else _pricing(table.n_rows, learning),
         pairs=_with_pairs_of(
             target,
-            searched_pairs(table, scorer, rules, learning.max_candidates)
-            if single is None
-            else single.pairs,
+            searched_pairs(table, scorer, rules, learning.max_candidates) if single is None else single.pairs,
         ),
     )
     return problem
