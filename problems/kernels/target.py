@@ -30,6 +30,8 @@ from gomea_bn.runtime.jit import kernel
 
 # smaller products of probabilities are replaced by their logarithm, and smaller probabilities by it
 _SMALL = 1e-100
+# a cut costs more than in the misfit: the loss of one column hides what cuts were chosen for
+_TIMES_CUT_COST = 2.0
 # families after which probabilities are scaled, so that their products stay far from the smallest numbers
 _FAMILIES_PER_SCALE = 16
 
@@ -298,7 +300,7 @@ def _charge(data: StructureData, solution: Solution, target: TargetRows) -> floa
             total += data.score.edge_cost * (family_views(data, solution, child) - 1)
     for variable in range(n):
         if (members[variable >> 6] >> np.uint64(variable & 63)) & np.uint64(1):
-            total += data.rows.own_cost[view_of(data.rules, solution.genotype, variable)]
+            total += _TIMES_CUT_COST * data.rows.own_cost[view_of(data.rules, solution.genotype, variable)]
     return total
 
 
