@@ -160,7 +160,7 @@ class FrontProblem(StructureProblem):
         kinds = np.array([_KINDS.get(name, user_kinds.get(name, -1)) for name in objectives], np.int64)
         self._expert_caches = ThreadCaches(scorer.caches.max_bytes)
         self._expert_rows = self._coded(expert if "expert_distance" in objectives else None)
-        self.target = target if "target" in objectives else None
+        self.target_variable = target if "target" in objectives else None
         self._target_caches = ThreadCaches(scorer.caches.max_bytes)
         self.front_rules = FrontRules(
             kinds=kinds,
@@ -228,7 +228,7 @@ class FrontProblem(StructureProblem):
             "objectives": repr(self.objectives),
             "max_parameters": repr(rules.max_parameters),
             "expert's rows": data_digest(expert),
-            **({} if self.target is None else {"target": repr(self.target)}),
+            **({} if self.target_variable is None else {"target": repr(self.target_variable)}),
         }
 
     def enter_policy(self, variable: int, cut_points: NDArray[np.float64], in_use: ValuesInUse) -> int:
@@ -259,11 +259,11 @@ class FrontProblem(StructureProblem):
     def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
         """Return random genotypes as `StructureProblem` does; a random share of the target's edges is present."""
         genotypes = super().sample(generator, n)
-        if self.target is None:
+        target, rules = self.target_variable, self.rules
+        if target is None:
             return genotypes
-        rules = self.rules
         shares = generator.random(n)
-        for gene in np.flatnonzero((rules.first == self.target) | (rules.second == self.target)).tolist():
+        for gene in np.flatnonzero((rules.first == target) | (rules.second == target)).tolist():
             arcs = np.flatnonzero(self.allowed[gene, :3])
             arcs = arcs[arcs > 0]
             if len(arcs):
@@ -274,27 +274,27 @@ class FrontProblem(StructureProblem):
     def cuts(self, genotype: NDArray[np.int16]) -> dict[int, NDArray[np.float64]]:
         """Return the inner cuts as `StructureProblem` does; chosen ones only of columns that an objective judges."""
         cuts = super().cuts(genotype)
-        if self.target is None or self.front_rules.judges_all:
+        if self.target_variable is None or self.front_rules.judges_all:
             return cuts
         parents: list[list[int]] = [[] for _ in range(self.n_nodes)]
         for parent, child in self.edges(genotype):
             parents[child].append(parent)
-        judged = ParentSets(parents).blanket(self.target) | {self.target}
+        judged = ParentSets(parents).blanket(self.target_variable) | {self.target_variable}
         is_kept = [v in judged or not self.scorer.variables[v].has_free_cuts for v in range(self.n_nodes)]
         return {v: of_column if is_kept[v] else np.empty(0) for v, of_column in cuts.items()}
 
     def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
         """Return the network as `StructureProblem` does; its columns are cut for the target if nothing else counts."""
         network = super().coded_network(genotype)
-        if self.target is None or self.front_rules.judges_all:
+        if self.target_variable is None or self.front_rules.judges_all:
             return network
         return CodedQuestion(
-            network.graph, network.columns, network.identities, network.cut_points, self.target
+            network.graph, network.columns, network.identities, network.cut_points, self.target_variable
         )
 
     def shape(self, variable: int) -> ColumnShape | None:
         """Return how bins may be distributed inside; those of columns that are cut for the target in any way."""
-        if self.target in (None, variable) or self.front_rules.judges_all:
+        if self.target_variable in (None, variable) or self.front_rules.judges_all:
             return super().shape(variable)
         column = self.sorted_column(variable)
         # only the order of the values counts where the density inside the bins is the same for all cuts
@@ -306,15 +306,15 @@ class FrontProblem(StructureProblem):
         scorer = self.scorer
         n_values, n_rows, n_cells = 0, 0, 0
         order, values = np.zeros(0, np.int64), np.zeros(0)
-        if self.target is not None:
-            variable = scorer.variables[self.target]
+        if self.target_variable is not None:
+            variable = scorer.variables[self.target_variable]
             n_values, n_rows = variable.n_levels or scorer.max_cardinality, scorer.n_rows
             n_cells = 2 * len(scorer.new_scratch().counts)
             if not variable.n_levels:
                 numbers = np.asarray(variable.values, np.float64)
                 order, values = np.argsort(numbers, kind="stable"), numbers - numbers.mean()
         return TargetRows(
-            variable=-1 if self.target is None else self.target,
+            variable=-1 if self.target_variable is None else self.target_variable,
             order=order,
             values=values,
             probabilities=np.zeros((n_values, n_rows)),

@@ -110,8 +110,9 @@ def _losses(network: DiscretizedBayesNet, frame: pd.DataFrame, target: str) -> N
     """Return the loss of the target in every row, float64 (n_rows,): cross-entropy, or CRPS of 50 quantiles."""
     if target in network.levels:
         answers = network.predict_proba(frame, target)
-        codes = answers.columns.get_indexer(frame[target])
-        return -np.log(answers.to_numpy()[np.arange(len(frame)), codes])
+        position = {level: code for code, level in enumerate(answers.columns)}
+        codes = [position[level] for level in frame[target]]
+        return np.asarray(-np.log(answers.to_numpy()[np.arange(len(frame)), codes]))
     values = frame[target].to_numpy(np.float64)[:, None]
     quantiles = network.predict_interval(frame, target, _LEVELS.tolist()).to_numpy()[:, 2:]
     above = values - quantiles

@@ -103,7 +103,7 @@ def amount_of_family(codes, cards, child, parents, pseudo_count, estimate):
 def predictions(problem, genotype, pseudo_count, estimate):
     """P(value of the target | all other columns) of every row, which is left out of its tables, (n_rows, n_values)."""
     codes, cards = codes_of(problem, genotype)
-    target = problem.target
+    target = problem.target_variable
     parents = {v: [a for a, b in problem.edges(genotype) if b == v] for v in range(len(codes))}
     judged = [v for v in parents if v == target or target in parents[v]]
     smoothing = {v: amount_of_family(codes, cards, v, parents[v], pseudo_count, estimate) for v in judged}

@@ -403,11 +403,10 @@ def _with_pairs_of(target: int | None, pairs: NDArray[np.bool_] | None) -> NDArr
     """Return pairs of variables, of which None stands for all, with those of the target and any varying column."""
     if target is None or pairs is None:
         return pairs
-    pairs = pairs.copy()
-    varies = pairs.any(axis=0)
-    varies[target] = False
-    pairs[target, varies] = pairs[varies, target] = True
-    return pairs
+    of_target = np.zeros_like(pairs)
+    of_target[target] = pairs.any(axis=0)
+    of_target[target, target] = False
+    return np.asarray(pairs | of_target | of_target.T)
 
 
 def _search_space(

@@ -135,6 +135,39 @@ def test_wrong_use_is_reported_before_the_search(folder, tmp_path, arguments, me
     assert not (tmp_path / "out").exists()
 
 
+def test_a_target_is_predicted_listed_and_shown_on_a_page(folder):
+    out = folder / "question"
+    result = ok(
+        "front", folder / "rows.csv", "--target", "b", "--max-evaluations", "600", "--seed", "3", "--out", out
+    )
+    front = read_front(out)
+    assert front.names == ("target", "complexity")
+    assert front.objectives[0].unit == "CRPS in units of b"
+    assert "Loss of the target" in result.stdout
+    assert "low values: predicts the target better" in result.stdout
+    assert "a" in {name for edge in front.best("target").network.edges for name in edge}
+    ok("review", out, "-o", folder / "question.html")
+    assert "Least loss of the target" in (folder / "question.html").read_text()
+    assert "b" in ok("show", f"{out}#knee").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "bb"], "--target must be a column of the table, got 'bb'"),
+        (
+            ["--objective", "target", "--objective", "misfit"],
+            "'target' and the option --target need each other",
+        ),
+    ],
+)
+def test_a_wrong_target_is_reported_before_the_search(folder, arguments, message):
+    result = invoke("front", folder / "rows.csv", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Searching" not in result.stderr
+
+
 def test_ctrl_c_keeps_the_front_so_far(folder, tmp_path):
     out = tmp_path / "front"
     process = searching("front", folder / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)

@@ -141,6 +141,13 @@ def test_required_edges_stay_and_the_single_network_is_cut_to_the_question(mixed
     assert {name for edge in others for name in edge} <= blanket(front.single.network, "c")
 
 
+def test_gaps_of_other_columns_are_filled(mixed):
+    gaps = mixed.assign(a=mixed["a"].mask(np.arange(240) % 5 == 0))
+    front = learned(gaps, target="c", single_share=0.5).front_
+    assert "d" in blanket(front.best("target").network, "c")
+    assert front.table.n_missing == 48
+
+
 def test_the_simplest_network_that_predicts_as_well_is_recommended(mixed, of_class):
     for learner in (of_class, learned(mixed, target="b", max_evaluations=600)):
         front = learner.front_
