@@ -89,8 +89,9 @@ class ParetoBayesNetLearner(FrontParameters):
         ln(varying columns - 1) nats. The misfit "in-sample" has no such costs. In the search for a single network it is
         the `cut_cost` of `BayesNetLearner`. The loss of a target has twice the cost of a cut and the same cost of an
         edge; a CRPS is multiplied by the exponential of these nats.
-    single_share : float
-        Share of the limits for the search for a single network, from 0 to below 1. This search is that of
+    single_share : float, optional
+        Share of the limits for the search for a single network, from 0 to below 1. By default .5; with a target 0, or
+        .1 to fill the missing cells of a table. This search is that of
         `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it
         out, as in the paper.
     single_evaluations : int, optional

@@ -201,6 +201,19 @@ class SingleNetwork:
         return self.result.stopped_by in STOPPED_BY_USER
 
 
+# shares of the search for a single network, which a target needs only to fill cells
+_SHARE, _SHARE_TO_FILL = 0.5, 0.1
+
+
+def share_of_single(learner: FrontParameters, table: Table) -> float:
+    """Return the share of the search for a single network: the option, or its default for a table."""
+    if learner.single_share is not None:
+        return learner.single_share
+    if learner.target is None:
+        return _SHARE
+    return _SHARE_TO_FILL if table.n_missing else 0.0
+
+
 def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:
     """Return the limits of the search for a single network, None if nothing is left for it.
 
@@ -306,7 +319,8 @@ def checked_expert(
     check.
     """
     options = replace(options, shape="uniform")
-    of_single = limits_of_single(limits_of(learner), learner.single_share, learner.single_evaluations)
+    share = share_of_single(learner, table)
+    of_single = limits_of_single(limits_of(learner), share, learner.single_evaluations)
     if table.n_missing and of_single is None:
         raise GomeaBnError(
             [
@@ -494,7 +508,7 @@ def searched_front(
     `perf_counter`; the search for a single network pays for its share of these seconds.
     """
     limits, single = settings.limits, None
-    share, evaluations = learner.single_share, learner.single_evaluations
+    share, evaluations = share_of_single(learner, table), learner.single_evaluations
     if (of_single := limits_of_single(limits, share, evaluations)) is not None:
         alone = settings.part("single network").within(of_single)
         paid = share if evaluations is None else 1.0
