@@ -29,6 +29,7 @@ def make_case(
     pseudo_count=1.0,
     estimate="left-out",
     required=(),
+    scale=1.0,
     **costs,
 ):
     """Return a problem of three discrete and three continuous columns that depend on each other."""
@@ -36,7 +37,7 @@ def make_case(
     hidden = generator.normal(size=n_rows)
     levels = [generator.integers(0, k, n_rows) for k in (3, 2, 4)]
     levels = [np.where(hidden > 0, k % 2, code).astype(np.int32) for k, code in enumerate(levels)]
-    numbers = [np.round(hidden + generator.normal(size=n_rows), 1) for _ in range(3)]
+    numbers = [scale * np.round(hidden + generator.normal(size=n_rows), 1) for _ in range(3)]
     variables = [ScoredVariable(f"d{k}", code, 4 if k == 2 else 3 - k) for k, code in enumerate(levels)]
     variables += [
         ScoredVariable(f"x{k}", values, 0, policy_library(values, "equal-frequency", 5))
@@ -194,6 +195,12 @@ def test_a_continuous_target_costs_the_crps_of_its_bins(seed, options):
             ]
         )
         assert solution.objectives[0] == pytest.approx(expected, abs=1e-10)
+
+
+def test_a_crps_has_the_units_of_the_target():
+    small, large = (make_case(1, NUMBER, scale=scale, cut_cost=0.5) for scale in (1.0, 8.0))
+    for genotype in small.sample(np.random.default_rng(1), 5):
+        assert full(large, genotype).objectives[0] == pytest.approx(8 * full(small, genotype).objectives[0])
 
 
 def test_large_tables_are_counted_sparsely_with_the_same_result():
