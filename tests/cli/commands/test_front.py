@@ -267,7 +267,8 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     expert.write_text("parent,child\na,b\n")
     ok(
         "front", data, "--expert", expert, "--objective", "misfit", "--objective", "expert_distance",
-        "--discretizer", "optimal", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
+        "--objective", "target", "--target", "c", "--discretizer", "optimal", "--max-bins", "5",
+        "--max-complexity", "40.5", "--max-indegree", "2",
         "--max-candidates", "all",
         "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
         "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
@@ -285,7 +286,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     assert knowledge.temporal_order == (("a",), ("b", "c"))
     assert knowledge.max_table_cells == 60
     assert options == {
-        "objectives": ["misfit", "expert_distance"], "max_bins": 5, "shape": "uniform",
+        "objectives": ["misfit", "expert_distance", "target"], "target": "c", "max_bins": 5, "shape": "uniform",
         "discretizer": OptimalCuts(min_width=0.02, min_bin_count=7), "edge_search": EdgeSearch(max_candidates=None),
         "max_complexity": 40.5, "max_indegree": 2, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
