@@ -1,6 +1,7 @@
 """The loss of a target given all other columns, against brute force over the rows."""
 
 import itertools
+from collections import Counter
 from math import exp, log
 
 import numpy as np
@@ -11,10 +12,12 @@ from search_examples import journal_of, unevaluated
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import evaluate, evaluate_partial, set_gene, undo
+from gomea_bn.problems.cuts.interval_dp import CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 
 CLASS, NUMBER = 0, 3
 AMOUNTS = (1, 4, 16, 64)
@@ -289,6 +292,42 @@ def test_partial_evaluation_gives_the_same_bits_and_undoing_leaves_no_trace(seed
             for array, old in zip(solution, before, strict=True):
                 array[:] = old
         journal.counts[:] = 0
+
+
+def log_likelihood_of_target(problem, genotype, column, cuts, price):
+    """Sum of ln P(target | other members) over the families of both, minus a price per parameter."""
+    codes, cards = codes_of(problem, genotype)
+    codes[column] = np.searchsorted(cuts, problem.values(column))
+    cards = cards.tolist()
+    cards[column] = len(cuts) + 1
+    parents = {v: [a for a, b in problem.edges(genotype) if b == v] for v in range(len(codes))}
+    families = [{v, *parents[v]} for v in parents if v == CLASS or CLASS in parents[v]]
+    total = 0.0
+    for family in [f for f in families if column in f] or [{column, CLASS}]:
+        others = [v for v in sorted(family) if v != CLASS]
+        configurations = [tuple(row) for row in codes[others].T.tolist()]
+        rows_of = Counter(configurations)
+        cells = Counter(zip(configurations, codes[CLASS].tolist(), strict=True))
+        total += sum(n * log(n / rows_of[configuration]) for (configuration, _), n in cells.items())
+        total -= price * np.prod([cards[v] for v in others]) * (cards[CLASS] - 1)
+    return total
+
+
+@pytest.mark.parametrize("column", [3, 4, 5])
+def test_columns_are_cut_for_what_they_tell_of_the_target(column):
+    problem = make_case(7)
+    # two families have column 3, one has column 4, and none has column 5
+    genotype = problem.genotype([(0, 3), (4, 3), (0, 1), (3, 1)], [0, 0, 0, 1, 1, 1])
+    around = problem.coded_network(genotype).neighbourhood(column)
+    method = scoring_method("density-bic")
+    score = IntervalScore(method, score_rule(method, 40, penalty=1.5))
+    cut_problem = CutProblem(problem.sorted_column(column), around, score, problem.shape(column))
+    values = np.unique(problem.values(column))
+    middles = (values[:-1] + values[1:]) / 2
+    several = [np.empty(0), middles[[5]], middles[[3, 9]], middles[[2, 6, 11]]]
+    ours = [cut_problem.value(cuts) for cuts in several]
+    expected = [log_likelihood_of_target(problem, genotype, column, cuts, 1.5) for cuts in several]
+    np.testing.assert_allclose(np.diff(ours), np.diff(expected), atol=1e-9)
 
 
 def test_many_families_of_sure_answers_stay_finite():
