@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import ValuesInUse, data_digest
-from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.cuts.blanket import ParentSets
+from gomea_bn.problems.cuts.pricing import CodedNetwork, CodedQuestion, Pricing
+from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,
     MISFIT,
+    TARGET,
     USER,
     ExpertRows,
     FrontData,
@@ -23,6 +26,7 @@ from gomea_bn.problems.kernels.front import (
     UserObjectives,
 )
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
+from gomea_bn.problems.kernels.target import TargetRows
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.family_scorer import (
     FamilyScorer,
@@ -38,7 +42,14 @@ from gomea_bn.problems.structure import StructureProblem
 MISFIT_ESTIMATES = ("left-out", "in-sample")
 """How a misfit is estimated: the values of the option `misfit`."""
 
-_KINDS = {"misfit": MISFIT, "complexity": COMPLEXITY, "expert_distance": EXPERT_DISTANCE}
+_KINDS = {"misfit": MISFIT, "complexity": COMPLEXITY, "expert_distance": EXPERT_DISTANCE, "target": TARGET}
+# objectives that judge every family
+_OF_ALL_FAMILIES = {"misfit", "expert_distance"}
+
+
+def judges_all(objectives: Collection[str]) -> bool:
+    """Return whether objectives judge every family of a network, not only those that decide on a target."""
+    return "target" not in objectives or not _OF_ALL_FAMILIES.isdisjoint(objectives)
 
 
 class ExpertSample(NamedTuple):
@@ -92,7 +103,9 @@ class FrontProblem(StructureProblem):
     smoothed tables of `smoothed_scorer`; a point mass counts with its probability. "complexity" is the number of free
     parameters (both as in Ha et al. 2024). "expert_distance" is KL(expert || network) in nats, at least 0. All three
     are sums over families. The distance is the mean of ln p - ln q over the expert's fixed sample, with the expert's
-    density p and the network's density q, so that it changes only with the families that a step touches.
+    density p and the network's density q, so that it changes only with the families that a step touches. "target" is
+    the left-out loss of the variable `target` given all others (`target_loss`). Where nothing else judges a network's
+    families, it has no others than those of the target and of its children, and "complexity" counts these.
 
     Further names are those of `user_objectives`, functions of a genotype that the next call overwrites. The violation
     of a network with more than `max_parameters` is the excess divided by this number. Other options are those of
@@ -109,6 +122,7 @@ class FrontProblem(StructureProblem):
         objectives: Sequence[str],
         *,
         expert: ExpertSample | None = None,
+        target: int | None = None,
         user_objectives: dict[str, Callable[[NDArray[np.int16]], float]] | None = None,
         max_parameters: float = np.inf,
         random_repair: bool = True,
@@ -131,6 +145,8 @@ class FrontProblem(StructureProblem):
             raise GomeaBnError(f"objectives must be different names out of {names}, got {list(objectives)}.")
         if "expert_distance" in objectives and expert is None:
             raise GomeaBnError("The objective 'expert_distance' needs an expert's network.")
+        if "target" in objectives and target is None:
+            raise GomeaBnError("The objective 'target' needs a variable.")
         if expert is not None and not scorer.rule.prior > 0:
             reason = (
                 " above 0: with a probability of 0 that the expert does not share, the distance is infinite."
@@ -144,12 +160,16 @@ class FrontProblem(StructureProblem):
         kinds = np.array([_KINDS.get(name, user_kinds.get(name, -1)) for name in objectives], np.int64)
         self._expert_caches = ThreadCaches(scorer.caches.max_bytes)
         self._expert_rows = self._coded(expert if "expert_distance" in objectives else None)
+        self.target_variable = target if "target" in objectives else None
+        self._target_caches = ThreadCaches(scorer.caches.max_bytes)
         self.front_rules = FrontRules(
             kinds=kinds,
             n_rows=float(scorer.n_rows),
             misfit_constant=float(np.sum([_log_range(v) for v in scorer.variables if not v.n_levels])),
             expert_constant=0.0 if expert is None else expert.mean_log_density,
             max_parameters=float(max_parameters),
+            judges_all=judges_all(objectives),
+            has_misfit="misfit" in objectives,
         )
         self._front_data: list[FrontData] = []
         self._callables: list[Callable[[], None]] = []
@@ -208,6 +228,7 @@ class FrontProblem(StructureProblem):
             "objectives": repr(self.objectives),
             "max_parameters": repr(rules.max_parameters),
             "expert's rows": data_digest(expert),
+            **({} if self.target_variable is None else {"target": repr(self.target_variable)}),
         }
 
     def enter_policy(self, variable: int, cut_points: NDArray[np.float64], in_use: ValuesInUse) -> int:
@@ -233,6 +254,77 @@ class FrontProblem(StructureProblem):
                     if policy is not None:
                         self._code_entered(v, index)
         self._expert_caches = ThreadCaches(self._expert_caches.max_bytes)
+        self._target_caches = ThreadCaches(self._target_caches.max_bytes)
+
+    def sample(self, generator: np.random.Generator, n: int) -> NDArray[np.int16]:
+        """Return random genotypes as `StructureProblem` does; a random share of the target's edges is present."""
+        genotypes = super().sample(generator, n)
+        target, rules = self.target_variable, self.rules
+        if target is None:
+            return genotypes
+        shares = generator.random(n)
+        for gene in np.flatnonzero((rules.first == target) | (rules.second == target)).tolist():
+            arcs = np.flatnonzero(self.allowed[gene, :3])
+            arcs = arcs[arcs > 0]
+            if len(arcs):
+                present = (generator.random(n) < shares) | ~self.allowed[gene, 0]
+                genotypes[:, gene] = np.where(present, generator.choice(arcs, n), 0)
+        return genotypes
+
+    def cuts(self, genotype: NDArray[np.int16]) -> dict[int, NDArray[np.float64]]:
+        """Return the inner cuts as `StructureProblem` does; chosen ones only of columns that an objective judges."""
+        cuts = super().cuts(genotype)
+        if self.target_variable is None or self.front_rules.judges_all:
+            return cuts
+        parents: list[list[int]] = [[] for _ in range(self.n_nodes)]
+        for parent, child in self.edges(genotype):
+            parents[child].append(parent)
+        judged = ParentSets(parents).blanket(self.target_variable) | {self.target_variable}
+        is_kept = [v in judged or not self.scorer.variables[v].has_free_cuts for v in range(self.n_nodes)]
+        return {v: of_column if is_kept[v] else np.empty(0) for v, of_column in cuts.items()}
+
+    def coded_network(self, genotype: NDArray[np.int16]) -> CodedNetwork:
+        """Return the network as `StructureProblem` does; its columns are cut for the target if nothing else counts."""
+        network = super().coded_network(genotype)
+        if self.target_variable is None or self.front_rules.judges_all:
+            return network
+        return CodedQuestion(
+            network.graph, network.columns, network.identities, network.cut_points, self.target_variable
+        )
+
+    def shape(self, variable: int) -> ColumnShape | None:
+        """Return how bins may be distributed inside; those of columns that are cut for the target in any way."""
+        if self.target_variable in (None, variable) or self.front_rules.judges_all:
+            return super().shape(variable)
+        column = self.sorted_column(variable)
+        # only the order of the values counts where the density inside the bins is the same for all cuts
+        flat = Shape([column.low, column.high], [1.0], [1.0])
+        return ColumnShape(flat, 0.0, 0.0, may_be_uniform=False)
+
+    def _target_rows(self) -> TargetRows:
+        """Return the target's values and the work space of one thread, without room if there is no target."""
+        scorer = self.scorer
+        n_values, n_rows, n_cells = 0, 0, 0
+        order, values = np.zeros(0, np.int64), np.zeros(0)
+        if self.target_variable is not None:
+            variable = scorer.variables[self.target_variable]
+            n_values, n_rows = variable.n_levels or scorer.max_cardinality, scorer.n_rows
+            n_cells = 2 * len(scorer.new_scratch().counts)
+            if not variable.n_levels:
+                numbers = np.asarray(variable.values, np.float64)
+                order, values = np.argsort(numbers, kind="stable"), numbers - numbers.mean()
+        return TargetRows(
+            variable=-1 if self.target_variable is None else self.target_variable,
+            order=order,
+            values=values,
+            probabilities=np.zeros((n_values, n_rows)),
+            cells=np.zeros(n_cells),
+            bases=np.zeros((2, scorer.max_cardinality)),
+            bins=np.zeros((3, scorer.max_cardinality)),
+            members=np.zeros(self.words, np.uint64),
+            shared=new_cache(2),
+            writable=new_cache(2),
+        )
 
     def _code_entered(self, variable: int, index: int) -> None:
         """Code the expert's values under a policy that has entered; an index of -1 has not."""
@@ -252,19 +344,28 @@ class FrontProblem(StructureProblem):
                 self._callables.append(callee)
                 exchange = exchange._replace(address=id(callee))
             self._front_data.append(
-                FrontData(structures[thread], rows._replace(scratch=scratch), exchange, self.front_rules)
+                FrontData(
+                    structures[thread],
+                    rows._replace(scratch=scratch),
+                    self._target_rows(),
+                    exchange,
+                    self.front_rules,
+                )
             )
         per_thread = []
         for thread, data in enumerate(self._front_data[:n_threads]):
             shared, writable = self._expert_caches.pair(thread, n_threads)
             expert = data.expert._replace(shared=shared, writable=writable)
-            per_thread.append(data._replace(structure=structures[thread], expert=expert))
+            shared, writable = self._target_caches.pair(thread, n_threads)
+            target = data.target._replace(shared=shared, writable=writable)
+            per_thread.append(data._replace(structure=structures[thread], expert=expert, target=target))
         return per_thread
 
     def reserve(self, n_more: int) -> None:
         """Make room in the caches for `n_more` entries, within their limits."""
         self.scorer.reserve(n_more)
         self._expert_caches.reserve(n_more)
+        self._target_caches.reserve(n_more)
 
     def _callable(self, exchange: UserObjectives) -> Callable[[], None]:
         """Return the function without arguments that kernels call; it must not raise."""
@@ -291,14 +392,16 @@ class FrontProblem(StructureProblem):
         """Return the data with room in the thread's caches; raise the first error of a user's objective."""
         self._raise_error()
         structure = super().chunk_ended(thread, data.structure)
-        writable = self._expert_caches.grown(thread, data.expert.writable)
-        return data._replace(structure=structure, expert=data.expert._replace(writable=writable))
+        expert = data.expert._replace(writable=self._expert_caches.grown(thread, data.expert.writable))
+        target = data.target._replace(writable=self._target_caches.grown(thread, data.target.writable))
+        return data._replace(structure=structure, expert=expert, target=target)
 
     def generation_ended(self) -> None:
         """Merge the threads' new scores into the shared caches, in thread order; raise as `chunk_ended`."""
         self._raise_error()
         super().generation_ended()
         self._expert_caches.merge()
+        self._target_caches.merge()
 
     def _raise_error(self) -> None:
         """Raise the first error of a user's objective since the last call."""

@@ -22,7 +22,7 @@ _MOST_USED = {
         "discretizer", "max_indegree",
     ),
     "front": (
-        "out", "max_seconds", "seed", "jobs", "quiet", "expert", "require", "forbid", "tier", "kind", "missing",
+        "out", "max_seconds", "seed", "jobs", "quiet", "expert", "require", "target", "forbid", "kind", "missing",
         "reading_file", "max_complexity",
     ),
 }  # fmt: skip

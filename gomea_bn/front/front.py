@@ -19,6 +19,7 @@ from gomea_bn.front.objectives import (
     COMPLEXITY,
     EXPERT_DISTANCE,
     MISFIT,
+    TARGET,
     Objective,
     check_objectives,
     check_original_index,
@@ -28,6 +29,7 @@ from gomea_bn.front.objectives import (
     leaves_rows_out,
     objective_column,
     single_position,
+    target_of,
 )
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from gomea_bn.data.table import Table
     from gomea_bn.expert.expert_network import ExpertNetwork
 
-__all__ = ["COMPLEXITY", "EXPERT_DISTANCE", "MISFIT", "Candidate", "Front", "Objective"]
+__all__ = ["COMPLEXITY", "EXPERT_DISTANCE", "MISFIT", "TARGET", "Candidate", "Front", "Objective"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,12 @@ class Candidate:
     def network(self) -> DiscretizedBayesNet:
         """The network, which is built on first use."""
         return self.front.network(self.index)
+
+    @property
+    def counted_parameters(self) -> float:
+        """Number of free parameters that the objective "complexity" counts; those of the whole network without it."""
+        counted = self.objectives.get(COMPLEXITY.name)
+        return self.network.n_parameters if counted is None else counted
 
     @property
     def distance_error(self) -> float | None:
@@ -321,13 +329,15 @@ class Front:
         """Return the network to look at first, with the reason: simple, and up to chance as good as the best fit.
 
         Fronts whose misfits leave every row out of its own tables have `simplest_good_fit` of
-        `gomea_bn.front.choice`. Others have the knee, since a least misfit in sample says little about other
-        rows.
+        `gomea_bn.front.choice`, by the loss of the target if they have one. Others have the knee, since a least misfit
+        in sample says little about other rows.
         """
-        if not {MISFIT.name, COMPLEXITY.name} <= set(self.names) or not leaves_rows_out(self.record):
+        target = target_of(self.record) if TARGET.name in self.names else None
+        fit = MISFIT.name if target is None else TARGET.name
+        if not {fit, COMPLEXITY.name} <= set(self.names) or not leaves_rows_out(self.record):
             return Recommendation(self.knee(), "The knee: more complex networks hardly fit better.")
         row, reason, detail = choice.simplest_good_fit(
-            self._values, self.names, self.network, self._table, self.n_rows
+            self._values, self.names, self.network, self._table, self.n_rows, target
         )
         return Recommendation(self[row], reason, detail)
 
@@ -335,7 +345,7 @@ class Front:
         """Return the knee and the best fit by role, as far as the limit on free parameters may hold them back.
 
         These have more than 95 % of the parameters that the record allows ("max_complexity" of its "parameters"). The
-        roles are "knee" and "best fit", the latter only with the objective "misfit".
+        roles are "knee", "best fit" with the objective "misfit", and "best prediction" with the objective "target".
         """
         parameters = self.record.get("parameters")
         most: Any = parameters.get("max_complexity") if isinstance(parameters, Mapping) else None
@@ -344,8 +354,10 @@ class Front:
         watched = {"knee": self.knee()}
         if MISFIT.name in self.names:
             watched["best fit"] = self.best(MISFIT.name)
+        if TARGET.name in self.names:
+            watched["best prediction"] = self.best(TARGET.name)
         limit = _NEAR_LIMIT * most
-        return {role: chosen for role, chosen in watched.items() if chosen.network.n_parameters > limit}
+        return {role: chosen for role, chosen in watched.items() if chosen.counted_parameters > limit}
 
     def nearest(self, weights: Mapping[str, float] | Sequence[float]) -> Candidate:
         """Return the network whose pseudo-weights are nearest to given weights of the objectives.

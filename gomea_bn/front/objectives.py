@@ -37,6 +37,11 @@ EXPERT_DISTANCE = Objective(
 )
 """KL(expert || network) over the families of the variables that the expert mentions; see `expert_distance`."""
 
+TARGET = Objective(
+    "target", "Loss of the target", "nats per row, or units of the target", "predicts the target better"
+)
+"""Loss of one column given all others: cross-entropy of a discrete one, CRPS of a continuous one."""
+
 # further columns of a front's table
 _RESERVED = (
     "id",
@@ -174,6 +179,13 @@ def leaves_rows_out(record: Mapping[str, Any]) -> bool:
     """Return whether the misfits of a front leave every row out of its own table, as far as its record says."""
     parameters = record.get("parameters")
     return isinstance(parameters, Mapping) and parameters.get("misfit") == "left-out"
+
+
+def target_of(record: Mapping[str, Any]) -> str | None:
+    """Return the column whose loss is the objective "target" of a front, as far as its record says."""
+    parameters = record.get("parameters")
+    target: Any = parameters.get("target") if isinstance(parameters, Mapping) else None
+    return target if isinstance(target, str) else None
 
 
 def single_position(record: Mapping[str, Any], original_index: Sequence[int]) -> int | None:

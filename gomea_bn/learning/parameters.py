@@ -486,6 +486,12 @@ class FrontParameters(LearnerParameters):
     )
     objectives: Sequence[str | OwnObjective] | None = None
     expert: ExpertNetwork | DiscretizedBayesNet | str | os.PathLike[str] | None = None
+    target: str | None = option(
+        None,
+        None,
+        "Column that the networks are to predict from all others: adds its loss as an objective, and leaves out the "
+        "misfit unless it is named.",
+    )
     max_complexity: float | None = option(
         None,
         Number(0, above=True, none=""),
@@ -504,10 +510,11 @@ class FrontParameters(LearnerParameters):
         "Cost of a chosen cut in the misfit left-out, as a multiple of ln(distinct values - 1) nats.",
         panel=SCORE,
     )
-    single_share: float = option(
-        0.5,
-        Number(0, 1, below=True),
-        "Share of the limits for a search of one network by score, from which the front starts; 0: none.",
+    single_share: float | None = option(
+        None,
+        Number(0, 1, below=True, none=""),
+        "Share of the limits for a search of one network by score, from which the front starts; 0: none. Default: .5; "
+        "with a target 0, or .1 where cells are missing.",
     )
     single_evaluations: int | None = option(
         None, Integer(0, none=""), "Evaluations of that search, in place of the share; repeats a run."

@@ -18,8 +18,8 @@ from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import OwnObjective, check_objectives
 from gomea_bn.learning.fronts.record import FrontNetworks, front_record
 from gomea_bn.learning.fronts.search import (
-    STANDARD_OBJECTIVES,
     check_front_learning,
+    check_target,
     checked_expert,
     expert_of,
     front_problem,
@@ -27,6 +27,7 @@ from gomea_bn.learning.fronts.search import (
     objectives_of,
     options_of_front,
     searched_front,
+    shown_objective,
 )
 from gomea_bn.learning.options import (
     columns_of_search,
@@ -57,9 +58,19 @@ class ParetoBayesNetLearner(FrontParameters):
         starts with equal frequency and computes exact best cuts for some of the networks, by the log density minus
         one of several prices per free parameter. The paper has the other two.
     objectives : sequence of str or OwnObjective, optional
-        At least two of "misfit" (minus the mean log density per row, in nats), "complexity" (number of free
-        parameters), "expert_distance" (KL(expert || network) over the families of the variables that the expert
-        mentions, in nats), and user-defined ones. By default the first two, and the third if there is an expert.
+        At least two of "misfit" (minus the mean log density per row, in nats), "target" (loss of the target),
+        "complexity" (number of free parameters), "expert_distance" (KL(expert || network) over the families of the
+        variables that the expert mentions, in nats), and user-defined ones. By default "misfit", or "target" if there
+        is a target, "complexity", and "expert_distance" if there is an expert.
+    target : str, optional
+        Column that the networks are to predict, without missing values. Its loss given all other columns of the row is
+        the mean cross-entropy of a discrete column, in nats, or the mean continuous ranked probability score (CRPS) of
+        a continuous one, in its units: the integral of (F(x) - [x >= y])**2 over x, with the value y of the row
+        (Matheson & Winkler, "Scoring rules for continuous probability distributions", 1976). F gives every bin its
+        probability, which the values of its rows share alike. Only the families of the target and of its children
+        decide. Without "misfit" and "expert_distance" a network has no edges but theirs and those that the knowledge
+        requires, "complexity" counts their parameters, other columns are not cut, and cuts are the best ones for the
+        probability of the target given the other members of these families.
     expert : ExpertNetwork, DiscretizedBayesNet or path, optional
         Network of a domain expert; the table supplies what it leaves open.
     max_complexity : float, optional
@@ -69,15 +80,18 @@ class ParetoBayesNetLearner(FrontParameters):
     misfit : {"left-out", "in-sample"}
         How the misfit of a network is estimated: from tables that leave out the row whose density is taken, which is
         closer to the density of new rows, or from the tables of all rows, as in the paper. The shape of a column is
-        fitted to all rows, so that "left-out" charges the shape for its effective parameters.
+        fitted to all rows, so that "left-out" charges the shape for its effective parameters. The loss of a target is
+        estimated in the same way.
     cut_cost : float
         Cost of a chosen cut in the misfit "left-out", as a multiple of ln(distinct values - 1) nats, which is divided
         by the number n of rows. The rows chose the cuts, also those that are left out of a table. With few rows this
         choice misleads more: the cost is 1 + (75 / n)**2 times as high, and an edge costs 2 (75 / n)**2 times as many
         ln(varying columns - 1) nats. The misfit "in-sample" has no such costs. In the search for a single network it is
-        the `cut_cost` of `BayesNetLearner`.
-    single_share : float
-        Share of the limits for the search for a single network, from 0 to below 1. This search is that of
+        the `cut_cost` of `BayesNetLearner`. The loss of a target has twice the cost of a cut and the same cost of an
+        edge; a CRPS is multiplied by the exponential of these nats.
+    single_share : float, optional
+        Share of the limits for the search for a single network, from 0 to below 1. By default .5; with a target 0, or
+        .1 to fill the missing cells of a table. This search is that of
         `BayesNetLearner` without curves, and every population of the other search begins with its network. 0 leaves it
         out, as in the paper.
     single_evaluations : int, optional
@@ -116,7 +130,7 @@ class ParetoBayesNetLearner(FrontParameters):
     ----------
     front_ : Front
         Learned networks, ordered by the first objective. Its `single` is the single network, which stays in the front
-        if others dominate it.
+        if others dominate it; of that network only the edges that the objectives judge.
     expert_ : DiscretizedBayesNet or None
         Expert's network, completed over the columns of the table.
     history_ : list of FrontHistoryEntry
@@ -179,20 +193,21 @@ class ParetoBayesNetLearner(FrontParameters):
         Raises
         ------
         GomeaBnError
-            If the table, a weight, the expert's network, an option or a rule is invalid; the message says what to do.
+            If the table, a weight, the expert's network, the target, an option or a rule is invalid; the message says
+            what to do.
             Also for a checkpoint of other data or options.
         """
         limits = limits_of_front(self)
         n_threads = thread_count(self.n_jobs)
         seed = seed_of(self.random_state)
         expert = expert_of(self.expert)
-        objectives = objectives_of(self.objectives, expert is not None)
-        shown = [STANDARD_OBJECTIVES[o] if isinstance(o, str) else o.shown for o in objectives]
-        check_objectives(shown)
+        objectives = objectives_of(self.objectives, expert is not None, self.target)
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
             table = repeated_rows(table, sample_weight)
+        check_target(self.target, table)
+        shown = check_objectives([shown_objective(o, table, self.target) for o in objectives])
         # wrong options are an error before the search for a single network; a sample shows them as well
         sample = sampled_table(self, table, seed)
         checked = checked_expert(self, sample if expert is None else table, options_of_front(self, table))

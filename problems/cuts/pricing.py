@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.problems.base import Refiner, ValuesInUse
-from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
+from gomea_bn.problems.cuts.blanket import CodedColumn, CodedFamily, Neighbourhood, ParentSets
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
@@ -70,6 +70,43 @@ class CodedNetwork:
         for child in graph.children[v]:
             signature += [-1, identities[child], *(identities[s] for s in graph.parents[child] if s != v)]
         return tuple(signature)
+
+
+@dataclass(eq=False)
+class CodedQuestion(CodedNetwork):
+    """The network of one genotype, in which columns are cut for what they tell of the column `target`.
+
+    What a column tells is the probability of the target given the other members of its family and of its children's
+    families, in every one of them that the column is a member of: a sum over intervals, unlike the probability given
+    the whole Markov blanket. A column of none is judged as if it were alone with the target.
+    """
+
+    target: int
+
+    def neighbourhood(self, v: int) -> Neighbourhood:
+        """Return what decides on the cuts of a column, with its present bins."""
+        if v == self.target:
+            return super().neighbourhood(v)
+        families = tuple(
+            CodedFamily(self.columns[self.target], tuple(self.columns[w] for w in others))
+            for others in self._others(v)
+        )
+        return Neighbourhood(families=families, centre=self.columns[v])
+
+    def signature(self, v: int) -> tuple[int, ...]:
+        """Return numbers that are equal only for neighbourhoods of equal bins."""
+        if v == self.target:
+            return super().signature(v)
+        signature = [self.identities[self.target]]
+        for others in self._others(v):
+            signature += [-1, *(self.identities[w] for w in others)]
+        return tuple(signature)
+
+    def _others(self, v: int) -> list[list[int]]:
+        """Return the other members than the target of each family that decides on it and has the column."""
+        graph, target = self.graph, self.target
+        families = [(*graph.parents[child], child) for child in (target, *graph.children[target])]
+        return [[w for w in family if w not in (v, target)] for family in families if v in family] or [[]]
 
 
 class PricedProblem(Protocol):

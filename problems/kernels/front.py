@@ -1,4 +1,4 @@
-"""Kernels of the objectives of a network: misfit, complexity, distance to an expert's network, and a user's."""
+"""Kernels of the objectives of a network: misfit, complexity, an expert's distance, loss of a target, a user's."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gomea_bn.problems.kernels.score import (
     cache_insert,
     cache_slot,
     cached_family_score,
+    configuration_number,
     count_dense,
     count_sparse,
     family_key,
@@ -28,14 +29,16 @@ from gomea_bn.problems.kernels.structure import (
     ZERO,
     StructureData,
     build_graph,
+    drop_arc,
     family_views,
     follow_changes,
 )
+from gomea_bn.problems.kernels.target import TargetRows, is_judged, target_loss
 from gomea_bn.runtime.jit import kernel
 from gomea_bn.runtime.kernels.bits import lowest_bit
 
 # kinds of objectives; from USER on those of the user, in order
-MISFIT, COMPLEXITY, EXPERT_DISTANCE, USER = 0, 1, 2, 3
+MISFIT, COMPLEXITY, EXPERT_DISTANCE, TARGET, USER = 0, 1, 2, 3, 4
 
 
 class ExpertRows(NamedTuple):
@@ -66,6 +69,8 @@ class FrontRules(NamedTuple):
     misfit_constant: float  # nats per row from [0, 1] to original units
     expert_constant: float  # mean log density of the expert's sample under the expert's network
     max_parameters: float
+    has_misfit: bool
+    judges_all: bool  # whether every family counts, or only those that decide on the target given all others
 
 
 class FrontData(NamedTuple):
@@ -73,6 +78,7 @@ class FrontData(NamedTuple):
 
     structure: StructureData
     expert: ExpertRows
+    target: TargetRows
     user: UserObjectives
     rules: FrontRules
 
@@ -122,26 +128,13 @@ def expert_family_term(
             key = np.int64(0)
             for v in range(n_views - 1):
                 key = key * rows.cardinality[views[v]] + np.int64(expert.codes[views[v], i])
-            number = _configuration(scratch, key)
+            number = configuration_number(scratch, key)
             if number < 0:
                 total += log(float(r))
             else:
                 cell = number * r + np.int64(expert.codes[views[n_views - 1], i])
                 total -= log((scratch.counts[cell] + share) / (expert.scratch.slots[number] + prior))
     return total / n_sampled - expert.log_inside[views[n_views - 1]]
-
-
-@kernel
-def _configuration(scratch: ScoreScratch, key: int) -> int:
-    """Return the number of a parent configuration in `count_sparse`; -1 if no row has it."""
-    mask = np.int64(scratch.slots.shape[0] - 1)
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    slot = np.int64(mixed >> np.uint64(33)) & mask
-    while scratch.slots[slot] != 0:
-        if scratch.slot_keys[slot] == key:
-            return scratch.slots[slot] - 1
-        slot = (slot + 1) & mask
-    return -1
 
 
 @kernel
@@ -162,12 +155,31 @@ def _cached_expert_term(data: FrontData, views: NDArray[np.int64], n_views: int)
 
 
 @kernel
+def _drop_unjudged(data: FrontData, solution: Solution, journal: Journal) -> None:
+    """Drop the arcs of families that no objective judges; required arcs stay."""
+    structure = data.structure
+    words = structure.work.dirty.shape[0]
+    for child in range(structure.work.roots.shape[0]):
+        if is_judged(structure, solution, data.target.variable, child):
+            continue
+        for w in range(words):
+            rest = solution.aux[child * words + w]
+            while rest != ZERO:
+                parent = w * 64 + lowest_bit(rest)
+                rest &= rest - ONE
+                if structure.rules.removable[structure.rules.gene_of[parent, child]]:
+                    drop_arc(structure, solution, journal, parent, child)
+
+
+@kernel
 def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
     """Re-score the marked families, sum all terms in variable order, set objectives; returns touched terms.
 
     Terms: minus log likelihoods, free parameters, expert terms, each by variable.
     """
     structure, rules = data.structure, data.rules
+    if not rules.judges_all:
+        _drop_unjudged(data, solution, journal)
     work = structure.work
     n = work.roots.shape[0]
     touched = 0
@@ -178,16 +190,17 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
             rest &= rest - ONE
             n_views = family_views(structure, solution, child)
             views = work.views
-            score = cached_family_score(
-                structure.rows,
-                structure.score,
-                structure.scratch,
-                structure.shared,
-                structure.writable,
-                views,
-                n_views,
-            )
-            set_term(solution, journal, child, -score)
+            if rules.has_misfit:
+                score = cached_family_score(
+                    structure.rows,
+                    structure.score,
+                    structure.scratch,
+                    structure.shared,
+                    structure.writable,
+                    views,
+                    n_views,
+                )
+                set_term(solution, journal, child, -score)
             r = structure.rows.cardinality[views[n_views - 1]]
             parameters = n_configurations(structure.rows, views, n_views) * (r - 1)
             set_term(solution, journal, n + child, parameters)
@@ -197,7 +210,8 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
     misfit, parameters, distance = 0.0, 0.0, 0.0
     for i in range(n):
         misfit += solution.terms[i]
-        parameters += solution.terms[n + i]
+        if rules.judges_all or is_judged(structure, solution, data.target.variable, i):
+            parameters += solution.terms[n + i]
         distance += solution.terms[2 * n + i]
     if data.user.address != 0:
         for g in range(solution.genotype.shape[0]):
@@ -212,6 +226,8 @@ def _score_marked(data: FrontData, solution: Solution, journal: Journal) -> int:
         elif kind == EXPERT_DISTANCE:
             # the estimate may fall below 0 by its error
             solution.objectives[j] = max(0.0, distance + rules.expert_constant)
+        elif kind == TARGET:
+            solution.objectives[j] = target_loss(structure, solution, data.target)
         else:
             solution.objectives[j] = data.user.values[kind - USER]
     solution.violation[0] = max(0.0, parameters / rules.max_parameters - 1.0)

@@ -101,8 +101,10 @@ def _smoothed_log_likelihood(
 
 
 @kernel
-def _best_left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int) -> float:
-    """Return the largest log likelihood of an (n_observed, r) count table over some amounts of smoothing, in nats.
+def _left_out_log_likelihoods(
+    counts: NDArray[np.int32], n_observed: int, r: int
+) -> tuple[float, float, float, float]:
+    """Return the log likelihoods of an (n_observed, r) count table with 1, 4, 16 and 64 rows of smoothing, in nats.
 
     Every row has its probability under the counts of the others, P(cell) = (n_cell - 1 + amount * base) / (n_row - 1 +
     amount). The base is the distribution of the child alone, also without the row and with one pseudo-count.
@@ -134,7 +136,26 @@ def _best_left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r:
             with_4 -= row * log(others + 4.0)
             with_16 -= row * log(others + 16.0)
             with_64 -= row * log(others + 64.0)
+    return with_1, with_4, with_16, with_64
+
+
+@kernel
+def _best_left_out_log_likelihood(counts: NDArray[np.int32], n_observed: int, r: int) -> float:
+    """Return the largest of the log likelihoods of `_left_out_log_likelihoods`, in nats."""
+    with_1, with_4, with_16, with_64 = _left_out_log_likelihoods(counts, n_observed, r)
     return max(max(with_1, with_4), max(with_16, with_64))
+
+
+@kernel
+def best_amount(counts: NDArray[np.int32], n_observed: int, r: int) -> float:
+    """Return the rows of smoothing with the largest of the log likelihoods of `_left_out_log_likelihoods`."""
+    with_1, with_4, with_16, with_64 = _left_out_log_likelihoods(counts, n_observed, r)
+    best, amount = with_1, 1.0
+    if with_4 > best:
+        best, amount = with_4, 4.0
+    if with_16 > best:
+        best, amount = with_16, 16.0
+    return 64.0 if with_64 > best else amount
 
 
 @kernel
@@ -474,6 +495,19 @@ def count_sparse(
             slots[slot] = observed
         counts[(slots[slot] - 1) * r + np.int64(child[i])] += 1
     return observed
+
+
+@kernel
+def configuration_number(scratch: ScoreScratch, key: int) -> int:
+    """Return the number of a parent configuration in `count_sparse`; -1 if no row has it."""
+    mask = np.int64(scratch.slots.shape[0] - 1)
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    slot = np.int64(mixed >> np.uint64(33)) & mask
+    while scratch.slots[slot] != 0:
+        if scratch.slot_keys[slot] == key:
+            return scratch.slots[slot] - 1
+        slot = (slot + 1) & mask
+    return -1
 
 
 @kernel

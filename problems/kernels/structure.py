@@ -60,7 +60,8 @@ class StructureData(NamedTuple):
 
 
 @kernel
-def _has_arc(aux: NDArray[np.uint64], words: int, parent: int, child: int) -> bool:
+def has_arc(aux: NDArray[np.uint64], words: int, parent: int, child: int) -> bool:
+    """Return whether an arc is in the parent sets."""
     return (aux[child * words + (parent >> 6)] >> np.uint64(parent & 63)) & ONE == ONE
 
 
@@ -79,7 +80,7 @@ def _flip_arc(solution: Solution, journal: Journal, work: StructureWork, parent:
 
 
 @kernel
-def _drop_arc(data: StructureData, solution: Solution, journal: Journal, parent: int, child: int) -> None:
+def drop_arc(data: StructureData, solution: Solution, journal: Journal, parent: int, child: int) -> None:
     """Remove an arc from the parent sets and from the genotype."""
     _flip_arc(solution, journal, data.work, parent, child)
     set_gene(solution, journal, data.rules.gene_of[parent, child], 0)
@@ -117,7 +118,7 @@ def _surplus_parent(
     n_candidates = 0
     for parent in range(n):
         if (
-            _has_arc(solution.aux, words, parent, child)
+            has_arc(solution.aux, words, parent, child)
             and data.rules.removable[data.rules.gene_of[parent, child]]
         ):
             n_candidates += 1
@@ -155,7 +156,7 @@ def _coarsen_family(
     widest_cardinality = 0
     n_widest = 0
     for variable in range(n):
-        if variable == child or _has_arc(solution.aux, words, variable, child):
+        if variable == child or has_arc(solution.aux, words, variable, child):
             cardinality = data.rows.cardinality[view_of(data.rules, solution.genotype, variable)]
             if cardinality < widest_cardinality or _coarser_value(data, solution.genotype, variable) < 0:
                 continue
@@ -174,7 +175,7 @@ def _mark_with_children(data: StructureData, solution: Solution, variable: int) 
     words = data.work.dirty.shape[0]
     _mark(data.work.dirty, variable)
     for child in range(data.rules.bin_gene.shape[0]):
-        if _has_arc(solution.aux, words, variable, child):
+        if has_arc(solution.aux, words, variable, child):
             _mark(data.work.dirty, child)
 
 
@@ -197,12 +198,12 @@ def _keep_limits(
                 indegree += bit_count(solution.aux[child * words + v])
             while indegree > data.rules.max_indegree:
                 parent = _surplus_parent(data, solution, child, generator)
-                _drop_arc(data, solution, journal, parent, child)
+                drop_arc(data, solution, journal, parent, child)
                 indegree -= 1
             while _table_cells(data, solution, child) > data.rules.max_cells:
                 parent = _surplus_parent(data, solution, child, generator)
                 if parent >= 0:
-                    _drop_arc(data, solution, journal, parent, child)
+                    drop_arc(data, solution, journal, parent, child)
                 else:
                     _coarsen_family(data, solution, journal, child, generator)
 
@@ -321,12 +322,12 @@ def _break_one_pass(
                     work.remaining[top, w] = solution.aux[parent * words + w]
             elif work.state[parent] == ON_STACK:
                 if data.rules.removable[data.rules.gene_of[parent, node]]:
-                    _drop_arc(data, solution, journal, parent, node)
+                    drop_arc(data, solution, journal, parent, node)
                 else:
                     for t in range(top - 1, -1, -1):
                         child, ancestor = work.stack[t], work.stack[t + 1]
                         if data.rules.removable[data.rules.gene_of[ancestor, child]]:
-                            _drop_arc(data, solution, journal, ancestor, child)
+                            drop_arc(data, solution, journal, ancestor, child)
                             return False
     return True
 
@@ -416,7 +417,7 @@ def follow_changes(
     words = work.dirty.shape[0]
     for a in range(n_added):
         parent, child = work.added_parent[a], work.added_child[a]
-        if _has_arc(solution.aux, words, parent, child) and reaches(solution.aux, work, parent, child):
+        if has_arc(solution.aux, words, parent, child) and reaches(solution.aux, work, parent, child):
             break_cycles(data, solution, journal, generator)
             break
 

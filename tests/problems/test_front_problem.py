@@ -444,7 +444,7 @@ def test_objectives_of_ones_own_and_their_errors():
     [
         (["misfit", "misfit"], "different names"),
         ([], "different names"),
-        (["misfits"], r"out of \['misfit', 'complexity', 'expert_distance'\], got \['misfits'\]"),
+        (["misfits"], r"out of \['misfit', 'complexity', 'expert_distance', 'target'\], got \['misfits'\]"),
         (["misfit", "expert_distance"], "needs an expert's network"),
     ],
 )

@@ -58,7 +58,8 @@ def front(
     objective: Annotated[
         list[str] | None,
         opt(
-            "misfit, complexity, expert_distance; may be repeated. Default: all that apply.",
+            "misfit, target, complexity, expert_distance; may be repeated. Default: all that apply, without the misfit "
+            "where there is a target.",
             rich_help_panel="Search",
         ),
     ] = None,
@@ -230,9 +231,10 @@ def _averaged(front: Front, networks: int, *, quiet: bool) -> pd.DataFrame | Non
 
 def _objectives(names: list[str], expert: Path | None) -> list[str] | None:
     """Return the objectives that the options name, None for the default."""
-    from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+    from gomea_bn.front.front import EXPERT_DISTANCE
+    from gomea_bn.learning.fronts.search import STANDARD_OBJECTIVES
 
-    standard = [MISFIT.name, COMPLEXITY.name, EXPERT_DISTANCE.name]
+    standard = [*STANDARD_OBJECTIVES]
     for name in names:
         if name not in standard:
             raise GomeaBnError(
@@ -324,7 +326,7 @@ def _limit_lines(front: Front) -> list[str]:
     if most is None:
         return []
     lines = [f"At most {floor(most):,} free parameters (--max-complexity)."]
-    near = [f"the {role} ({chosen.network.n_parameters:,})" for role, chosen in front.near_limit().items()]
+    near = [f"the {role} ({chosen.counted_parameters:,.0f})" for role, chosen in front.near_limit().items()]
     if near:
         verb = "uses" if len(near) == 1 else "use"
         lines.append(

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.optimisation import evaluate_genotypes
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest
+from gomea_bn.errors import GomeaBnError, Option, Setting, is_real, nearest, row_list
 from gomea_bn.expert.distance import check_point_masses, draw_expert_sample, mentioned_names
 from gomea_bn.expert.expert_network import ExpertNetwork
-from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, OwnObjective
+from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Objective, OwnObjective
 from gomea_bn.learning.learning_problem import column_shapes, library_growth, scored_variables, searched_pairs
 from gomea_bn.learning.options import (
     OPTIMAL,
@@ -42,15 +42,17 @@ from gomea_bn.parameters import check_declared, declarations
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.pricing import Pricing
-from gomea_bn.problems.front_problem import FrontProblem, smoothed_scorer
+from gomea_bn.problems.front_problem import FrontProblem, judges_all, smoothed_scorer
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.scoring.scored_columns import ScoredVariable
 from gomea_bn.problems.scoring.scores import score_rule, scoring_method
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.limits import STOPPED_BY_USER, Budget, FrontHistoryEntry, Limits, Result
-from gomea_bn.texts import listed
+from gomea_bn.texts import counted, listed
 
-STANDARD_OBJECTIVES = {objective.name: objective for objective in (MISFIT, COMPLEXITY, EXPERT_DISTANCE)}
+STANDARD_OBJECTIVES = {
+    objective.name: objective for objective in (MISFIT, TARGET, COMPLEXITY, EXPERT_DISTANCE)
+}
 """Objectives that a front can have without functions of the user, by name."""
 
 
@@ -97,10 +99,11 @@ def expert_of(value: Any) -> ExpertNetwork | None:
     )
 
 
-def objectives_of(value: Any, has_expert: bool) -> list[str | OwnObjective]:
-    """Return the objectives that the option `objectives` stands for."""
+def objectives_of(value: Any, has_expert: bool, target: Any = None) -> list[str | OwnObjective]:
+    """Return the objectives that the option `objectives` stands for, next to a `target` or None."""
     if value is None:
-        return [*STANDARD_OBJECTIVES] if has_expert else [MISFIT.name, COMPLEXITY.name]
+        fit = MISFIT if target is None else TARGET
+        return [fit.name, COMPLEXITY.name, *([EXPERT_DISTANCE.name] if has_expert else [])]
     allowed = f"names out of {sorted(STANDARD_OBJECTIVES)}, or OwnObjective"
     if isinstance(value, (str, OwnObjective)) or not isinstance(value, Iterable):
         raise GomeaBnError(f"objectives must be a list of {allowed}, got {value!r:.80}.")
@@ -116,7 +119,45 @@ def objectives_of(value: Any, has_expert: bool) -> list[str | OwnObjective]:
         raise GomeaBnError(f"objectives must be at least two different ones, got {names}.")
     if EXPERT_DISTANCE.name in names and not has_expert:
         raise GomeaBnError(f"objectives: {EXPERT_DISTANCE.name!r} needs the expert's network; pass expert=.")
+    if (TARGET.name in names) != (target is not None):
+        got = "no target" if target is None else f"the target {target!r:.80}"
+        needs = f"objectives: {TARGET.name!r} and the option "
+        raise GomeaBnError([needs, Option("target"), f" need each other, got {names} and {got}."])
     return objectives
+
+
+def shown_objective(objective: str | OwnObjective, table: Table, target: str | None) -> Objective:
+    """Return the description of an objective for a front."""
+    if isinstance(objective, OwnObjective):
+        return objective.shown
+    if objective == TARGET.name and target is not None:
+        column = table.columns[table.names.index(target)]
+        return replace(TARGET, unit=f"CRPS in units of {target}" if column.is_continuous else MISFIT.unit)
+    return STANDARD_OBJECTIVES[objective]
+
+
+def check_target(target: Any, table: Table) -> None:
+    """Raise `GomeaBnError` unless the option `target` is None or a column with several values and none missing."""
+    if target is None:
+        return
+    if not isinstance(target, str) or target not in table.names:
+        wanted = f" must be a column of the table, got {target!r:.80}."
+        raise GomeaBnError([Option("target"), wanted + nearest(str(target), table.names)])
+    column = table.columns[table.names.index(target)]
+    if column.is_constant:
+        raise GomeaBnError(
+            [Option("target"), f" must have several values, got {target!r}: {column.reason or 'constant'}."]
+        )
+    missing = np.flatnonzero(column.is_missing)
+    if missing.size:
+        raise GomeaBnError(
+            [
+                Option("target"),
+                f" must not have missing values, got {counted(len(missing), 'missing value')} of {target!r} in "
+                f"{row_list(missing)}.",
+            ],
+            ["drop these rows", Setting("missing", "drop")],
+        )
 
 
 def _check_own_objective(objective: OwnObjective) -> None:
@@ -158,6 +199,19 @@ class SingleNetwork:
     def was_stopped(self) -> bool:
         """Whether Ctrl-C or a callback ended the search, so that no other one should follow."""
         return self.result.stopped_by in STOPPED_BY_USER
+
+
+# shares of the search for a single network, which a target needs only to fill cells
+_SHARE, _SHARE_TO_FILL = 0.5, 0.1
+
+
+def share_of_single(learner: FrontParameters, table: Table) -> float:
+    """Return the share of the search for a single network: the option, or its default for a table."""
+    if learner.single_share is not None:
+        return learner.single_share
+    if learner.target is None:
+        return _SHARE
+    return _SHARE_TO_FILL if table.n_missing else 0.0
 
 
 def limits_of_single(limits: Limits, share: float, evaluations: int | None) -> Limits | None:
@@ -210,13 +264,13 @@ def with_single(
     The network stays in the front if others dominate it. It replaces a network with the same objectives. The position
     is None for a network that exceeds the limit on free parameters. The counts are those of both searches.
     """
-    values, violations, _ = evaluate_genotypes(problem, genotype[None])
+    values, violations, repaired = evaluate_genotypes(problem, genotype[None])
     genotypes, objectives = front.X, front.F
     position = None
     if violations[0] == 0:
         # the same network may have its terms added in another order
         others = ~np.isclose(objectives, values[0], rtol=_ROUNDING, atol=_ROUNDING).all(axis=1)
-        genotypes = np.concatenate([genotypes[others], genotype[None]])
+        genotypes = np.concatenate([genotypes[others], repaired])
         objectives = np.concatenate([objectives[others], values])
         order = np.lexsort(objectives.T[::-1])
         genotypes, objectives = genotypes[order], objectives[order]
@@ -251,7 +305,8 @@ _PRICES = (0.2, 0.5, 1.0, 2.0, 4.0)
 def check_front_learning(learner: FrontParameters, table: Table) -> None:
     """Raise `GomeaBnError` for options, rules and an expert's network that do not fit a table, before a search."""
     limits_of_front(learner)
-    objectives_of(learner.objectives, learner.expert is not None)
+    objectives_of(learner.objectives, learner.expert is not None, learner.target)
+    check_target(learner.target, table)
     checked_expert(learner, table, options_of_front(learner, table))
 
 
@@ -264,7 +319,8 @@ def checked_expert(
     check.
     """
     options = replace(options, shape="uniform")
-    of_single = limits_of_single(limits_of(learner), learner.single_share, learner.single_evaluations)
+    share = share_of_single(learner, table)
+    of_single = limits_of_single(limits_of(learner), share, learner.single_evaluations)
     if table.n_missing and of_single is None:
         raise GomeaBnError(
             [
@@ -312,6 +368,7 @@ def front_problem(
     if single is not None and learner.max_complexity is None:
         max_parameters = max(max_parameters, _TIMES_SINGLE * single.n_parameters)
     names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
+    target = None if learner.target is None else table.names.index(learner.target)
     sample = None
     if expert is not None and EXPERT_DISTANCE.name in names:
         shapes = {v.name: v.shape.shape for v in variables if v.shape is not None}
@@ -342,16 +399,28 @@ def front_problem(
         rules,
         names,
         expert=sample,
+        target=target,
         user_objectives={o.name: partial(value, o) for o in objectives if not isinstance(o, str)},
         max_parameters=max_parameters,
         random_repair=learning.random_repair,
         initial_indegree=learning.initial_indegree,
         pricing=None if growth is None else _pricing(table.n_rows, learning),
-        pairs=searched_pairs(table, scorer, rules, learning.max_candidates)
-        if single is None
-        else single.pairs,
+        pairs=_with_pairs_of(
+            target,
+            searched_pairs(table, scorer, rules, learning.max_candidates) if single is None else single.pairs,
+        ),
     )
     return problem
+
+
+def _with_pairs_of(target: int | None, pairs: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return pairs of variables, of which None stands for all, with those of the target and any varying column."""
+    if target is None or pairs is None:
+        return pairs
+    of_target = np.zeros_like(pairs)
+    of_target[target] = pairs.any(axis=0)
+    of_target[target, target] = False
+    return np.asarray(pairs | of_target | of_target.T)
 
 
 def _search_space(
@@ -359,7 +428,12 @@ def _search_space(
 ) -> tuple[list[ScoredVariable], EdgeRules, float]:
     """Return the variables, the rules and the limit on free parameters of a front for a table."""
     variables, rules = scored_variables(table, options)
-    least = float(sum((v.n_levels or v.policies[0].n_bins) - 1 for v in variables))
+    names = [
+        objective if isinstance(objective, str) else objective.name
+        for objective in objectives_of(learner.objectives, learner.expert is not None, learner.target)
+    ]
+    counted_variables = [v for v in variables if judges_all(names) or v.name == learner.target]
+    least = float(sum((v.n_levels or v.policies[0].n_bins) - 1 for v in counted_variables))
     if learner.max_complexity is None:
         without_expert = max(float(table.n_rows), _TIMES_EXPERT * least)
         limit = without_expert if expert is None else max(_TIMES_EXPERT * expert.n_parameters, least)
@@ -434,7 +508,7 @@ def searched_front(
     `perf_counter`; the search for a single network pays for its share of these seconds.
     """
     limits, single = settings.limits, None
-    share, evaluations = learner.single_share, learner.single_evaluations
+    share, evaluations = share_of_single(learner, table), learner.single_evaluations
     if (of_single := limits_of_single(limits, share, evaluations)) is not None:
         alone = settings.part("single network").within(of_single)
         paid = share if evaluations is None else 1.0

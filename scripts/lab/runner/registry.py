@@ -35,6 +35,7 @@ _MODULES = {
         "answers",
         "inference",
         "prediction",
+        "questions",
     ),
     "scaling": ("rows", "scale"),
 }

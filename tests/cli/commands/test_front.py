@@ -136,6 +136,39 @@ def test_wrong_use_is_reported_before_the_search(folder, tmp_path, arguments, me
     assert not (tmp_path / "out").exists()
 
 
+def test_a_target_is_predicted_listed_and_shown_on_a_page(folder):
+    out = folder / "question"
+    result = ok(
+        "front", folder / "rows.csv", "--target", "b", "--max-evaluations", "600", "--seed", "3", "--out", out
+    )
+    front = read_front(out)
+    assert front.names == ("target", "complexity")
+    assert front.objectives[0].unit == "CRPS in units of b"
+    assert "Loss of the target" in result.stdout
+    assert "low values: predicts the target better" in result.stdout
+    assert "a" in {name for edge in front.best("target").network.edges for name in edge}
+    ok("review", out, "-o", folder / "question.html")
+    assert "Least loss of the target" in (folder / "question.html").read_text()
+    assert "b" in ok("show", f"{out}#knee").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "bb"], "--target must be a column of the table, got 'bb'"),
+        (
+            ["--objective", "target", "--objective", "misfit"],
+            "'target' and the option --target need each other",
+        ),
+    ],
+)
+def test_a_wrong_target_is_reported_before_the_search(folder, arguments, message):
+    result = invoke("front", folder / "rows.csv", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Searching" not in result.stderr
+
+
 def test_ctrl_c_keeps_the_front_so_far(folder, tmp_path):
     out = tmp_path / "front"
     process = searching("front", folder / "rows.csv", "--max-seconds", "120", "--seed", "5", "--out", out)
@@ -235,7 +268,8 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     expert.write_text("parent,child\na,b\n")
     ok(
         "front", data, "--expert", expert, "--objective", "misfit", "--objective", "expert_distance",
-        "--discretizer", "optimal", "--max-bins", "5", "--max-complexity", "40.5", "--max-indegree", "2",
+        "--objective", "target", "--target", "c", "--discretizer", "optimal", "--max-bins", "5",
+        "--max-complexity", "40.5", "--max-indegree", "2",
         "--max-candidates", "all",
         "--max-table-cells", "60", "--max-seconds", "0", "--max-evaluations", "9", "--max-generations", "3",
         "--seed", "4", "--jobs", "1", "--kind", "a=continuous", "--cut-points", "a=-0.5,0.5",
@@ -253,7 +287,7 @@ def test_every_option_reaches_the_learner(stand_in, data, tmp_path):
     assert knowledge.temporal_order == (("a",), ("b", "c"))
     assert knowledge.max_table_cells == 60
     assert options == {
-        "objectives": ["misfit", "expert_distance"], "max_bins": 5, "shape": "uniform",
+        "objectives": ["misfit", "expert_distance", "target"], "target": "c", "max_bins": 5, "shape": "uniform",
         "discretizer": OptimalCuts(min_width=0.02, min_bin_count=7), "edge_search": EdgeSearch(max_candidates=None),
         "max_complexity": 40.5, "max_indegree": 2, "max_seconds": None, "max_evaluations": 9,
         "max_generations": 3, "random_state": 4, "n_jobs": 1, "kinds": {"a": "continuous"},
