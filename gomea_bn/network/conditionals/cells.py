@@ -242,9 +242,11 @@ def _cuts_by_level(network: WithDensities, name: str) -> list[NDArray[np.float64
     points = [] if shape is None else shape.point_values.tolist()
     between = np.empty(0)
     if shape is not None and shape.has_few_values and len(points) > 1:
-        # every value has its cell at the finest level, and coarser ones join neighbours
+        # every value has its cell at the finest level, and coarser ones join neighbours; rare values may lie beyond
         between = shape.point_values[:-1] / 2 + shape.point_values[1:] / 2
-        fine = between[np.minimum(np.searchsorted(shape.point_values, fine), len(between) - 1)]
+        is_beyond = (fine < shape.point_values[0]) | (fine > shape.point_values[-1])
+        nearest = between[np.minimum(np.searchsorted(shape.point_values, fine), len(between) - 1)]
+        fine = np.where(is_beyond, fine, nearest)
         between = between if len(between) < SIZES[0] else np.empty(0)
         points = []
     set_values = network.conditionals.set_values if network.conditionals is not None else {}

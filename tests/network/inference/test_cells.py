@@ -87,6 +87,18 @@ def test_few_values_have_a_cell_each_and_coarse_cells_join_neighbours():
     assert set(coarse) <= {30.5, *(values + 0.5)}
 
 
+def test_rare_values_beyond_the_few_ones_have_cells_as_in_other_columns():
+    masses = dict.fromkeys(range(10), 0.097)
+    # heights are those over a range that is scaled to 1
+    heights = [1e-9, (0.03 - 0.45e-9) / 0.55]
+    shape = Shape([0.0, 9.0, 20.0], heights, heights, masses)
+    network = network_of_one((0.0, 20.0), [4.5], shape)
+    check_levels(network)
+    beyond = [network.cell_grids.level(index).cuts["x"] for index in (0, SIZES.index(96))]
+    fine, coarse = (int((cuts > 9).sum()) for cuts in beyond)
+    assert fine > coarse > 5
+
+
 def test_a_number_of_an_intervention_has_a_cell():
     network = network_of_one((0.0, 10.0), [5.0], set_to=3.0)
     check_levels(network)

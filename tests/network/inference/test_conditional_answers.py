@@ -290,6 +290,17 @@ def test_more_cells_come_nearer_to_the_density(network):
     assert network.query("g", {"a": 0.2, "b": 6.0, "p": 1.0}).attrs == {"cells": 0, "resolution_error": 0.0}
 
 
+@pytest.mark.parametrize("known", [{"b": 5.9, "d": 1}, {"b": 5.2, "g": "no"}, {"c": 0.4, "d": 0}])
+def test_the_stated_error_is_that_of_the_cells(network, known):
+    fine = network.query("a", known)
+    for cells in (24, 48, 96):
+        answer, coarser = network.query("a", known, cells=cells), network.query("a", known, cells=cells // 2)
+        stated = answer.attrs["resolution_error"]
+        assert np.abs(answer - fine).max() <= 1.5 * stated + fine.attrs["resolution_error"]
+        # no more than the last doubling of the cells has changed
+        assert stated <= np.abs(answer - coarser).max() * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("cells", [0, -1, 2.5, True, "fine"])
 def test_wrong_cells_are_refused(network, cells):
     with pytest.raises(GomeaBnError, match="cells"):
