@@ -344,15 +344,15 @@ class _CellPart(Part):
 def _error_left(answers: Sequence[NDArray[np.float64]]) -> float:
     """Return the estimated error of an answer, the first of those over all, half and perhaps a quarter of the cells.
 
-    Where densities bend smoothly over a cell, every doubling of the cells leaves a quarter of the error, so that the
-    error is a third of the last change (Richardson). What the changes deviate from that is added; the error is at most
-    the last change, as where densities jump inside cells.
+    Where densities jump inside cells, a doubling of the cells leaves about half of the error, which is then as large as
+    the last change, or half of the one before. Where they bend smoothly it leaves a quarter, so that the error is a
+    third of the last change (Richardson), and what the changes deviate from that. The smaller estimate counts.
     """
     changes = [fine - coarse for fine, coarse in pairwise(answers)]
-    last = float(np.abs(changes[0]).max())
+    last, former = (float(np.abs(change).max()) for change in (changes[0], changes[-1]))
     if len(changes) == 1:
         return last
-    return min(last, last / 3 + float(np.abs(changes[1] / 4 - changes[0]).max()))
+    return min(max(last, former / 2), last / 3 + float(np.abs(changes[1] / 4 - changes[0]).max()))
 
 
 class CellEngine:
@@ -446,11 +446,12 @@ class CellEngine:
         answers, n_cells = [joint.tables[0]], used.n_cells
         for _ in range(2):
             half = next((k for k, size in enumerate(sizes) if size <= n_cells / 2), last)
+            if half == last and len(answers) > 1:
+                # the shown bins are no part of the series
+                break
             engine = CellEngine(self._network, self._budget, level=half)
             answers.append(engine.joint(evidence, targets, in_bins=True).tables[0])
-            if half == last:
-                break
-            n_cells = sizes[half]
+            n_cells = n_cells / 2 if half == last else sizes[half]
         return joint, _error_left(answers)
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
