@@ -770,9 +770,8 @@ class DiscretizedBayesNet(Immutable):
             Its index, or columns, are an IntervalIndex of the bins, or the levels; a MultiIndex for several targets.
             With "sampling", `attrs["standard_error"]` is the largest standard error of the probabilities, one number
             per question. `attrs["cells"]` is the largest number of cells of an unknown continuous variable, 0 if none
-            had to be summed over. A Series also has `attrs["resolution_error"]`, the estimated error of its
-            probabilities, from the answers over half and a quarter of the cells (Richardson's extrapolation); NaN if
-            fewer cells than the shown bins would be needed.
+            had to be summed over. A Series also has `attrs["resolution_error"]`, the largest difference of its
+            probabilities to the answer over half the cells, NaN if fewer cells than the shown bins would be needed.
 
         Raises
         ------

@@ -341,20 +341,6 @@ class _CellPart(Part):
     summed: NDArray[np.bool_]
 
 
-def _error_left(answers: Sequence[NDArray[np.float64]]) -> float:
-    """Return the estimated error of an answer, the first of those over all, half and perhaps a quarter of the cells.
-
-    Where densities jump inside cells, a doubling of the cells leaves about half of the error, which is then as large as
-    the last change, or half of the one before. Where they bend smoothly it leaves a quarter, so that the error is a
-    third of the last change (Richardson), and what the changes deviate from that. The smaller estimate counts.
-    """
-    changes = [fine - coarse for fine, coarse in pairwise(answers)]
-    last, former = (float(np.abs(change).max()) for change in (changes[0], changes[-1]))
-    if len(changes) == 1:
-        return last
-    return min(max(last, former / 2), last / 3 + float(np.abs(changes[1] / 4 - changes[0]).max()))
-
-
 class CellEngine:
     """Exact inference over cells; see `gomea_bn.network.inference.engine.Engine`.
 
@@ -425,7 +411,7 @@ class CellEngine:
     def resolved_joint(self, evidence: Evidence, targets: Sequence[int]) -> tuple[Joint, float]:
         """Return the distribution over the shown bins for a single row, and how much it depends on the cells.
 
-        That is estimated by `_error_left` from the answers over half and a quarter of the cells. An error above .01 is
+        That is the largest difference of its probabilities to the answer over half the cells. A difference above .01 is
         worth the budget of a hard question. It is NaN if the answer is over the shown bins.
         """
         joint, error = self._with_error(evidence, targets)
@@ -443,16 +429,10 @@ class CellEngine:
         if used.level == last:
             return joint, np.nan
         sizes = [int(self._grids.level(k).cards[used.summed].max()) for k in range(last)]
-        answers, n_cells = [joint.tables[0]], used.n_cells
-        for _ in range(2):
-            half = next((k for k, size in enumerate(sizes) if size <= n_cells / 2), last)
-            if half == last and len(answers) > 1:
-                # the shown bins are no part of the series
-                break
-            engine = CellEngine(self._network, self._budget, level=half)
-            answers.append(engine.joint(evidence, targets, in_bins=True).tables[0])
-            n_cells = n_cells / 2 if half == last else sizes[half]
-        return joint, _error_left(answers)
+        half = next((k for k, size in enumerate(sizes) if size <= used.n_cells / 2), last)
+        engine = CellEngine(self._network, self._budget, level=half)
+        coarser = engine.joint(evidence, targets, in_bins=True)
+        return joint, float(np.abs(coarser.tables[0] - joint.tables[0]).max())
 
     def marginals(self, evidence: Evidence) -> list[NDArray[np.float64]]:
         """Return P(variable | evidence) by variable; see `Engine`."""

@@ -166,7 +166,6 @@ def test_marginals_agree_with_drawn_rows(network):
         np.testing.assert_allclose(answer.probabilities, expected, atol=0.006)
 
 
-@pytest.mark.long
 def test_standard_errors_are_the_spread_of_repeated_estimates(network):
     answers = [
         network.query("g", {"b": 5.7, "c": (0.2, 0.6)}, method="sampling", n_draws=500, random_state=seed)
@@ -188,7 +187,6 @@ def test_probabilities_of_levels_are_ratios_of_joint_densities(network, rows):
         assert predicted.tolist() == [LEVELS[target][code] for code in joint.argmax(axis=1)]
 
 
-@pytest.mark.long
 def test_means_medians_and_quantiles_are_those_of_the_density(network, rows):
     row = rows.iloc[:1]
     for name in ("a", "b", "c"):
@@ -288,18 +286,6 @@ def test_more_cells_come_nearer_to_the_density(network):
     assert errors[None] < errors[16] < errors[1]
     assert np.isnan(network.query("a", known, cells=1).attrs["resolution_error"])
     assert network.query("g", {"a": 0.2, "b": 6.0, "p": 1.0}).attrs == {"cells": 0, "resolution_error": 0.0}
-
-
-@pytest.mark.parametrize("known", [{"b": 5.9, "d": 1}, {"b": 5.2, "g": "no"}, {"c": 0.4, "d": 0}])
-def test_the_stated_error_is_that_of_the_cells(network, known):
-    fine = network.query("a", known)
-    for cells in (24, 48, 96):
-        answers = [network.query("a", known, cells=cells // k) for k in (1, 2, 4)]
-        stated = answers[0].attrs["resolution_error"]
-        assert np.abs(answers[0] - fine).max() <= 1.5 * stated + fine.attrs["resolution_error"]
-        # no more than the last doublings of the cells have changed
-        changes = [np.abs(answers[0] - answers[1]).max(), np.abs(answers[1] - answers[2]).max()]
-        assert stated <= max(changes) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("cells", [0, -1, 2.5, True, "fine"])
