@@ -31,6 +31,8 @@ _MOST_PARAMETERS = 20
 # smaller effects of probabilities, and smaller changes of distributions, are rounding errors
 _LEAST_SIZE = 1e-12
 _INTERVAL = ("low", "high")
+# the direction of an answer that is the same over all values of a column
+_EQUAL = "stays"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,9 @@ class Explanation:
         about = "" if np.isnan(low) else f" (95 % interval {low:.4g} to {high:.4g})"
         before = f"; without findings {self.baseline:.4g}" if len(pushes) else ""
         lines = [f"The {what} is {answer:.4g}{about}{before}."]
-        if len(drivers):
+        if len(drivers) and not _tells(drivers):
+            lines.append(f"No column says anything about {shown_name(self.target)}.")
+        elif len(drivers):
             name, top = shown_name(str(drivers.index[0])), drivers.iloc[0]
             lines.append(
                 f"{name} says most about {shown_name(self.target)} ({top['bits']:.3g} bits): over its values the "
@@ -105,7 +109,9 @@ class Explanation:
                 f"{without:.4g}, so it pushes {verb} by {abs(answer - without):.3g} (Shapley value "
                 f"{top['shapley']:+.3g})."
             )
-        if len(pushes) and len(measure_next):
+        if len(pushes) and len(measure_next) and not _tells(measure_next):
+            lines.append("No further column would tell anything.")
+        elif len(pushes) and len(measure_next):
             name, top = shown_name(str(measure_next.index[0])), measure_next.iloc[0]
             lines.append(
                 f"To measure next: {name}, which would tell {top['bits']:.3g} bits, with answers from "
@@ -292,6 +298,9 @@ class _Question:
             states = np.flatnonzero(shares > 0)
             given = np.ascontiguousarray((joint[:, states] / shares[states]).T)
             values = self._values(given)
+            # of equal answers rounding errors would choose the ends and the direction
+            if np.ptp(values) <= _LEAST_SIZE * max(float(np.ptp(self._gains)), float(np.abs(values).max())):
+                values = np.full_like(values, values[0])
             columns.append((v, name, states, values, _bits(self._in_bins(self.target, joint, 0))))
         chosen = [
             (v, int(states[end]))
@@ -497,17 +506,23 @@ class _Question:
         return result
 
 
+def _tells(effects: pd.DataFrame) -> bool:
+    """Return whether the answer or the distribution of the target depends on any of some columns."""
+    return bool((effects["bits"] > 0).any() or (effects["direction"] != _EQUAL).any())
+
+
 def _bits(joint: NDArray[np.float64]) -> float:
     """Return the mutual information of the axes of a joint distribution, in bits."""
     product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     cells = joint > 0
-    return max(0.0, float(joint[cells] @ np.log2(joint[cells] / product[cells])))
+    bits = float(joint[cells] @ np.log2(joint[cells] / product[cells]))
+    return bits if bits > _LEAST_SIZE else 0.0
 
 
 def _direction(values: NDArray[np.float64], is_ordered: bool, highest: str) -> str:
     """Return in words how the answer changes along the bins of a column, or at which level it is highest."""
     if np.ptp(values) == 0:
-        return "stays"
+        return _EQUAL
     if not is_ordered:
         return f"is highest at {highest}"
     steps = np.diff(values)

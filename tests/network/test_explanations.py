@@ -184,6 +184,23 @@ def test_directions_are_in_words():
     assert network.explain("x").drivers.loc["y", "direction"] == "rises"
 
 
+def test_of_independent_columns_rounding_is_no_direction():
+    cuts = {"x": [1.0, 2.0], "y": [5.0], "z": [2.0, 7.0]}
+    network = DiscretizedBayesNet(
+        ["x", "y", "z"], [("x", "y")], cut_points=cuts, levels={},
+        support={"x": (0.0, 3.0), "y": (0.0, 10.0), "z": (0.0, 9.0)},
+        tables={"x": [0.3, 0.4, 0.3], "y": [[0.9, 0.1], [0.7, 0.3], [0.3, 0.7]], "z": [0.1, 0.2, 0.7]},
+    )  # fmt: skip
+    for target, other in (("z", "y"), ("y", "z")):
+        driver = network.explain(target).drivers.loc[other]
+        assert driver["bits"] == 0
+        assert driver["direction"] == "stays"
+        assert driver["lowest"] == driver["highest"]
+    assert "No column says anything about z." in network.explain("z").sentences
+    assert "No further column would tell anything." in network.explain("z", {"x": 0.5}).sentences
+    assert any("x says most about y" in text for text in network.explain("y").sentences)
+
+
 def test_of_many_findings_twelve_have_shapley_values():
     network = small_network(7, 15)
     row = network.sample(1, random_state=1, values="numbers").iloc[0]
