@@ -31,6 +31,7 @@ _OPTION_NAMES = {
     "n_jobs": "--jobs",
     "random_state": "--seed",
     "required_edges": "--require",
+    "sample_weight": "--weight",
     "temporal_order": "--tier",
 }
 

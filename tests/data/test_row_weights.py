@@ -109,3 +109,11 @@ def test_commands_take_a_column_of_weights(tmp_path, command):
     )
     assert sum(counts) == weights.sum()
     assert "unknown column 'v'" in invoke(command, data, "--weight", "v", *options).stderr
+
+
+def test_the_command_names_its_own_option(tmp_path):
+    data = tmp_path / "data.csv"
+    frame().to_csv(data, index=False)
+    assert (
+        "--weight must be numbers" in invoke("learn", data, "--weight", "k", "--max-evaluations", 10).stderr
+    )
