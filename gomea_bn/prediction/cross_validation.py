@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table
-from gomea_bn.discretization.proposals import DISCRETIZERS
+from gomea_bn.discretization.proposals import PROPOSERS
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_integer, nearest
 from gomea_bn.learning.learner import BayesNetLearner
 from gomea_bn.learning.options import seed_of
@@ -23,7 +23,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
 
-METHODS = ("learner", "knee", *sorted(DISCRETIZERS), "histogram")
+METHODS = ("learner", "knee", *PROPOSERS, "histogram")
 """What can be judged: the learner, the knee of a front, the learner with another discretizer, and a baseline."""
 
 # probability of the interval of a continuous target that calibration is about

@@ -96,6 +96,8 @@ def test_refusals_name_what_is_wrong():
         GomeaBnError, match=r"compare must name methods among learner, knee, .*, got 'learners'"
     ):
         cross_validate(frame, compare=["learners"])
+    with pytest.raises(GomeaBnError, match=r"compare must name methods among .*, got 'mdlp'"):
+        cross_validate(frame, compare=["histogram", "mdlp"])
     with pytest.raises(GomeaBnError, match="compare must name at least one"):
         cross_validate(frame, compare=[])
     with pytest.raises(GomeaBnError, match="target must be a column of the table, got 'z'"):
