@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -37,9 +38,14 @@ _OPTION_NAMES = {
 
 
 def say(text: str, to_error: bool = True) -> None:
-    """Print text with control characters escaped."""
+    """Print text with control characters escaped; nothing is lost but messages if nobody reads standard error."""
     shown = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-    typer.echo(shown, err=to_error)
+    try:
+        typer.echo(shown, err=to_error)
+    except BrokenPipeError:
+        if not to_error:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def silent(_text: str) -> None:

@@ -144,6 +144,17 @@ def test_a_closed_standard_error_loses_messages_only(table, tmp_path):
     assert run_with_closed("2>&-", "show", tmp_path / "absent").returncode == 3
 
 
+def test_a_broken_standard_error_loses_messages_only(table, tmp_path):
+    out = tmp_path / "out"
+    command = [COMMAND, "learn", str(table), *QUICK, "--out", str(out)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    learned = subprocess.run([str(part) for part in command], stderr=writing, stdout=writing)
+    os.close(writing)
+    assert DiscretizedBayesNet.from_json(out / "network.json").names
+    assert learned.returncode in (0, 1)
+
+
 @pytest.mark.long
 def test_a_terminal_gets_the_live_table(table):
     controller, theirs = pty.openpty()

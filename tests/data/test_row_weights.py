@@ -1,5 +1,6 @@
 """Tests of frequency weights."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from review_examples import page_data
 from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner, read_front, read_table
 from gomea_bn.cli.named_networks import named_network
 from gomea_bn.data.sources import repeated_rows
+from gomea_bn.errors import GomeaBnWarning
 
 OPTIONS: dict[str, Any] = {
     "max_seconds": None, "max_evaluations": 300, "single_evaluations": 200, "random_state": 1,
@@ -48,6 +50,16 @@ def test_learning_with_weights_equals_learning_from_repeated_rows():
     repeated = BayesNetLearner(**options).fit(rows.iloc[np.repeat(np.arange(len(rows)), weights)])
     assert weighted.network_ == repeated.network_
     assert weighted.score_ == repeated.score_
+
+
+def test_weights_of_columns_without_ties_are_warned_of():
+    rows, weights = frame(), np.arange(120) % 3
+    with pytest.warns(GomeaBnWarning, match="another value of 'x', 'y'"):
+        repeated_rows(read_table(rows), weights)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Weights repeat")
+        repeated_rows(read_table(rows), np.ones(120))
+        repeated_rows(read_table(rows.round(1)), weights)
 
 
 @pytest.mark.parametrize(
