@@ -130,8 +130,8 @@ def _warn_of_ties(table: Table, weights: NDArray[np.float64]) -> None:
     ]
     if without:
         warning = GomeaBnWarning(
-            f"Weights repeat rows, but nearly every row has another value of {listed(map(repr, without), 3)}. Rows that "
-            "agree in all digits look like strong evidence, so that edges and cuts may fit the weights.",
+            f"Weights repeat rows, but nearly every row has another value of {listed(map(repr, without), 3)}. Rows "
+            "that agree in all digits look like strong evidence, so that edges and cuts may fit the weights.",
             ["give weights to tables of discrete or rounded columns", "leave them out"],
         )
         warnings.warn(warning, stacklevel=3)
