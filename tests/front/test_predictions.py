@@ -86,8 +86,8 @@ def test_a_continuous_target_has_groups_of_predictions_the_error_and_coverage():
     for entry in summary["networks"]:
         network = front.network(entry["id"])
         bins = network.discretize(front.table.to_frame())["cost"].to_numpy()
-        means, losses, below, asked, numbers = [], [], [], [], []
-        for number, part in enumerate(parts_of(values)):
+        means, losses, below, asked = [], [], [], []
+        for part in parts_of(values):
             # every value of the other parts with its share of the probability of its bin
             others = np.setdiff1d(np.arange(70), part)
             x, sizes = values[others], np.bincount(bins[others])
@@ -97,15 +97,13 @@ def test_a_continuous_target_has_groups_of_predictions_the_error_and_coverage():
                 losses.append(weights @ abs(x - values[row]) - weights @ abs(x[:, None] - x) @ weights / 2)
                 below.append(weights @ ((x < values[row]) + 0.5 * (x == values[row])))
                 asked.append(values[row])
-                numbers.append(number)
-        means, asked, numbers = np.array(means), np.array(asked), np.array(numbers)
         assert entry["loss"] == pytest.approx(np.mean(losses), rel=1e-9)
-        assert entry["rmse"] == pytest.approx(np.sqrt(np.mean((asked - means) ** 2)), rel=1e-9)
+        assert entry["rmse"] == pytest.approx(np.sqrt(np.mean(np.subtract(asked, means) ** 2)), rel=1e-9)
         covered = [np.mean(abs(2 * np.array(below) - 1) <= level + 1e-9) for level in COVERAGES]
         np.testing.assert_allclose(entry["coverage"], covered, rtol=0, atol=1e-12)
-        sizes, seen = zip(*((group[0], group[2]) for group in entry["groups"]))
-        assert sum(sizes) == 70
-        assert np.average(seen, weights=sizes) == pytest.approx(values.mean())
+        counts, seen = zip(*((group[0], group[2]) for group in entry["groups"]))
+        assert sum(counts) == 70
+        assert np.average(seen, weights=counts) == pytest.approx(values.mean())
     # without predictors all rows of a part have one prediction, and stand together
     alone = [front.network(entry["id"]).edges for entry in summary["networks"]].index([])
     assert len(summary["networks"][alone]["groups"]) == 1
