@@ -95,7 +95,7 @@ def question_front(
     grade, noise = rng.integers(1, 4, n_rows), rng.normal(size=n_rows)
     risk = (age - 60) / 12 + 0.8 * (grade - 2) + 2.4 * np.log(creatinine) - 1
     died = np.where(rng.random(n_rows) < 1 / (1 + np.exp(-risk)), "yes", "no")
-    cost = (1000 + 300 * risk + rng.normal(scale=250, size=n_rows)).round(1)
+    cost = (1000 + 300 * risk + rng.normal(scale=250, size=n_rows)).round(-1)
     columns = {"age": age.round(1), "creatinine": creatinine.round(2), "grade": grade.astype(str)}
     frame = pd.DataFrame({**columns, "noise": noise, "died": died, "cost": cost})
     if missing:
