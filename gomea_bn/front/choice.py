@@ -20,8 +20,6 @@ from gomea_bn.front.objectives import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGE
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gomea_bn.data.table import Table
 
 KneeMethod: TypeAlias = Literal["aic", "left-out", "hyperplane"]
@@ -32,9 +30,6 @@ _TIE = 1e-9
 _MARGIN = 2.0
 # rows that the standard errors are computed from, and the fewest for a standard error
 _MOST_ROWS, _FEWEST_ROWS = 5_000, 30
-# of a loss of a target, which takes an answer per row
-_MOST_ANSWERS = 1_000
-_LEVELS = (np.arange(50) + 0.5) / 50
 # work space of an exact answer on the review page, in numbers
 _MOST_NUMBERS = 2**23
 
@@ -45,7 +40,7 @@ def simplest_good_fit(
     network: Callable[[int], DiscretizedBayesNet],
     table: Table | None,
     n_rows: int | None,
-    target: str | None = None,
+    error: float | None = None,
 ) -> tuple[int, str, str]:
     """Return the simplest network that fits as well as the best one up to chance, and whose answers are exact.
 
@@ -56,16 +51,19 @@ def simplest_good_fit(
     A network fits as well as the best one if its misfit exceeds the least one by at most the standard error of the
     least one: the rule of one standard error (Breiman, Friedman, Olshen & Stone, "Classification and regression trees",
     1984). The standard deviation of the log density of a row is that over at most 5,000 complete rows, under tables
-    that include them; it is 1 nat where the table has fewer than 30 of them. With a `target` its loss takes the place
-    of the misfit, over at most 1,000 rows; it deviates as much as its mean where there are too few.
+    that include them; it is 1 nat where the table has fewer than 30 of them. Where values have the loss of a target it
+    takes the place of the misfit, and `error` is its standard error; that of a loss that deviates as much as its mean
+    is used if there is none.
     """
-    fit = MISFIT.name if target is None else TARGET.name
+    fit = TARGET.name if TARGET.name in names else MISFIT.name
     misfits, sizes = (values[:, list(names).index(name)] for name in (fit, COMPLEXITY.name))
     best = int(np.argmin(misfits))
-    deviation = 1.0 if target is None else float(misfits[best])
-    error = _standard_error(network(best), table, n_rows, target, deviation)
+    if fit == MISFIT.name:
+        error = _standard_error(network(best), table, n_rows)
+    elif error is None:
+        error = float(misfits[best]) / sqrt(n_rows or 1)
     best_one, verb, amount = "The best fit", "fits", "misfit is {:.2g} nats per row"
-    if target is not None:
+    if fit == TARGET.name:
         best_one, verb, amount = "The best prediction", "predicts", "loss of the target is {:.2g}"
     close = None
     for row in np.lexsort((misfits, sizes)).tolist():
@@ -84,39 +82,15 @@ def simplest_good_fit(
     return close
 
 
-def _standard_error(
-    network: DiscretizedBayesNet,
-    table: Table | None,
-    n_rows: int | None,
-    target: str | None,
-    deviation: float,
-) -> float:
-    """Return the standard error of the mean log density of a row, or of the loss of a target.
-
-    `deviation` is the standard deviation where there are too few complete rows.
-    """
+def _standard_error(network: DiscretizedBayesNet, table: Table | None, n_rows: int | None) -> float:
+    """Return the standard error of the mean log density of a row."""
     n_rows = n_rows or 1
     complete = None if table is None else table.complete_rows()
     if complete is None or complete.n_rows < _FEWEST_ROWS:
-        return deviation / sqrt(n_rows)
-    most = _MOST_ROWS if target is None else _MOST_ANSWERS
-    chosen = np.random.default_rng(0).permutation(complete.n_rows)[:most]
+        return 1.0 / sqrt(n_rows)
+    chosen = np.random.default_rng(0).permutation(complete.n_rows)[:_MOST_ROWS]
     frame = complete.take(np.sort(chosen)).to_frame()
-    of_rows = network.log_density(frame) if target is None else _losses(network, frame, target)
-    return float(of_rows.std() / sqrt(n_rows))
-
-
-def _losses(network: DiscretizedBayesNet, frame: pd.DataFrame, target: str) -> NDArray[np.float64]:
-    """Return the loss of the target in every row, float64 (n_rows,): cross-entropy, or CRPS of 50 quantiles."""
-    if target in network.levels:
-        answers = network.predict_proba(frame, target)
-        position = {level: code for code, level in enumerate(answers.columns)}
-        codes = [position[level] for level in frame[target]]
-        return np.asarray(-np.log(answers.to_numpy()[np.arange(len(frame)), codes]))
-    values = frame[target].to_numpy(np.float64)[:, None]
-    quantiles = network.predict_interval(frame, target, _LEVELS.tolist()).to_numpy()[:, 2:]
-    above = values - quantiles
-    return np.asarray(2 * np.maximum(_LEVELS * above, (_LEVELS - 1) * above).mean(axis=1))
+    return float(network.log_density(frame).std() / sqrt(n_rows))
 
 
 def _answers_exactly(network: DiscretizedBayesNet) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
+from gomea_bn.front.predictions import is_prediction_summary, prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
 from gomea_bn.runtime.files.atomic_files import check_folder, check_name, finish_exchange, replaced_entries
 from gomea_bn.runtime.files.text_files import (
@@ -68,8 +69,10 @@ def write_front(
       named by their ids.
 
     The rows of the table are not written. The record's "columns" holds the histogram or the level counts of every
-    column, and "n_rows" their number. All files are first completed in a temporary folder, so that a full disk, an
-    interrupt or a killed process leaves an earlier front or the whole new one. Other files in the folder stay.
+    column, and "n_rows" their number; "predictions" has the summary of left-out predictions of a target, if the front
+    has one (`gomea_bn.front.predictions.prediction_summary`). All files are first completed in a temporary folder, so
+    that a full disk, an interrupt or a killed process leaves an earlier front or the whole new one. Other files in the
+    folder stay.
 
     Parameters
     ----------
@@ -91,11 +94,11 @@ def write_front(
     ------
     GomeaBnError
         If the folder cannot be written or holds files of the same names that do not belong to a front, if the record's
-        "columns" is not a summary of columns, or if pyarrow is missing.
+        "columns" or "predictions" are no such summaries, or if pyarrow is missing.
     """
     path = Path(folder)
     check_front_folder(path, parquet=parquet)
-    _check_columns(front.record)
+    _check_summaries(front.record)
     check_integer("networks", networks, 0, optional=True)
     chosen = ids_with_files(front, networks)
     with replaced_entries(path, FRONT_ENTRIES) as new:
@@ -177,7 +180,7 @@ def read_front(folder: str | os.PathLike[str]) -> Front:
     with prefixed_errors(where):
         objectives = [_objective(entry) for entry in described]
         networks = kind(store, len(values), path / name)
-        _check_columns(record)
+        _check_summaries(record)
         front = Front(objectives, values, networks, expert=expert, record=record)
     if front.values.tolist() != [[float(value) for value in row] for row in values]:
         raise GomeaBnError(
@@ -281,6 +284,8 @@ def _main(front: Front, ids: Sequence[int], sha256: dict[str, str]) -> str:
     record = front.record
     if front.table is not None:
         record |= {"n_rows": front.table.n_rows, "columns": column_summary(front.table)}
+        if (predictions := prediction_summary(front)) is not None:
+            record["predictions"] = predictions
     head = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -327,8 +332,14 @@ def _read_verified(folder: Path, name: str, sha256: dict[str, str]) -> bytes:
     return content
 
 
-def _check_columns(record: Mapping[str, Any]) -> None:
-    """Raise `GomeaBnError` if a record has "columns" that `column_summary` cannot have returned."""
+def _check_summaries(record: Mapping[str, Any]) -> None:
+    """Raise `GomeaBnError` if a record has "columns" or "predictions" that no summary of rows can be."""
+    if "predictions" in record and not is_prediction_summary(record["predictions"]):
+        raise GomeaBnError(
+            "the record's predictions must have a target, a number of rows, losses, and networks with counts of rows "
+            f"by probability or groups of rows, got {record['predictions']!r:.100}; write the front again from its "
+            "table."
+        )
     columns = record.get("columns", [])
     if not isinstance(columns, list):
         raise GomeaBnError(f"the record's columns must be a list, got {type(columns).__name__}.")

@@ -29,8 +29,8 @@ from gomea_bn.front.objectives import (
     leaves_rows_out,
     objective_column,
     single_position,
-    target_of,
 )
+from gomea_bn.front.predictions import error_of_best
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
@@ -329,15 +329,15 @@ class Front:
         """Return the network to look at first, with the reason: simple, and up to chance as good as the best fit.
 
         Fronts whose misfits leave every row out of its own tables have `simplest_good_fit` of
-        `gomea_bn.front.choice`, by the loss of the target if they have one. Others have the knee, since a least misfit
+        `gomea_bn.front.choice`, by the loss of the target if they have one, whose standard error is that on rows that
+        the tables leave out (`gomea_bn.front.predictions`). Others have the knee, since a least misfit
         in sample says little about other rows.
         """
-        target = target_of(self.record) if TARGET.name in self.names else None
-        fit = MISFIT.name if target is None else TARGET.name
+        fit = TARGET.name if TARGET.name in self.names else MISFIT.name
         if not {fit, COMPLEXITY.name} <= set(self.names) or not leaves_rows_out(self.record):
             return Recommendation(self.knee(), "The knee: more complex networks hardly fit better.")
         row, reason, detail = choice.simplest_good_fit(
-            self._values, self.names, self.network, self._table, self.n_rows, target
+            self._values, self.names, self.network, self._table, self.n_rows, error_of_best(self)
         )
         return Recommendation(self[row], reason, detail)
 

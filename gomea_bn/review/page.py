@@ -45,6 +45,7 @@ _SCRIPTS = (
     "answers.js",
     "cards.js",
     "target.js",
+    "prediction.js",
     "decide.js",
     "page.js",
 )
@@ -74,7 +75,9 @@ def review_page(
     given the evidence are exact, as those of `DiscretizedBayesNet.query`. Where a network has too large tables for
     exact answers, the page estimates them from 20,000 drawn cases, and says so with the error.
 
-    The page opens on the network that `Front.recommended` names, with the reason.
+    The page opens on the network that `Front.recommended` names, with the reason. For a front with the objective
+    "target" it first shows how well networks predict that column on rows that their tables leave out: from
+    `front.table`, or else from "predictions" in `front.record`, without which the page says that there are none.
 
     Over the histogram of a variable the page draws the marginal density of the network, as
     `gomea_bn.plots.plot_density` does. If its tables are too large, the density comes from a sample of 10,000 rows. If

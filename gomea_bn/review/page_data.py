@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.errors import GomeaBnError, Option, is_integer, is_real
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET
 from gomea_bn.lazy import offered
 from gomea_bn.network.marginals import marginal_density
 from gomea_bn.network.recorded import STABILITY_WORDS, columns_of_expert_fit, known_text, recorded_stability
@@ -19,6 +19,7 @@ from gomea_bn.review.communities import communities
 from gomea_bn.review.drawings import Drawings
 from gomea_bn.review.layout import Layout, layout, line_break
 from gomea_bn.review.pools import Pools, curve_entry, rounded_positions
+from gomea_bn.review.question import question_data
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # number of entries of the record on the page
 _MOST_FACTS = 60
 # entries of a record that other parts of the page show
-_SHOWN_ELSEWHERE = ("columns", STABILITY_WORDS)
+_SHOWN_ELSEWHERE = ("columns", "predictions", STABILITY_WORDS)
 # longer lists in the record are shown by their number of values
 _LONGEST_LIST = 12
 # pixels of the drawing on a screen of 1440 x 900, next to the choices and without them
@@ -65,10 +66,11 @@ def front_data(
     frame = shown.to_frame()
     pools = Pools(names, shown.table)
     recommendation = front.recommended()
+    question = question_data(front, ids)
     data: dict[str, Any] = {
         "kind": "front",
         "title": title,
-        "headline": _headline(len(shown)),
+        "headline": _headline(len(shown), None if question is None else names[question["target"]]),
         "origin": _origin(front, shown, names) + _limit_in_words(record),
         "run_hash": front.run_hash,
         "objectives": [
@@ -91,6 +93,7 @@ def front_data(
         "expert": pools.add(shown.expert) if shown.expert is not None else None,
         "facts": _facts(record),
         "tested": _tested(shown.expert, shown.table, names) if test_graph else None,
+        "question": question,
     }
     drawing = layout(names, _arc_shares(networks), _arcs(shown.expert, names) if shown.expert else None)
     data |= _shared_data(pools, networks[0], shown.table, record, drawing)
@@ -133,6 +136,7 @@ def network_data(
         else [_average(network, network.conditionals, name) for name in network.names],
         "coarseness": _coarseness(network),
         "tested": _tested(network, table, network.names) if test_graph else None,
+        "question": None,
     }
     data |= _shared_data(pools, network, table, record, layout(network.names, _arc_shares([network])))
     return data | _own_drawings(network.names, [network], [], [0])
@@ -365,7 +369,12 @@ def _landmarks(front: Front, recommended: int) -> list[dict[str, Any]]:
         landmarks.append(
             {"key": "single", "label": "Best by score alone", "id": single.index, "objective": None}
         )
-    usual = {EXPERT_DISTANCE.name: "Closest to mine", COMPLEXITY.name: "Simplest", MISFIT.name: "Best fit"}
+    usual = {
+        EXPERT_DISTANCE.name: "Closest to mine",
+        COMPLEXITY.name: "Simplest",
+        MISFIT.name: "Best fit",
+        TARGET.name: "Best prediction",
+    }
     others = {
         objective.name: f"Least {objective.label.lower()}"
         for objective in front.objectives
@@ -377,7 +386,9 @@ def _landmarks(front: Front, recommended: int) -> list[dict[str, Any]]:
     return landmarks
 
 
-def _headline(n: int) -> str:
+def _headline(n: int, target: str | None) -> str:
+    if target is not None:
+        return f"One network predicts {target}." if n == 1 else f"{n:,} networks predict {target}; pick one."
     return "One network explains your data." if n == 1 else f"{n:,} networks explain your data; pick one."
 
 

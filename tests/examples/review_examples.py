@@ -3,13 +3,17 @@
 import base64
 import gzip
 import html.parser
+import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from gomea_bn import DiscretizedBayesNet, Front, read_table
 from gomea_bn.data import Table
-from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, Objective
+from gomea_bn.front.front import COMPLEXITY, EXPERT_DISTANCE, MISFIT, TARGET, Objective
+from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.simulation import random_network
 
 HOSTILE_NAMES = [
@@ -73,6 +77,58 @@ def example_front(
         table=table if keep_table else None,
         expert=random_candidate(table, rng, order[::-1]) if expert else None,
         record={"seed": seed, **(record or {})},
+    )
+
+
+def question_front(
+    *,
+    target: str = "died",
+    n_rows: int = 400,
+    seed: int = 7,
+    pseudo_count: PseudoCount = 1.0,
+    missing: float = 0.0,
+    names: dict[str, str] | None = None,
+) -> Front:
+    """Return a front about one column, "died" or "cost", of networks from none to four predictors."""
+    rng = np.random.default_rng(seed)
+    age, creatinine = rng.normal(60, 12, n_rows), np.exp(rng.normal(0, 0.4, n_rows))
+    grade, noise = rng.integers(1, 4, n_rows), rng.normal(size=n_rows)
+    risk = (age - 60) / 12 + 0.8 * (grade - 2) + 2.4 * np.log(creatinine) - 1
+    died = np.where(rng.random(n_rows) < 1 / (1 + np.exp(-risk)), "yes", "no")
+    cost = (1000 + 300 * risk + rng.normal(scale=250, size=n_rows)).round(-1)
+    columns = {"age": age.round(1), "creatinine": creatinine.round(2), "grade": grade.astype(str)}
+    frame = pd.DataFrame({**columns, "noise": noise, "died": died, "cost": cost})
+    if missing:
+        frame.loc[rng.random(n_rows) < missing, "age"] = np.nan
+    own = dict(zip(frame.columns, frame.columns)) | (names or {})
+    table = read_table(frame.rename(columns=own), kinds={own["age"]: "continuous"}, missing="keep")
+    other = "cost" if target == "died" else "died"
+    chains = [
+        [],
+        [("age", target)],
+        [("age", target), ("creatinine", target)],
+        [("age", target), ("creatinine", target), (target, "grade")],
+        [("age", target), ("creatinine", target), ("grade", target), (target, other)],
+    ]
+    networks = []
+    for n_bins, edges in itertools.product((2, 3), chains):
+        inside = {name for edge in edges for name in edge} | {target}
+        cuts = {
+            own[name]: np.nanquantile(frame[name], np.arange(1, n_bins) / n_bins) if name in inside else []
+            for name in ("age", "creatinine", "noise", "cost")
+        }
+        arcs = [(own[parent], own[child]) for parent, child in edges]
+        networks.append(DiscretizedBayesNet.from_table(table, arcs, cuts, pseudo_count=pseudo_count))
+    rows = np.arange(len(networks))
+    losses = 0.62 - 0.02 * rows - 0.01 * (rows % 5)
+    sizes = [network.n_parameters for network in networks]
+    record = {"seed": seed, "parameters": {"target": own[target], "misfit": "left-out"}}
+    return Front(
+        [replace(TARGET, unit="nats per row"), COMPLEXITY],
+        np.column_stack([losses, sizes]),
+        networks,
+        table=table,
+        record=record,
     )
 
 

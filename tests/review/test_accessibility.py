@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 from review_browser import opened
-from review_examples import example_front
+from review_examples import example_front, question_front
 
 from gomea_bn import review_page
 
@@ -82,6 +82,17 @@ def test_no_view_has_a_serious_finding(browser, files, axe, n, screen):
         page.click("#next")
         page.click("#show-graph")
         page.click("#open-table")
+        assert serious(page, axe) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_page_for_a_question_has_no_serious_finding(browser, axe, tmp_path, screen):
+    review_page(question_front(), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", "", bypass_csp=True, **SCREENS[screen]) as page:
+        page.set_default_timeout(30_000)
+        assert serious(page, axe) == []
+        page.click("#show-graph")
         assert serious(page, axe) == []
 
 

@@ -169,8 +169,7 @@ function receive({ ticket, answers: results, error, milliseconds }) {
 function renderAnswers() {
   const isShown = view.shows === "answers";
   const isAsked = view.shows !== "graph";
-  for (const shows of ["graph", "answers", "target"])
-    byId(`show-${shows}`).setAttribute("aria-pressed", view.shows === shows);
+  for (const shows of SHOWS) byId(`show-${shows}`).setAttribute("aria-pressed", view.shows === shows);
   document.body.classList.toggle("answering", isAsked);
   document.body.dataset.shows = view.shows;
   byId("evidence").hidden = !isAsked && !view.findings.size;

@@ -135,12 +135,15 @@ function renderGraph() {
   const isOther = before?.key !== graph.drawing.key;
   const compared = reference();
   const edges = classedEdges(model.edges[view.selected], compared?.edges);
-  const near = view.variable === null ? null : blanket(model.edges[view.selected], view.variable);
+  // of a front about one column, what decides on it stands out
+  const middle = view.variable ?? targetAtStart();
+  const near = middle === null ? null : blanket(model.edges[view.selected], middle);
   const around = new Set(near ? [...near.parents, ...near.children, ...near.partners] : []);
+  if (view.variable === null && near) around.add(middle);
   for (const [index, node] of graph.nodes.entries()) renderNode(node, index, around);
   const ordered = [...edges].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
   const close = ({ from, to }) =>
-    from === view.variable || to === view.variable || (around.has(from) && near.children.includes(to));
+    from === middle || to === middle || (around.has(from) && near.children.includes(to));
   graph.edges.replaceChildren(
     ...groupFields(),
     ...ordered.map((edge) => edgeOf(edge, compared, near !== null && close(edge))),

@@ -37,12 +37,14 @@ function renderPanels() {
   }
 }
 
-/** Selects the recommended network, and the first two objectives as axes. */
+/** Selects the recommended network, the first two objectives as axes, and the column that a front is about. */
 function setStart() {
   const first = model.data.landmarks.find((landmark) => landmark.key === "recommended");
   view.selected = first ? Math.max(0, model.data.ids.indexOf(first.id)) : 0;
   view.x = Math.min(model.data.objectives.length, 1);
   view.y = 0;
+  view.target = targetAtStart();
+  view.shows = showsAtStart();
 }
 
 /** Whether the focused element needs the key itself. */
@@ -57,6 +59,7 @@ const keys = {
   p: () => togglePin(),
   d: () => change({ shows: view.shows === "answers" ? "graph" : "answers" }),
   t: () => change({ shows: view.shows === "target" ? "graph" : "target" }),
+  e: () => model.data.question && change({ shows: view.shows === "prediction" ? "graph" : "prediction" }),
   "/": () => byId("find").focus(),
   "+": zoomIn,
   "=": zoomIn,
@@ -115,6 +118,7 @@ async function start() {
   buildGraph();
   buildAnswers();
   buildTarget();
+  buildPrediction();
   buildDecide();
   buildPanel();
   buildEnlarged();

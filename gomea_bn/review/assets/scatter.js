@@ -39,8 +39,21 @@ function nearestDot(event) {
   return best;
 }
 
+/** Losses to compare those of the networks with, as far as they are in reach: pairs of a loss and its name. */
+function referencesOf(axis) {
+  if (axis.key !== "target" || !model.data.question?.networks) return [];
+  const { prior, naive_bayes } = model.data.question;
+  const losses = [
+    [prior, "without any column"],
+    [naive_bayes, "naive Bayes"],
+  ];
+  const reach = axis.high - axis.low;
+  return losses.filter(([loss]) => loss !== null && loss >= axis.low - reach && loss <= axis.high + reach);
+}
+
 function scaleOf(axis, from, to) {
-  const [least, most] = [axis.low, axis.high].map((value) => placeOf(axis, value));
+  const values = [axis.low, axis.high, ...referencesOf(axis).map(([loss]) => loss)];
+  const [least, most] = [Math.min(...values), Math.max(...values)].map((value) => placeOf(axis, value));
   const margin = (most - least || Math.abs(least) || 1) * 0.05;
   const [low, high] = [least - margin, most + margin];
   return { low, high, at: (value) => from + ((placeOf(axis, value) - low) / (high - low)) * (to - from) };
@@ -65,7 +78,7 @@ function renderScatter() {
     `${yAxis.label} against ${xAxis.label}; ${leftText()}. ${spoken(view.selected)}`,
   );
   renderDots();
-  const grid = gridLines(x, y, xAxis, yAxis);
+  const grid = [...gridLines(x, y, xAxis, yAxis), ...referenceLines(x, y, xAxis, yAxis)];
   svg.replaceChildren(svg.querySelector("title"), ...grid, dotGroups.out, dotGroups.left, ...marks());
 }
 
@@ -116,6 +129,29 @@ function gridLines(x, y, xAxis, yAxis) {
     );
   }
   return parts;
+}
+
+function referenceLines(x, y, xAxis, yAxis) {
+  const { width, height } = scatterPlot;
+  const line = (ends, text, place) => [
+    draw("line", { class: "reference", ...ends }),
+    draw("text", { class: "tick muted halo", "text-anchor": "end", ...place }, text),
+  ];
+  return [
+    ...referencesOf(yAxis).flatMap(([loss, text]) => {
+      const at = y.at(loss);
+      const place = { x: width - EDGE.right, y: at - 4 };
+      return line({ x1: EDGE.left, x2: width - EDGE.right, y1: at, y2: at }, text, place);
+    }),
+    ...referencesOf(xAxis).flatMap(([loss, text]) => {
+      const at = x.at(loss);
+      const place = { x: EDGE.top, y: at - 4, transform: "rotate(-90)" };
+      return line({ x1: at, x2: at, y1: EDGE.top, y2: height - EDGE.bottom }, text, {
+        ...place,
+        x: -EDGE.top,
+      });
+    }),
+  ];
 }
 
 /** Writes what changed into the dots: a front may have thousands. */

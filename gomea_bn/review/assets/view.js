@@ -14,7 +14,7 @@ const view = {
   variable: null,
   // the edge that was clicked: [from, to]
   edge: null,
-  // the middle of the page: "graph", "answers" or "target"
+  // the middle of the page, one of SHOWS
   shows: "graph",
   // kinds of edges that are not drawn, null for those that a wide table hides at first
   hidden: null,
@@ -29,6 +29,8 @@ const view = {
   // the column that is asked about, null for the one that was looked at; "mean" or the position of a bin or level
   target: null,
   quantity: null,
+  // the level whose prediction is shown, null for the one that is shown first
+  level: null,
   // order of the columns that would tell more: "range" or "information"
   columnOrder: "range",
   // saved findings with their names
@@ -50,6 +52,14 @@ const view = {
 };
 
 const renderers = [];
+
+const SHOWS = ["graph", "answers", "target", "prediction"];
+
+/** The column that a front is about, null for a front without one. */
+const targetAtStart = () => model.data.question?.target ?? null;
+
+/** What the middle of the page shows first. */
+const showsAtStart = () => (model.data.question && !model.data.question.note ? "prediction" : "graph");
 
 /** Changes the view, draws it and writes it into the address. */
 function change(patch) {
@@ -193,8 +203,9 @@ function hashOfView() {
   if (view.variable !== null) parts.set("variable", view.variable);
   if (view.tab !== "network") parts.set("tab", view.tab);
   if (view.pin !== null) parts.set("against", view.against);
-  if (view.shows !== "graph") parts.set("shows", view.shows);
-  if (view.target !== null) parts.set("target", view.target);
+  if (view.shows !== showsAtStart()) parts.set("shows", view.shows);
+  if (view.target !== targetAtStart()) parts.set("target", view.target ?? "");
+  if (view.level !== null) parts.set("level", view.level);
   if (view.quantity !== null) parts.set("quantity", view.quantity);
   if (view.columnOrder !== "range") parts.set("order", view.columnOrder);
   for (const scenario of view.scenarios) parts.append("scenario", scenarioCode(scenario));
@@ -233,9 +244,12 @@ function recall() {
   const variable = parts.has("variable") ? Number(parts.get("variable")) : -1;
   view.variable = model.data.variables[variable] ? variable : null;
   view.tab = ["variable", "about"].includes(parts.get("tab")) ? parts.get("tab") : "network";
-  view.shows = ["answers", "target"].includes(parts.get("shows")) ? parts.get("shows") : "graph";
-  const target = parts.has("target") ? Number(parts.get("target")) : -1;
-  view.target = model.data.variables[target] ? target : null;
+  const known = SHOWS.filter((shows) => shows !== "prediction" || model.data.question);
+  view.shows = known.includes(parts.get("shows")) ? parts.get("shows") : showsAtStart();
+  const target = parts.get("target") ? Number(parts.get("target")) : -1;
+  const asked = model.data.variables[target] ? target : null;
+  view.target = parts.has("target") ? asked : targetAtStart();
+  view.level = /^\d+$/.test(parts.get("level") ?? "") ? Number(parts.get("level")) : null;
   view.quantity = /^(mean|\d+)$/.test(parts.get("quantity") ?? "") ? parts.get("quantity") : null;
   view.columnOrder = parts.get("order") === "information" ? "information" : "range";
   view.scenarios = recalledScenarios(parts.getAll("scenario"));
