@@ -18,11 +18,14 @@ from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.conditionals.student import below_student
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import policy_library
 from gomea_bn.problems.cuts.pricing import Pricing
+from gomea_bn.problems.kernels.curves import has_curves
+from gomea_bn.problems.kernels.score import score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
 from gomea_bn.problems.parents.screening import candidate_pairs
 from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
@@ -92,7 +95,7 @@ def compile_front_kernels(
 
 
 # kernels that a run calls from Python: without and with those of wide tables, and those of missing values
-_N_KERNELS = {"learner": (12, 15), "front": (18, 21)}
+_N_KERNELS = {"learner": (17, 20), "front": (23, 26)}
 _N_KERNELS_OF_GAPS = 3
 
 
@@ -183,6 +186,7 @@ def _learn_once(n_threads: int, is_wide: bool) -> None:
     limits = Limits(max_generations=2)
     _advance(GomeaRun(GOMEA(base_population=32), problem, limits, random_state=1, n_jobs=n_threads))
     _screen_and_link(problem, is_wide)
+    _shape_and_average(problem)
 
 
 def _around_the_search(_n_threads: int, is_wide: bool) -> None:
@@ -195,6 +199,19 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
     _screen_and_link(problem, is_wide)
     generator = np.random.default_rng(0)
     LinkageTree().learn(problem.sample(generator, 32), problem.alphabet, generator)
+
+
+def _shape_and_average(problem: StructureProblem) -> None:
+    """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, and of lines."""
+    scorer = problem.scorer
+    has_curves(scorer.rows.curves)
+    score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)
+    values, method = np.random.default_rng(0).random(16), scoring_method("density-bd")
+    cuts = CutProblem(SortedColumn(values), Neighbourhood(), IntervalScore(method, score_rule(method, 16)))
+    cuts.interval_gains(np.arange(3), CutLimits(), shaped=False)
+    # rows of one number of degrees of freedom, and of several
+    below_student(np.array([3.0]), values)
+    below_student(np.array([3.0, 4.0]), values[:2])
 
 
 def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) -> None:
