@@ -245,8 +245,8 @@ def _cuts_by_level(network: WithDensities, name: str) -> list[NDArray[np.float64
         # every value has its cell at the finest level, and coarser ones join neighbours; rare values may lie beyond
         between = shape.point_values[:-1] / 2 + shape.point_values[1:] / 2
         is_beyond = (fine < shape.point_values[0]) | (fine > shape.point_values[-1])
-        nearest = between[np.minimum(np.searchsorted(shape.point_values, fine), len(between) - 1)]
-        fine = np.where(is_beyond, fine, nearest)
+        snapped = between[np.minimum(np.searchsorted(shape.point_values, fine), len(between) - 1)]
+        fine = np.asarray(np.where(is_beyond, fine, snapped), np.float64)
         between = between if len(between) < SIZES[0] else np.empty(0)
         points = []
     set_values = network.conditionals.set_values if network.conditionals is not None else {}

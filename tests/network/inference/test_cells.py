@@ -88,7 +88,7 @@ def test_few_values_have_a_cell_each_and_coarse_cells_join_neighbours():
 
 
 def test_rare_values_beyond_the_few_ones_have_cells_as_in_other_columns():
-    masses = dict.fromkeys(range(10), 0.097)
+    masses = dict.fromkeys(np.arange(10.0).tolist(), 0.097)
     # heights are those over a range that is scaled to 1
     heights = [1e-9, (0.03 - 0.45e-9) / 0.55]
     shape = Shape([0.0, 9.0, 20.0], heights, heights, masses)
