@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from gomea_bn.problems.cuts.policies import bin_codes
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
-    from gomea_bn.front.front import Front
 
 SCALE = 10_000
 """Probabilities are stored times this number, as integers."""
@@ -39,7 +38,51 @@ _MOST_LEVELS = 50
 Floats = NDArray[np.float64]
 
 
-def prediction_summary(front: Front) -> dict[str, Any] | None:
+class PredictingFront(Protocol):
+    """What predictions need of a `gomea_bn.front.front.Front`, whose module imports this one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the objectives."""
+
+    @property
+    def values(self) -> Floats:
+        """Values of the objectives, float64 (n_networks, m)."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Record of the run."""
+
+    @property
+    def table(self) -> Table | None:
+        """Rows of the front."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of these rows."""
+
+    @property
+    def original_index(self) -> tuple[int, ...]:
+        """Ids of the networks in the whole front."""
+
+    @property
+    def single(self) -> Any:
+        """Candidate that is the single network, or None."""
+
+    def network(self, index: int) -> DiscretizedBayesNet:
+        """Return the network of a row."""
+
+    def best(self, name: str) -> Any:
+        """Return the candidate with the least value of an objective."""
+
+    def knee(self) -> Any:
+        """Return the candidate at the knee."""
+
+    def recommended(self) -> Any:
+        """Return the candidate to look at first, with the reason."""
+
+
+def prediction_summary(front: PredictingFront) -> dict[str, Any] | None:
     """Return how well networks of a front predict its target on rows that their tables leave out, as JSON values.
 
     There are at most 12 networks: the recommended one, the knee, the best prediction, the single network, and others
@@ -93,7 +136,7 @@ def prediction_summary(front: Front) -> dict[str, Any] | None:
     }
 
 
-def error_of_best(front: Front) -> float | None:
+def error_of_best(front: PredictingFront) -> float | None:
     """Return the standard error of the least loss of a front's target, left out as in `prediction_summary`.
 
     It is that of the mean over all rows of the front. Without its table it comes from "predictions" in the record. None
@@ -180,13 +223,13 @@ def _is_finite(value: Any) -> bool:
     return is_real(value) and abs(value) <= sys.float_info.max
 
 
-def _with_a_role(front: Front) -> list[int]:
+def _with_a_role(front: PredictingFront) -> list[int]:
     """Return the positions of the networks that the page names, each once."""
     roles = [front.recommended().candidate, front.knee(), front.best(TARGET.name), front.single]
     return list(dict.fromkeys(role.index for role in roles if role is not None))
 
 
-def _spread(front: Front, first: Sequence[int], error: float) -> list[int]:
+def _spread(front: PredictingFront, first: Sequence[int], error: float) -> list[int]:
     """Return some positions and others of evenly spread complexity, by ascending complexity.
 
     Networks whose loss exceeds the least one by at most `error` come before others.

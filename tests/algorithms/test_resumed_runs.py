@@ -132,7 +132,8 @@ def test_the_clock_goes_on(tmp_path: Path) -> None:
         **options,
     )
     assert result.stopped_by == "max_seconds"
-    assert seen[0] >= 0.3
+    # on a slow machine the first part may have taken all of the time
+    assert min(seen, default=0.5) >= 0.3
     assert 0.5 <= result.exec_time < 0.5 + stopped.exec_time
 
 
