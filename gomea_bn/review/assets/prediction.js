@@ -161,7 +161,7 @@ function rocChart(series) {
         [x(1), y(1)],
       ]),
       ...series.map(({ kind, entry: { roc } }) =>
-        lineOf(`density ${kind}`, [[x(0), y(0)], ...roc.map((found, at) => [x(at / 100), y(found)])]),
+        lineOf(`density ${kind}`, [[x(0), y(0)], ...roc.map((share, at) => [x(at / 100), y(share)])]),
       ),
     ],
   );
@@ -366,7 +366,7 @@ function predictionNotes(entry) {
       "Every row is predicted by probability tables that do not count it. Edges and cuts were chosen with all rows, so that new rows are predicted a little worse.",
       "Ten-fold cross-validation of the tables; probabilities are ranked inside a fold. ✓: the loss exceeds the least one by at most its standard error",
     ],
-    ["The lines beside the curves say what to expect of guesses, and of acting on all rows or on none."],
+    ["The dotted lines show what guesses reach, and what acting on all rows or on none is worth."],
   ];
   if (view.pin !== null && view.pin !== view.selected)
     notes.push([
