@@ -58,7 +58,10 @@ TestGraph = Annotated[
 OutFolder = _named(Path | None, "Folder for the result; made if absent.", COMMON, "--out")
 Weight = Annotated[
     str | None,
-    opt("Column that says how often each row counts: whole numbers from 0 on.", metavar="COLUMN"),
+    opt(
+        "Column of weights of rows, from 0 on: whole numbers are frequencies, others importances.",
+        metavar="COLUMN",
+    ),
 ]
 _LONG_RUNS = "Long runs"
 # types of values that typer reads

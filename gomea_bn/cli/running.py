@@ -47,10 +47,11 @@ def read_data(
 ) -> Table:
     """Return the checked table of a file; exits with code 3 if it cannot be used, and prints its warnings.
 
-    The column `weight` says how often every row stands in the table.
+    The column `weight` has the weight of every row.
     """
-    from gomea_bn.data.sources import repeated_rows, treatment_in_reading
+    from gomea_bn.data.sources import treatment_in_reading
     from gomea_bn.data.table import table_of
+    from gomea_bn.data.weights import weighted_table
 
     loaded = loaded_data(data, reading)
     names = list(map(str, loaded.frame.columns))
@@ -64,7 +65,7 @@ def read_data(
             weights = loaded.frame.iloc[:, names.index(weight)]
             loaded = replace(loaded, frame=loaded.frame.drop(columns=weights.name))
         table = table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
-        return table if weight is None else repeated_rows(table, weights.to_numpy())
+        return table if weight is None else weighted_table(table, weights.to_numpy())
 
 
 def loaded_data(data: Path, reading: ReadingOptions) -> Loaded:

@@ -130,7 +130,7 @@ def _ranks(values: NDArray[Any]) -> tuple[NDArray[np.uint64], int]:
 
 _SEED = 20240219
 # share of equal pairs by chance above which all rows count: coarse values then make equal rows
-_MOST_CHANCE = 0.5
+MOST_CHANCE = 0.5
 
 
 def counted_rows(table: Table) -> NDArray[np.int64] | None:
@@ -147,7 +147,7 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
     if len(counts) == table.n_rows:
         return None
     chance = _chance(hashes, steps)
-    if chance > _MOST_CHANCE:
+    if chance > MOST_CHANCE:
         return None
     order = np.argsort(inverse, kind="stable")
     # number of equal rows before each
@@ -157,28 +157,33 @@ def counted_rows(table: Table) -> NDArray[np.int64] | None:
     return kept if len(kept) < table.n_rows else None
 
 
-def chance_of_copies(table: Table) -> float:
+def chance_of_copies(table: Table, weights: NDArray[np.float64] | None = None) -> float:
     """Return the share of the pairs of equal rows that chance explains, at most 1; 1 without such pairs.
+
+    Weights, whole float64 (n_rows,), say how often every row stands in the table.
 
     Where a density is smooth over one step between neighbouring values, two independent rows are as often equal as they
     differ by one step up in one continuous column alone. The number of such pairs is the largest one of all continuous
     columns; without any the share is 1.
     """
-    return _chance(*_hashes(table))
+    return _chance(*_hashes(table), weights)
 
 
-def _chance(hashes: NDArray[np.uint64], steps: NDArray[np.uint64]) -> float:
+def _chance(
+    hashes: NDArray[np.uint64], steps: NDArray[np.uint64], weights: NDArray[np.float64] | None = None
+) -> float:
     """Return `chance_of_copies` from what `_hashes` returns."""
-    distinct, first, counts = np.unique(hashes, return_index=True, return_counts=True)
-    n_equal = int((counts * (counts - 1) // 2).sum())
+    distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    counts = np.bincount(inverse, weights)
+    n_equal = float((counts * (counts - 1)).sum()) / 2
     if not n_equal:
         return 1.0
-    n_by_step = [0]
+    n_by_step = [0.0]
     for of_column in steps[:, first]:
         neighbours = distinct + of_column
         positions = np.minimum(np.searchsorted(distinct, neighbours), len(distinct) - 1)
         is_neighbour = (distinct[positions] == neighbours) & (of_column > 0)
-        n_by_step.append(int((counts * counts[positions])[is_neighbour].sum()))
+        n_by_step.append(float((counts * counts[positions])[is_neighbour].sum()))
     # either row of a pair may be one step above the other
     return min(max(n_by_step) / (2 * n_equal), 1.0)
 

@@ -1,29 +1,19 @@
-"""Tables in the forms that callers have them in: frames, arrays, files, tables read already; weights of rows."""
+"""Tables in the forms that callers have them in: frames, arrays, files, tables read already."""
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.files.table_files import read_frame
 from gomea_bn.data.frames import frame_of
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import (
     GomeaBnError,
-    GomeaBnWarning,
-    Option,
     Setting,
     check_choice,
-    row_list,
-    wrong_option,
 )
-from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,74 +82,3 @@ def complete_table(table: Table, missing: str, what: str) -> Table:
         return table.complete_rows()
     table.require_complete(what, Setting("missing", "drop"))
     return table
-
-
-# rows of a table with weights: a few gigabytes of ten columns
-# share of distinct values from which a column has hardly any ties
-_LEAST_DISTINCT = 0.9
-_MOST_ROWS = 50_000_000
-
-
-def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
-    """Return one weight per row, float64 (n_rows,).
-
-    They must be finite numbers from 0 on, with some above 0.
-    """
-    try:
-        checked = np.array(weights, np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise GomeaBnError([Option(name), f" must be numbers: {error}."]) from error
-    if checked.shape != (n_rows,):
-        rows = counted(n_rows, "row")
-        raise wrong_option(name, f"must have one weight for each of {rows}, got {checked.shape}.")
-    wrong = ~(np.isfinite(checked) & (checked >= 0))
-    if wrong.any() or not checked.any():
-        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are 0"
-        raise GomeaBnError([Option(name), f" must be finite numbers from 0 on, some above 0; {where}."])
-    return checked
-
-
-def _warn_of_ties(table: Table, weights: NDArray[np.float64]) -> None:
-    """Warn of continuous columns without ties: repeats of their exact values look like evidence about the column."""
-    if weights.max() <= 1:
-        return
-    without = [
-        column.name
-        for column in table.take(np.flatnonzero(weights)).columns
-        if column.is_continuous and len(np.unique(column.observed)) > _LEAST_DISTINCT * len(column.observed)
-    ]
-    if without:
-        warning = GomeaBnWarning(
-            f"Weights repeat rows, but nearly every row has another value of {listed(map(repr, without), 3)}. Rows "
-            "that agree in all digits look like strong evidence, so that edges and cuts may fit the weights.",
-            ["give weights to tables of discrete or rounded columns", "leave them out"],
-        )
-        warnings.warn(warning, stacklevel=3)
-
-
-def repeated_rows(table: Table, weights: ArrayLike) -> Table:
-    """Return the table, then `weighted`, in which every row stands as many times as its weight says.
-
-    The weights are whole numbers, one per row of the source: rows that were dropped have one, too. Rows with 0 are left
-    out. More than 50 million rows are an error. A warning names continuous columns that have hardly any ties before.
-    """
-    n_source = table.n_rows + len(table.dropped_rows)
-    checked = np.delete(checked_weights(weights, n_source), list(table.dropped_rows))
-    fractions = checked != np.floor(checked)
-    if fractions.any():
-        raise GomeaBnError(
-            [
-                Option("sample_weight"),
-                " must be whole numbers: scores and cuts count whole rows, so a search has no meaning for importance "
-                f"weights such as {checked[fractions][0]:g} yet.",
-            ],
-            [
-                "round the weights",
-                "give network.update(rows, weights) any weights, which keeps graph and cuts",
-            ],
-        )
-    if checked.sum() > _MOST_ROWS:
-        most = f"{_MOST_ROWS:,}, got {checked.sum():,.0f}."
-        raise wrong_option("sample_weight", f"must sum to at most {most}")
-    _warn_of_ties(table, checked)
-    return replace(table, weighted=True).take(np.repeat(np.arange(table.n_rows), checked.astype(np.int64)))

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class WeightedRows(NamedTuple):
+    """Rows of a table, and the weight of each, float64 (n_rows,)."""
+
+    table: Table
+    weights: NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Table:
     """Columns of equal length, which may have missing values.
@@ -62,7 +69,9 @@ class Table:
     reading : ReadingOptions
         Options by which the source was read.
     weighted : bool
-        Whether every row stands as often as its weight says, so that equal rows are no copies by mistake.
+        Whether weights decided how often every row stands in the table, so that equal rows are no copies by mistake.
+    all_rows : WeightedRows or None
+        Rows that a network of this table counts by their weights, where no row stands in it more than once.
     """
 
     columns: tuple[Column, ...]
@@ -71,6 +80,7 @@ class Table:
     notes: tuple[Note, ...] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     weighted: bool = False
+    all_rows: WeightedRows | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,7 +129,7 @@ class Table:
             values = column.values[rows]
             values.flags.writeable = False
             columns.append(replace(column, values=values))
-        return replace(self, columns=tuple(columns), n_rows=len(rows), dropped_rows=())
+        return replace(self, columns=tuple(columns), n_rows=len(rows), dropped_rows=(), all_rows=None)
 
     def in_order(self, names: Sequence[str]) -> Table:
         """Return the table with its columns in the order of some names, each of which must be that of a column."""

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
-from gomea_bn.data.sources import repeated_rows, source_table
+from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
+from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
@@ -198,6 +199,14 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     are not optimal, or the score is not "density-bd", they stay too. ``network_.metadata["all_rows"]`` has what was
     done.
 
+    In a table of discrete columns or coarse values, which several rows share, frequencies are repeats: everything is as
+    if the rows stood that number of times in the table, which `table_` then is. Otherwise repeats would look like
+    evidence about exact values, and a row is searched with a probability in proportion to its weight: `table_` has
+    these rows, each once, as many as the weights are worth (the square of their sum over the sum of their squares,
+    Kish 1965). Tables, shapes and curves then count all rows by their weights, as `DiscretizedBayesNet.update` does,
+    and ``network_.metadata["weights"]`` has the numbers of all rows and of those searched. `score_` is that of the rows
+    searched.
+
     Under "density-bd" with "optimal" cuts, the Dirichlet prior and a shape other than "uniform", tables in memory with
     continuous columns are learned without copies: of k equal rows count 1 + (k - 1) c, where c is the share of equal
     pairs that chance explains. ``network_.metadata["left_out_copies"]`` is the number of the others. Of networks of
@@ -299,8 +308,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         y : ignored
             Present for compatibility with scikit-learn; pass a class as a column of X.
         sample_weight : array-like of shape (n_rows,), optional
-            Frequency weights: number of times that each row counts, whole and from 0 on. Everything is as if the rows
-            stood that number of times in the table, which `table_` then is. Tables in pieces have none.
+            Weights of the rows, from 0 on. Whole ones are frequencies: the numbers of times that rows were observed.
+            Others are importances and are scaled to a mean of 1; divide whole weights by their mean where they are
+            importances. See Notes. Tables in pieces have none.
         start : DiscretizedBayesNet, optional
             Network from whose graph and cuts the search begins, such as one that was learned from former rows. Edges
             that rules and limits exclude are left out.
@@ -333,12 +343,29 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             return self
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
-            table = repeated_rows(table, sample_weight)
+            table = weighted_table(table, sample_weight)
         if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):
             self._fit_many_rows(table, checkpoint, limits, began, start)
-            return self
+        else:
+            self._fit_few_rows(table, checkpoint, limits, began, start)
+        if table.all_rows is not None:
+            from gomea_bn.network.updates import weighted_network
+
+            with delayed_interrupts():
+                self.network_: DiscretizedBayesNet = weighted_network(self._fitted(), table.all_rows)
+        return self
+
+    def _fit_few_rows(
+        self,
+        table: Table,
+        checkpoint: CheckpointOption,
+        limits: Limits,
+        began: float,
+        start: DiscretizedBayesNet | None,
+    ) -> None:
+        """Search for the network of all rows, and keep it."""
         section, seed = learner_section(
             self, checkpoint, table, seed_of(self.random_state), **started_from(start)
         )
@@ -352,10 +379,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         began, found = self._search(rows, table, settings, began, start)
         if is_averaged:
             self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
-        self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
+        self.network_ = self.network_.in_order(table.names)
         self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
         warn_of_many_probabilities(self.network_, table.n_rows)
-        return self
 
     def _search(
         self,

@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.sources import repeated_rows, source_table
+from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
+from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import OwnObjective, check_objectives
@@ -205,7 +206,7 @@ class ParetoBayesNetLearner(FrontParameters):
         began = perf_counter()
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
-            table = repeated_rows(table, sample_weight)
+            table = weighted_table(table, sample_weight)
         check_target(self.target, table)
         shown = check_objectives([shown_objective(o, table, self.target) for o in objectives])
         # wrong options are an error before the search for a single network; a sample shows them as well

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gomea_bn.data.sources import checked_weights
-from gomea_bn.data.table import Table
+from gomea_bn.data.table import Table, WeightedRows
+from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, check_number
 from gomea_bn.network.conditionals.cells import table_over_rows
 from gomea_bn.network.conditionals.conditionals import Conditionals
@@ -67,6 +67,22 @@ def updated_network(
     old = 1.0 if forget is None else float(0.5 ** (n / forget))
     weights = of_rows if forget is None else of_rows * 0.5 ** (ages / forget)
     return _Update(network, rows, old, weights).network()
+
+
+def weighted_network(network: DiscretizedBayesNet, given: WeightedRows) -> DiscretizedBayesNet:
+    """Return the network of a search with all rows of a table counted by their weights in place of those searched.
+
+    What was learned of single rows stays: losses of left-out rows, the probabilities of cuts, and the mixture weights.
+    """
+    rows = completed_table(network, given.table.in_order(network.names), np.random.default_rng(_SEED))
+    counted = _Update(network, rows, 0.0, given.weights).network()
+    record = {"rows": rows.n_rows, "searched": network.metadata["n_rows"], "sum": float(given.weights.sum())}
+    if (known := network.conditionals) is not None and (of_rows := counted.conditionals) is not None:
+        kept = ("log_losses", "cut_probabilities", "cut_intervals")
+        counted = counted.changed(
+            conditionals=of_rows.changed(**{name: getattr(known, name) for name in kept})
+        )
+    return counted.changed(metadata={**network.metadata, "weights": record})
 
 
 class _Update:

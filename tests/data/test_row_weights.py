@@ -1,18 +1,26 @@
-"""Tests of frequency weights."""
+"""Tests of weights of rows."""
 
-import warnings
+import contextlib
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import invoke, ok
+from hypothesis import given
+from hypothesis import strategies as st
 from review_examples import page_data
 
-from gomea_bn import BayesNetLearner, GomeaBnError, ParetoBayesNetLearner, read_front, read_table
+from gomea_bn import (
+    BayesNetLearner,
+    DiscretizedBayesNet,
+    GomeaBnError,
+    ParetoBayesNetLearner,
+    read_front,
+    read_table,
+)
 from gomea_bn.cli.named_networks import named_network
-from gomea_bn.data.sources import repeated_rows
-from gomea_bn.errors import GomeaBnWarning
+from gomea_bn.data.weights import weighted_table
 
 OPTIONS: dict[str, Any] = {
     "max_seconds": None, "max_evaluations": 300, "single_evaluations": 200, "random_state": 1,
@@ -25,26 +33,71 @@ def frame(n=120, seed=0):
     return pd.DataFrame({"x": x, "y": x + 0.3 * generator.normal(size=n), "k": np.where(x > 0, "a", "b")})
 
 
-def test_rows_stand_as_often_as_their_weights_say():
-    table = read_table(frame(10))
-    repeated = repeated_rows(table, [2, 0, 1, 3, 1, 0, 0, 0, 0, 1])
-    assert repeated.n_rows == 8
-    wanted = table.columns[0].values[[0, 0, 2, 3, 3, 3, 4, 9]]
+def coarse_frame(n=120, seed=0):
+    """Rows that are equal by chance."""
+    rows = frame(n, seed)
+    return rows.assign(x=rows["x"].round(), y=rows["y"].round())
+
+
+def test_coarse_rows_stand_as_often_as_their_weights_say():
+    table = read_table(coarse_frame(), kinds={"x": "continuous", "y": "continuous"})
+    weights = np.arange(120) % 4
+    repeated = weighted_table(table, weights)
+    wanted = table.columns[0].values[np.repeat(np.arange(120), weights)]
     np.testing.assert_array_equal(repeated.columns[0].values, wanted)
+    assert repeated.all_rows is None
 
 
 def test_weights_are_those_of_the_rows_that_were_not_dropped():
     rows = frame(12)
     rows.loc[1, "x"] = np.nan
-    assert repeated_rows(read_table(rows, missing="drop"), [1, 9, 1, 2, *[1] * 8]).n_rows == 12
+    weighted = weighted_table(read_table(rows, missing="drop"), [1, 9, 1, 2, *[1] * 8])
+    assert weighted.all_rows is not None
+    assert weighted.all_rows.weights.tolist() == [1, 1, 2, *[1] * 8]
+
+
+@given(
+    st.lists(st.one_of(st.just(0.0), st.floats(0.01, 2), st.floats(1e-300, 1e300)), min_size=10, max_size=60)
+)
+def test_no_exact_row_is_searched_twice(weights):
+    # one fraction makes them importances
+    weights = [*weights, 0.5]
+    n = len(weights)
+    table = read_table(pd.DataFrame({"x": np.arange(n) ** 1.5, "y": np.sqrt(np.arange(n))}))
+    scaled = np.array(weights) / max(weights)
+    worth = scaled.sum() ** 2 / (scaled**2).sum()
+    if worth < 11:
+        with contextlib.suppress(GomeaBnError):
+            assert weighted_table(table, weights).n_rows >= 10
+        return
+    weighted = weighted_table(table, weights)
+    searched = weighted.columns[0].values
+    assert len(np.unique(searched)) == len(searched)
+    assert abs(len(searched) - worth) < 1 + 1e-6
+    positions = np.searchsorted(table.columns[0].values, searched)
+    assert (scaled[positions] > 0).all()
+    assert weighted.all_rows is not None
+    assert weighted.all_rows.weights.mean() == pytest.approx(1)
+
+
+def test_rows_are_searched_in_proportion_to_their_weights():
+    n = 6_000
+    weights = np.tile([0.5, 1.0, 2.0], n // 3)
+    x = np.random.default_rng(0).normal(size=n)
+    table = read_table(pd.DataFrame({"x": x, "y": x**3}))
+    searched = set(weighted_table(table, weights).columns[0].values.tolist())
+    counts = np.array([sum(value in searched for value in x[k::3].tolist()) for k in range(3)])
+    # rows are worth 7/9 of all: 7/3 of three, of which the largest weight has no more than 1
+    np.testing.assert_allclose(counts / (n // 3), [4 / 9, 8 / 9, 1], atol=0.03)
 
 
 def test_learning_with_weights_equals_learning_from_repeated_rows():
-    rows = frame()
+    rows = coarse_frame()
     weights = np.random.default_rng(1).integers(0, 4, len(rows))
     # under the default score copies do not count
     options: dict[str, Any] = {
         "max_seconds": None, "max_evaluations": 200, "random_state": 1, "scoring_method": "density-bic",
+        "kinds": {"x": "continuous", "y": "continuous"},
     }  # fmt: skip
     weighted = BayesNetLearner(**options).fit(rows, sample_weight=weights)
     repeated = BayesNetLearner(**options).fit(rows.iloc[np.repeat(np.arange(len(rows)), weights)])
@@ -52,14 +105,50 @@ def test_learning_with_weights_equals_learning_from_repeated_rows():
     assert weighted.score_ == repeated.score_
 
 
-def test_weights_of_columns_without_ties_are_warned_of():
-    rows, weights = frame(), np.arange(120) % 3
-    with pytest.warns(GomeaBnWarning, match="another value of 'x', 'y'"):
-        repeated_rows(read_table(rows), weights)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Weights repeat")
-        repeated_rows(read_table(rows), np.ones(120))
-        repeated_rows(read_table(rows.round(1)), weights)
+def test_frequencies_of_exact_rows_are_counted_like_repeated_rows():
+    rows = frame()
+    weights = np.random.default_rng(1).integers(0, 4, len(rows))
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=300, random_state=1, density="bins")
+    network = learner.fit(rows, sample_weight=weights).network_
+    table = read_table(rows.iloc[np.repeat(np.arange(len(rows)), weights)])
+    repeated = DiscretizedBayesNet.from_table(table, network.edges, network.cut_points)
+    assert network.edges
+    for name in network.names:
+        np.testing.assert_array_equal(network.counts[name], repeated.counts[name])
+    searched = learner.table_.n_rows
+    assert network.metadata["weights"] == {
+        "rows": int((weights > 0).sum()),
+        "searched": searched,
+        "sum": float(weights.sum()),
+    }
+
+
+def test_edges_do_not_fit_weights():
+    generator = np.random.default_rng(3)
+    rows = pd.DataFrame(generator.normal(size=(200, 3)), columns=["a", "b", "c"])
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=1_000, random_state=1)
+    learner.fit(rows, sample_weight=generator.integers(1, 5, len(rows)))
+    assert not learner.network_.edges
+
+
+def test_importance_weights_undo_a_selection():
+    generator = np.random.default_rng(4)
+    x = generator.normal(size=4_000)
+    chance = 1 / (1 + np.exp(-1.5 * x))
+    rows = pd.DataFrame(
+        {"x": x, "y": x + generator.normal(size=len(x)), "k": generator.choice(["a", "b"], len(x))}
+    )
+    is_seen = generator.random(len(x)) < 0.2 * chance
+    seen, weights = rows[is_seen], 1 / chance[is_seen]
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=300, random_state=1)
+    plain = learner.fit(seen).network_
+    weighted = learner.fit(seen, sample_weight=weights).network_
+    assert weighted.score(rows) > plain.score(rows) + 0.1
+    assert weighted == learner.fit(seen, sample_weight=8 * weights).network_
+    network = weighted.conditionals
+    assert network is not None
+    for copy in network.copies:
+        assert copy.counts["k"].sum() == pytest.approx(len(seen))
 
 
 @pytest.mark.parametrize(
@@ -68,8 +157,7 @@ def test_weights_of_columns_without_ties_are_warned_of():
         ([1.0, 2.0], "sample_weight must have one weight for each of 120 rows"),
         (np.full(120, -1), "sample_weight must be finite numbers from 0 on, some above 0; wrong in"),
         (np.zeros(120), "all are 0"),
-        (np.full(120, 0.5), "sample_weight must be whole numbers"),
-        (np.full(120, 1e7), "sample_weight must sum to at most 50,000,000"),
+        ([0.5, *np.zeros(119)], "sample_weight must be worth at least 10 rows"),
         (["a"] * 120, "sample_weight must be numbers"),
     ],
 )
@@ -84,15 +172,30 @@ def test_pieces_have_no_weights():
 
 
 def test_a_front_with_weights_equals_that_of_repeated_rows():
-    rows = frame()
+    rows = coarse_frame()
     weights = np.random.default_rng(1).integers(0, 4, len(rows))
     weighted = ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=weights)
     repeated = ParetoBayesNetLearner(**OPTIONS).fit(rows.iloc[np.repeat(np.arange(len(rows)), weights)])
     np.testing.assert_array_equal(weighted.front_.values, repeated.front_.values)
     assert [entry.network for entry in weighted.front_] == [entry.network for entry in repeated.front_]
     assert weighted.front_.run_hash == repeated.front_.run_hash
-    with pytest.raises(GomeaBnError, match="sample_weight must be whole numbers"):
-        ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=np.full(120, 0.5))
+
+
+def test_a_front_takes_importance_weights():
+    rows = frame()
+    weights = np.random.default_rng(1).random(len(rows))
+    learner = ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=weights)
+    searched = weighted_table(read_table(rows), weights)
+    assert learner.table_.n_rows == searched.n_rows < len(rows)
+    np.testing.assert_array_equal(
+        ParetoBayesNetLearner(**OPTIONS).fit(searched).front_.values, learner.front_.values
+    )
+
+
+def test_too_many_repeats_are_refused():
+    rows = pd.DataFrame({"k": ["a", "b"] * 5})
+    with pytest.raises(GomeaBnError, match=r"must sum to at most 50,000,000, got 100,000,000\. Divide"):
+        BayesNetLearner(max_evaluations=10).fit(rows, sample_weight=np.full(10, 1e7))
 
 
 @pytest.mark.sample(1)
@@ -119,7 +222,7 @@ def test_commands_take_a_column_of_weights(tmp_path, command):
     counts = next(
         v["counts"] for v in page_data((tmp_path / "page.html").read_text())["variables"] if "counts" in v
     )
-    assert sum(counts) == weights.sum()
+    assert sum(counts) == weighted_table(read_table(rows), weights).n_rows
     assert "unknown column 'v'" in invoke(command, data, "--weight", "v", *options).stderr
 
 

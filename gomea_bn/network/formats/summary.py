@@ -82,7 +82,7 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
 
 
 def _left_out(network: NetworkLike) -> list[str]:
-    """Return lines on the edges and the copies that the learner has left out."""
+    """Return lines on the edges, the copies and the weighted rows that the learner has left out."""
     lines = []
     record = network.metadata.get("left_out_edges")
     if isinstance(record, Mapping) and is_real(record.get("nats")) and is_real(record.get("error")):
@@ -96,6 +96,13 @@ def _left_out(network: NetworkLike) -> list[str]:
     copies = network.metadata.get("left_out_copies")
     if isinstance(copies, int) and is_integer(copies):
         lines += ["", f"{counted(copies, 'row')} did not count: equal rows are more than rounding explains."]
+    weights = network.metadata.get("weights")
+    if isinstance(weights, Mapping) and all(is_integer(weights.get(name)) for name in ("rows", "searched")):
+        searched, rows = weights["searched"], counted(weights["rows"], "row")
+        lines += [
+            "",
+            f"Graph and cuts come from {searched:,} of {rows}, chosen by weight; tables count all by weight.",
+        ]
     return lines
 
 

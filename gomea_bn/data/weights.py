@@ -1,0 +1,142 @@
+"""Weights of rows: the rows that a search takes in place of weighted ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gomea_bn.data.content_order import MOST_CHANCE, chance_of_copies
+from gomea_bn.data.table import Table, WeightedRows
+from gomea_bn.errors import GomeaBnError, Option, row_list, wrong_option
+from gomea_bn.texts import counted
+
+# rows of a table with weights: a few gigabytes of ten columns
+_MOST_ROWS = 50_000_000
+# as of tables without weights
+_FEWEST_ROWS = 10
+# share of distinct values up to which the values of a column repeat
+_MOST_DISTINCT = 0.5
+# any fixed number: the same weights must choose the same rows
+_SEED = 20240219
+
+
+def checked_weights(weights: ArrayLike, n_rows: int, name: str = "sample_weight") -> NDArray[np.float64]:
+    """Return one weight per row, float64 (n_rows,).
+
+    They must be finite numbers from 0 on, with some above 0.
+    """
+    try:
+        checked = np.array(weights, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GomeaBnError([Option(name), f" must be numbers: {error}."]) from error
+    if checked.shape != (n_rows,):
+        rows = counted(n_rows, "row")
+        raise wrong_option(name, f"must have one weight for each of {rows}, got {checked.shape}.")
+    wrong = ~(np.isfinite(checked) & (checked >= 0))
+    if wrong.any() or not checked.any():
+        where = f"wrong in {row_list(np.flatnonzero(wrong).tolist())}" if wrong.any() else "all are 0"
+        raise GomeaBnError([Option(name), f" must be finite numbers from 0 on, some above 0; {where}."])
+    return checked
+
+
+def weighted_table(table: Table, weights: ArrayLike) -> Table:
+    """Return the table, then `weighted`, of the rows to search in place of those of a table with weights.
+
+    Whole weights are frequencies, others are importances and are scaled to a mean of 1. In tables of discrete columns
+    or coarse values, which several rows share, rows stand as often as their frequencies say. Otherwise repeats would
+    look like evidence about exact values, and no row stands twice: it is taken with a probability in proportion to its
+    weight, at most 1. Their number is the one that the weights are worth, the square of their sum over the sum
+    of their squares (Kish 1965). `all_rows` of the table then has every row with its weight.
+
+    Parameters
+    ----------
+    table : Table
+        Rows.
+    weights : array-like of shape (n_rows,)
+        Weight of every row of the source of the table, so that rows which were dropped have one too. Rows of weight 0
+        are left out.
+
+    Raises
+    ------
+    GomeaBnError
+        For weights that are not finite numbers from 0 on with some above 0, and for frequencies of more than 50 million
+        rows.
+    """
+    n_source = table.n_rows + len(table.dropped_rows)
+    of_rows = np.delete(checked_weights(weights, n_source), list(table.dropped_rows))
+    if not of_rows.any():
+        raise GomeaBnError([Option("sample_weight"), " is 0 in all rows that have no missing value."])
+    are_frequencies = bool((of_rows == np.floor(of_rows)).all())
+    if are_frequencies and of_rows.sum() > _MOST_ROWS:
+        raise GomeaBnError(
+            [
+                Option("sample_weight"),
+                f" has whole numbers, which are frequencies and must sum to at most {_MOST_ROWS:,}, got "
+                f"{of_rows.sum():,.0f}.",
+            ],
+            ["divide them by their mean if they are importances"],
+        )
+    if are_frequencies and (of_rows.max() <= 1 or _values_repeat(table, of_rows)):
+        repeated = np.repeat(np.arange(table.n_rows), of_rows.astype(np.int64))
+        return _checked(replace(table.take(repeated), weighted=True))
+    kept = np.flatnonzero(of_rows)
+    given = table.take(kept)
+    of_rows = of_rows[kept]
+    # the largest weight is 1 first, so that no square overflows
+    scaled = of_rows / of_rows.max()
+    if not are_frequencies:
+        of_rows = scaled / scaled.mean()
+    shares = _shares(scaled, scaled.sum() ** 2 / (scaled @ scaled))
+    # rows at equal distances along the sum of their shares, in an order that no pattern of the table meets
+    generator = np.random.default_rng(_SEED)
+    order = generator.permutation(len(shares))
+    steps = np.floor(np.cumsum(shares[order]) + generator.random())
+    taken = order[np.flatnonzero(np.diff(steps, prepend=0.0))]
+    searched = given.take(np.sort(taken))
+    return _checked(replace(searched, weighted=True, all_rows=WeightedRows(given, of_rows)))
+
+
+def _checked(table: Table) -> Table:
+    """Return a table with weights; raise `GomeaBnError` if it has too few rows, or a column no longer varies."""
+    if table.n_rows < _FEWEST_ROWS:
+        raise GomeaBnError(
+            [
+                Option("sample_weight"),
+                f" must be worth at least {_FEWEST_ROWS} rows, the square of their sum over the sum of their squares, "
+                f"got {table.n_rows}.",
+            ]
+        )
+    for column in table.columns:
+        if column.is_continuous and column.is_constant:
+            raise GomeaBnError(
+                [
+                    Option("sample_weight"),
+                    f" leaves one value of the continuous column {column.name!r}, {column.observed[0]:g}.",
+                ],
+                ["drop the column"],
+            )
+    return table
+
+
+def _values_repeat(table: Table, weights: NDArray[np.float64]) -> bool:
+    """Return whether values of continuous columns stand in several rows, or chance explains most equal rows."""
+    counted = table.take(np.flatnonzero(weights))
+    continuous = [column.observed for column in counted.columns if column.is_continuous]
+    if all(len(np.unique(values)) <= _MOST_DISTINCT * len(values) for values in continuous):
+        return True
+    return chance_of_copies(counted, weights[weights > 0]) > MOST_CHANCE
+
+
+def _shares(weights: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return shares in proportion to weights, of which none exceeds 1, with a given sum, float64 (n_rows,)."""
+    order = np.argsort(-weights, kind="stable")
+    ranked = weights[order]
+    rest = np.maximum(np.cumsum(ranked[::-1])[::-1], 1e-300)
+    # the first rows have a share of 1; those after them what is left of the sum
+    factors = (total - np.arange(len(ranked))) / rest
+    n_whole = int(np.argmax(factors * ranked <= 1 + 1e-12))
+    shares = np.ones(len(weights))
+    shares[order[n_whole:]] = np.minimum(factors[n_whole] * ranked[n_whole:], 1.0)
+    return shares
