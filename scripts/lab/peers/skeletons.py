@@ -1,4 +1,4 @@
-"""The experiment `shapes-skeletons`: F1 of learned skeletons on three laws, ours and those of other libraries."""
+"""The experiment `shapes-skeletons`: F1 of learned skeletons on several laws, ours and those of other libraries."""
 
 from collections.abc import Iterable, Sequence
 from math import isfinite

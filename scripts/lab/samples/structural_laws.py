@@ -1,4 +1,4 @@
-"""Rows of random graphs: linear or smooth equations, hidden levels, both kinds of columns, or products of parents.
+"""Rows of random graphs with linear, smooth or post-nonlinear equations, products, hidden levels, both kinds of columns.
 
 Every law draws its graph and its equations from one generator and its rows from another, so that the same seed gives
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
@@ -22,6 +22,8 @@ LINEAR = 100
 """Number of the law "linear" of no columns; the number of columns is added."""
 PRODUCTS = 200
 """Number of the law "products"."""
+POST_NONLINEAR = 300
+"""Number of the law "post-nonlinear"."""
 MAX_PARENTS = 3
 THRESHOLD_NOISE = 0.3
 """Standard deviation of the noise on a value before its level is read, in standard deviations of the value."""
@@ -31,6 +33,10 @@ Curve = Callable[[Values], Values]
 
 CURVES: tuple[Curve, ...] = (lambda x: np.tanh(2.0 * x), lambda x: np.sin(2.0 * x), np.square, np.abs)
 """Functions of a standardised parent."""
+OUTER: tuple[Curve, ...] = (lambda v: v, lambda v: np.exp(v / 2), lambda v: v + v**3 / 3, np.tanh)
+"""Increasing functions of a column before it is observed, in the law "post-nonlinear"."""
+TAIL = 3
+"""Degrees of freedom of the noise of the law "post-nonlinear"."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,26 @@ def products(n_rows: int, seed: int) -> Sample:
         noise = float(law.uniform(0.4, 0.8))
         values = noise * rows.normal(size=n_rows)
         columns.append(_standardised(np.sum(terms, axis=0)) + values if terms else values)
+    return _sample(columns, set(), edges, law)
+
+
+def post_nonlinear(n_rows: int, seed: int) -> Sample:
+    """Return rows of increasing functions of a sum of curves and heavy-tailed noise.
+
+    The sum is as in `nonlinear`, with noise of Student's t with three degrees of freedom and 0.4 to 0.8 standard
+    deviations. A parent acts by the value before its function, not beyond four standard deviations.
+    """
+    law, rows = _generators(seed, POST_NONLINEAR)
+    edges = random_graph(law)
+    hidden: list[Values] = []
+    columns: list[Values] = []
+    for child in range(N_COLUMNS):
+        terms = [_term(hidden[parent], False, law) for parent, other in edges if other == child]
+        noise, outer = float(law.uniform(0.4, 0.8)), OUTER[int(law.integers(len(OUTER)))]
+        values = rows.standard_t(TAIL, size=n_rows) / np.sqrt(TAIL / (TAIL - 2))
+        values = _standardised(np.sum(terms, axis=0)) + noise * values if terms else values
+        hidden.append(np.clip(values, -4, 4))
+        columns.append(outer(values))
     return _sample(columns, set(), edges, law)
 
 
@@ -212,5 +238,6 @@ LAWS: dict[str, Callable[[int, int], Sample]] = {
     "bells": bells,
     "mixed": mixed,
     "products": products,
+    "post-nonlinear": post_nonlinear,
 }
 """Functions of the number of rows and the seed, by the name of the law."""
