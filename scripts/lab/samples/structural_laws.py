@@ -1,4 +1,4 @@
-"""Rows of random graphs with linear, smooth or post-nonlinear equations, products, hidden levels, both kinds of columns.
+"""Rows of random graphs: linear, smooth or post-nonlinear equations, products, hidden levels, or both kinds of columns.
 
 Every law draws its graph and its equations from one generator and its rows from another, so that the same seed gives
 the same graph for every number of rows. `SALT` makes these generators differ from those of other benchmarks.
