@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.frames import require_pyarrow
 from gomea_bn.errors import GomeaBnError, check_integer, is_integer, is_real
+from gomea_bn.front.judged_rows import is_prediction_summary
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
-from gomea_bn.front.predictions import is_prediction_summary, prediction_summary
+from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
 from gomea_bn.runtime.files.atomic_files import check_folder, check_name, finish_exchange, replaced_entries
 from gomea_bn.runtime.files.text_files import (

@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer, is_integer, is_real
 from gomea_bn.front import choice
 from gomea_bn.front.choice import KneeMethod
+from gomea_bn.front.judged_rows import error_of_loss, is_prediction_summary
 from gomea_bn.front.objectives import (
     COMPLEXITY,
     EXPERT_DISTANCE,
@@ -29,8 +31,8 @@ from gomea_bn.front.objectives import (
     leaves_rows_out,
     objective_column,
     single_position,
+    target_of,
 )
-from gomea_bn.front.predictions import error_of_best
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.checks import check_metadata
@@ -330,16 +332,35 @@ class Front:
 
         Fronts whose misfits leave every row out of its own tables have `simplest_good_fit` of
         `gomea_bn.front.choice`, by the loss of the target if they have one, whose standard error is that on rows that
-        the tables leave out (`gomea_bn.front.predictions`). Others have the knee, since a least misfit
+        the tables leave out (`gomea_bn.front.judged_rows`). Others have the knee, since a least misfit
         in sample says little about other rows.
         """
         fit = TARGET.name if TARGET.name in self.names else MISFIT.name
         if not {fit, COMPLEXITY.name} <= set(self.names) or not leaves_rows_out(self.record):
             return Recommendation(self.knee(), "The knee: more complex networks hardly fit better.")
         row, reason, detail = choice.simplest_good_fit(
-            self._values, self.names, self.network, self._table, self.n_rows, error_of_best(self)
+            self._values, self.names, self.network, self._table, self.n_rows, self._error_of_prediction()
         )
         return Recommendation(self[row], reason, detail)
+
+    def _error_of_prediction(self) -> float | None:
+        """Return the standard error of the least loss of the target over all rows.
+
+        Without the table it comes from "predictions" in the record. None where there are no predictions.
+        """
+        target = target_of(self.record) if TARGET.name in self.names else None
+        if target is None:
+            return None
+        best = self.best(TARGET.name)
+        if self._table is not None:
+            return error_of_loss(best.network, self._table, target)
+        stored = self.record.get("predictions")
+        if not is_prediction_summary(stored):
+            return None
+        errors = [
+            one["loss_error"] for one in stored["networks"] if one["id"] == self._original_index[best.index]
+        ]
+        return errors[0] * sqrt(stored["n_rows"] / (self.n_rows or stored["n_rows"])) if errors else None
 
     def near_limit(self) -> dict[str, Candidate]:
         """Return the knee and the best fit by role, as far as the limit on free parameters may hold them back.

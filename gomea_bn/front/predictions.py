@@ -1,88 +1,22 @@
-"""Predictions of the target of a front by tables that leave the predicted row out, summarised without its rows."""
+"""Predictions of the target of a front, of a choice of its networks."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import sqrt
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gomea_bn.discretization.baselines import MDLP
-from gomea_bn.errors import is_integer, is_real
+from gomea_bn.front.front import Front
+from gomea_bn.front.judged_rows import FEWEST_ROWS, JudgedRows, counts_rows_of, error_of_loss
 from gomea_bn.front.objectives import COMPLEXITY, TARGET, target_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import family_counts, table_of_counts
-from gomea_bn.problems.cuts.policies import bin_codes
 
-if TYPE_CHECKING:
-    from gomea_bn.data.table import Table
-
-SCALE = 10_000
-"""Probabilities are stored times this number, as integers."""
-COVERAGES = (0.5, 0.8, 0.9, 0.95)
-"""Probabilities of the central intervals whose coverage is stored."""
-
-_MOST_ROWS, _FEWEST_ROWS = 5_000, 30
 # networks with predictions, and those of them that are close to the best one or have a role
 _MOST_NETWORKS, _MOST_CLOSE = 12, 8
-_MOST_GROUPS = 20
-_N_PARTS = 10
-# of a naive Bayes classifier
-_MOST_LEVELS = 50
-
-Floats = NDArray[np.float64]
 
 
-class PredictingFront(Protocol):
-    """What predictions need of a `gomea_bn.front.front.Front`, whose module imports this one."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the objectives."""
-
-    @property
-    def values(self) -> Floats:
-        """Values of the objectives, float64 (n_networks, m)."""
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Record of the run."""
-
-    @property
-    def table(self) -> Table | None:
-        """Rows of the front."""
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of these rows."""
-
-    @property
-    def original_index(self) -> tuple[int, ...]:
-        """Ids of the networks in the whole front."""
-
-    @property
-    def single(self) -> Any:
-        """Candidate that is the single network, or None."""
-
-    def network(self, index: int) -> DiscretizedBayesNet:
-        """Return the network of a row."""
-
-    def best(self, name: str) -> Any:
-        """Return the candidate with the least value of an objective."""
-
-    def knee(self) -> Any:
-        """Return the candidate at the knee."""
-
-    def recommended(self) -> Any:
-        """Return the candidate to look at first, with the reason."""
-
-
-def prediction_summary(front: PredictingFront) -> dict[str, Any] | None:
+def prediction_summary(front: Front) -> dict[str, Any] | None:
     """Return how well networks of a front predict its target on rows that their tables leave out, as JSON values.
 
     There are at most 12 networks: the recommended one, the knee, the best prediction, the single network, and others
@@ -116,10 +50,12 @@ def prediction_summary(front: PredictingFront) -> dict[str, Any] | None:
     if target is None or table is None or target not in table.names:
         return None
     positions = _with_a_role(front)
-    positions = _spread(front, positions, error_of_best(front) or 0.0)
+    positions = _spread(
+        front, positions, error_of_loss(front.best(TARGET.name).network, table, target) or 0.0
+    )
     networks = [front.network(position) for position in positions]
-    rows = _JudgedRows.of(table, target, networks)
-    if rows.n_rows < _FEWEST_ROWS or not all(_counts_rows_of(one, table, target) for one in networks):
+    rows = JudgedRows.of(table, target, networks)
+    if rows.n_rows < FEWEST_ROWS or not all(counts_rows_of(one, table, target) for one in networks):
         return None
     pseudo_count = networks[0].pseudo_count or 0.0
     cuts = {target: networks[0].cut_points[target]} if target in networks[0].cut_points else {}
@@ -136,100 +72,13 @@ def prediction_summary(front: PredictingFront) -> dict[str, Any] | None:
     }
 
 
-def error_of_best(front: PredictingFront) -> float | None:
-    """Return the standard error of the least loss of a front's target, left out as in `prediction_summary`.
-
-    It is that of the mean over all rows of the front. Without its table it comes from "predictions" in the record. None
-    where there are no predictions of the network.
-    """
-    target = target_of(front.record) if TARGET.name in front.names else None
-    if target is None:
-        return None
-    best, table = front.best(TARGET.name), front.table
-    if table is None:
-        stored = front.record.get("predictions")
-        if not is_prediction_summary(stored):
-            return None
-        entries = stored["networks"]
-        errors = [one["loss_error"] for one in entries if one["id"] == front.original_index[best.index]]
-        return errors[0] * sqrt(stored["n_rows"] / (front.n_rows or stored["n_rows"])) if errors else None
-    if target not in table.names or not _counts_rows_of(best.network, table, target):
-        return None
-    rows = _JudgedRows.of(table, target, [best.network])
-    if rows.n_rows < _FEWEST_ROWS:
-        return None
-    return float(rows.judged(best.network)["loss_error"] * sqrt(rows.n_rows / table.n_rows))
-
-
-def is_prediction_summary(entry: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether a JSON value has the form of what `prediction_summary` returns."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("target"), str):
-        return False
-    losses = [entry.get("prior"), *(loss for loss in [entry.get("naive_bayes")] if loss is not None)]
-    networks: Any = entry.get("networks")
-    return (
-        _is_count(entry.get("n_rows"), 1)
-        and all(map(_is_finite, losses))
-        and isinstance(networks, list)
-        and len(networks) > 0
-        and all(_is_judged(network, entry["n_rows"]) for network in networks)
-    )
-
-
-def _is_judged(entry: Any, n_rows: int) -> bool:
-    """Return whether a JSON value describes the predictions of one network for a number of rows."""
-    if not isinstance(entry, dict) or not _is_count(entry.get("id"), 0):
-        return False
-    if not _is_finite(entry.get("loss")) or not _is_finite(entry.get("loss_error")):
-        return False
-    if "levels" in entry:
-        levels = entry["levels"]
-        return isinstance(levels, list) and len(levels) > 0 and all(_is_level(one, n_rows) for one in levels)
-    groups: Any = entry.get("groups")
-    coverage: Any = entry.get("coverage")
-    return (
-        isinstance(groups, list)
-        and all(_is_row(group, 4) and _is_count(group[0], 1) for group in groups)
-        and sum(group[0] for group in groups) == n_rows
-        and _is_finite(entry.get("rmse"))
-        and _is_row(coverage, len(COVERAGES))
-        and all(0 <= share <= 1 for share in coverage)
-    )
-
-
-def _is_level(entry: Any, n_rows: int) -> bool:
-    """Return whether a JSON value has the numbers of rows with and without a level, by part and probability."""
-    if not isinstance(entry, list) or not all(isinstance(part, list) for part in entry):
-        return False
-    rows = [row for part in entry for row in part]
-    if not all(_is_row(row, 3) and all(_is_count(value, 0) for value in row) for row in rows):
-        return False
-    scaled = [[row[0] for row in part] for part in entry]
-    return (
-        all(of_part == sorted(set(of_part)) and of_part[-1:] <= [SCALE] for of_part in scaled)
-        and sum(row[1] + row[2] for row in rows) == n_rows
-    )
-
-
-def _is_row(value: Any, length: int) -> bool:
-    return isinstance(value, list) and len(value) == length and all(map(_is_finite, value))
-
-
-def _is_count(value: Any, least: int) -> bool:
-    return is_integer(value) and least <= value <= sys.maxsize
-
-
-def _is_finite(value: Any) -> bool:
-    return is_real(value) and abs(value) <= sys.float_info.max
-
-
-def _with_a_role(front: PredictingFront) -> list[int]:
+def _with_a_role(front: Front) -> list[int]:
     """Return the positions of the networks that the page names, each once."""
     roles = [front.recommended().candidate, front.knee(), front.best(TARGET.name), front.single]
     return list(dict.fromkeys(role.index for role in roles if role is not None))
 
 
-def _spread(front: PredictingFront, first: Sequence[int], error: float) -> list[int]:
+def _spread(front: Front, first: Sequence[int], error: float) -> list[int]:
     """Return some positions and others of evenly spread complexity, by ascending complexity.
 
     Networks whose loss exceeds the least one by at most `error` come before others.
@@ -244,214 +93,3 @@ def _spread(front: PredictingFront, first: Sequence[int], error: float) -> list[
         n = min(len(rest), max(0, most - len(chosen)))
         chosen |= dict.fromkeys(rest[k] for k in np.linspace(0, len(rest) - 1, n).round().astype(int))
     return [position for position in order.tolist() if position in chosen]
-
-
-def _counts_rows_of(network: DiscretizedBayesNet, table: Table, target: str) -> bool:
-    """Return whether the tables that decide on the target are counted, the target's from the rows of a table."""
-    columns = {column.name: column for column in table.columns}
-    if network.pseudo_count is None or set(network.names) - set(columns):
-        return False
-    if any(columns[name].levels != network.levels.get(name) for name in network.names):
-        return False
-    if any(child not in network.counts for child in (target, *network.children(target))):
-        return False
-    counts = network.counts[target]
-    codes = _codes(network, columns[target].values, target)
-    of_rows = np.bincount(codes[codes >= 0], minlength=counts.shape[-1])
-    return bool(np.allclose(of_rows, counts.reshape(-1, counts.shape[-1]).sum(axis=0)))
-
-
-def _codes(network: DiscretizedBayesNet, values: NDArray[Any], name: str) -> NDArray[np.int32]:
-    cuts = network.cut_points.get(name)
-    return np.asarray(values if cuts is None else bin_codes(values, cuts), np.int32)
-
-
-@dataclass(frozen=True)
-class _JudgedRows:
-    """The rows of a table on which networks are judged, their positions by part, and the column that is predicted."""
-
-    table: Table
-    target: str
-    parts: tuple[NDArray[np.int64], ...]
-
-    @classmethod
-    def of(cls, table: Table, target: str, networks: Iterable[DiscretizedBayesNet]) -> _JudgedRows:
-        """Return the rows without missing values where the networks look."""
-        used = {target}.union(*(network.markov_blanket(target) for network in networks))
-        is_missing = [column.is_missing for column in table.columns if column.name in used]
-        generator = np.random.default_rng(0)
-        rows = generator.permutation(np.flatnonzero(~np.logical_or.reduce(is_missing)))[:_MOST_ROWS]
-        [values] = [column.values for column in table.columns if column.name == target]
-        ordered = rows[np.argsort(values[rows], kind="stable")]
-        return cls(table, target, tuple(np.sort(ordered[part::_N_PARTS]) for part in range(_N_PARTS)))
-
-    @property
-    def n_rows(self) -> int:
-        return sum(map(len, self.parts))
-
-    def judged(self, network: DiscretizedBayesNet) -> dict[str, Any]:
-        """Return the losses and what follows from the probabilities of one network; see `prediction_summary`."""
-        columns = {column.name: column.values for column in self.table.columns}
-        codes = {name: _codes(network, columns[name], name) for name in network.names}
-        of_target = codes[self.target]
-        probabilities = [_probabilities(network, self.target, codes, part) for part in self.parts]
-        if self.target in network.levels:
-            own = [
-                shares[np.arange(len(part)), of_target[part]]
-                for shares, part in zip(probabilities, self.parts)
-            ]
-            losses = -np.log(np.maximum(np.concatenate(own), sys.float_info.min))
-            levels = [
-                [
-                    _counted(shares[:, code], of_target[part] == code)
-                    for shares, part in zip(probabilities, self.parts)
-                ]
-                for code in range(network.cardinality(self.target))
-            ]
-            return {**_mean_loss(losses), "levels": levels}
-        values = columns[self.target]
-        edges = [
-            network.support[self.target][0],
-            *network.cut_points[self.target],
-            network.support[self.target][1],
-        ]
-        middles = np.convolve(edges, [0.5, 0.5], "valid")
-        predicted = [
-            _of_values(values, of_target, part, shares, middles)
-            for shares, part in zip(probabilities, self.parts)
-        ]
-        return {**_mean_loss(np.concatenate([one.losses for one in predicted])), **_of_parts(predicted)}
-
-    def loss_of_naive_bayes(self, pseudo_count: PseudoCount) -> float | None:
-        """Return the mean loss of a naive Bayes classifier, or None where there is none; see `prediction_summary`."""
-        [target] = [column for column in self.table.columns if column.name == self.target]
-        table = self.table.take(np.sort(np.concatenate(self.parts)))
-        if target.levels is None or len(target.levels) > _MOST_LEVELS or table.n_missing:
-            return None
-        cuts = MDLP().fit(table, self.target).cut_points_
-        edges = [(self.target, name) for name in table.names if name != self.target]
-        network = DiscretizedBayesNet.from_table(table, edges, cuts, pseudo_count=pseudo_count)
-        return float(_JudgedRows.of(table, self.target, []).judged(network)["loss"])
-
-
-def _probabilities(
-    network: DiscretizedBayesNet, target: str, codes: Mapping[str, NDArray[np.int32]], part: NDArray[np.int64]
-) -> Floats:
-    """Return P(target | the other columns) of some rows by tables that do not count them, float64 (n, n_values).
-
-    `codes` are the bins or levels of all rows by variable, and `part` the positions of the rows. A table without
-    smoothing may give 0 to all values, which then are alike.
-    """
-    n_values = network.cardinality(target)
-    logs = np.zeros((len(part), n_values))
-    for child in (target, *network.children(target)):
-        members = (*network.parents(child), child)
-        of_part = [codes[member][part] for member in members]
-        counts = network.counts[child]
-        place = len(members) - 1
-        left_out = family_counts(of_part, range(place), place, counts.shape, child)
-        shares = table_of_counts(np.maximum(counts - left_out, 0.0), network.pseudo_count or 0.0)
-        of_part[members.index(target)] = np.arange(n_values, dtype=np.int32)
-        cells = [one if member == target else one[:, None] for one, member in zip(of_part, members)]
-        logs += np.log(np.maximum(shares[tuple(cells)], sys.float_info.min))
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-def _mean_loss(losses: Floats) -> dict[str, float]:
-    return {"loss": float(losses.mean()), "loss_error": float(losses.std() / sqrt(len(losses)))}
-
-
-def _counted(probabilities: Floats, is_level: NDArray[np.bool_]) -> list[list[int]]:
-    """Return the numbers of rows with and without a level by ascending probability; see `prediction_summary`."""
-    scaled, number = np.unique((probabilities * SCALE).round().astype(np.int64), return_inverse=True)
-    counts = [np.bincount(number[which], minlength=len(scaled)) for which in (is_level, ~is_level)]
-    rows: list[list[int]] = np.column_stack([scaled, *counts]).tolist()
-    return rows
-
-
-@dataclass(frozen=True)
-class _OfValues:
-    """Predictions of a continuous target by row, each float64 (n_rows,).
-
-    `below` is the probability of smaller values, with half of that of equal ones.
-    """
-
-    values: Floats
-    means: Floats
-    below: Floats
-    losses: Floats
-
-
-def _of_values(
-    values: Floats, bins: NDArray[np.int32], part: NDArray[np.int64], probabilities: Floats, middles: Floats
-) -> _OfValues:
-    """Return predictions of the values of a part of the rows by the probabilities of their bins, float64 (n, n_bins).
-
-    The values of the other parts of a bin share its probability alike; of a bin without any it has the middle. The loss
-    is the CRPS as E|X - y| - E|X - X'| / 2 (Gneiting & Raftery, "Strictly proper scoring rules, prediction, and
-    estimation", 2007).
-    """
-    n_bins = probabilities.shape[1]
-    others = np.ones(len(values), np.bool_)
-    others[part] = False
-    asked, own = values[part], bins[part]
-    means, inside, below = middles.copy(), np.zeros(n_bins), np.full(len(part), 0.5)
-    to_own = np.abs(middles[own] - asked)
-    for code in range(n_bins):
-        of_bin, rows = np.sort(values[others & (bins == code)]), own == code
-        n = len(of_bin)
-        if not n:
-            continue
-        sums = np.concatenate(([0.0], of_bin.cumsum()))
-        means[code] = sums[-1] / n
-        inside[code] = 2 * ((2 * np.arange(1, n + 1) - n - 1) @ of_bin) / n**2
-        smaller, at_most = (np.searchsorted(of_bin, asked[rows], side) for side in ("left", "right"))
-        below[rows] = (smaller + at_most) / 2 / n
-        to_own[rows] = (asked[rows] * (2 * at_most - n) + sums[-1] - 2 * sums[at_most]) / n
-    # bins are intervals, so that all values of another bin lie on one side of a value
-    distances = np.abs(means - asked[:, None])
-    distances[np.arange(len(part)), own] = to_own
-    between = np.abs(means[:, None] - means)
-    np.fill_diagonal(between, inside)
-    of_own = probabilities[np.arange(len(part)), own]
-    return _OfValues(
-        values=asked,
-        means=probabilities @ means,
-        below=probabilities.cumsum(axis=1)[np.arange(len(part)), own] - of_own * (1 - below),
-        losses=(probabilities * distances).sum(axis=1)
-        - np.einsum("rs,st,rt->r", probabilities, between, probabilities) / 2,
-    )
-
-
-def _of_parts(predicted: Sequence[_OfValues]) -> dict[str, Any]:
-    """Return what `prediction_summary` holds of a continuous target, of the predictions by part."""
-    values, means, below = (
-        np.concatenate([getattr(one, key) for one in predicted]) for key in ("values", "means", "below")
-    )
-    n_groups = min(_MOST_GROUPS, max(1, len(values) // 20))
-    group_of = np.concatenate([groups_of_equal_size(one.means, n_groups) for one in predicted])
-    groups = []
-    for group in np.unique(group_of).tolist():
-        rows = group_of == group
-        facts = means[rows].mean(), values[rows].mean(), values[rows].std()
-        groups.append([int(rows.sum()), *map(float, facts)])
-    from_middle = np.abs(2 * below - 1)
-    return {
-        "groups": groups,
-        "rmse": float(np.sqrt(((values - means) ** 2).mean())),
-        "coverage": [float((from_middle <= share).mean()) for share in COVERAGES],
-    }
-
-
-def groups_of_equal_size(
-    predictions: Floats, n_groups: int, sizes: Floats | None = None
-) -> NDArray[np.int64]:
-    """Return the group of every prediction, int64 (n,), by ascending predictions; equal ones stay together.
-
-    A prediction stands for one row, or for as many as `sizes`, float64 (n,), says.
-    """
-    _, number = np.unique(predictions, return_inverse=True)
-    of_value = np.bincount(number, sizes)
-    middles = (of_value.cumsum() - of_value / 2) / of_value.sum()
-    return np.asarray(np.minimum((middles * n_groups).astype(np.int64), n_groups - 1)[number])

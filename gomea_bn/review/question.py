@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.front.judged_rows import COVERAGES, SCALE, groups_of_equal_size, is_prediction_summary
 from gomea_bn.front.objectives import TARGET, target_of
-from gomea_bn.front.predictions import (
-    COVERAGES,
-    SCALE,
-    groups_of_equal_size,
-    is_prediction_summary,
-    prediction_summary,
-)
+from gomea_bn.front.predictions import prediction_summary
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Front
