@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 # any fixed number: keys must be the same in every process
 _KEY_SEED = 20250131
 _N_TARGETS = 2
-# most functions of a continuous column: a line, and curves by increasing roughness
+# most functions of a continuous column, a line and curves by increasing roughness
 _MOST_PER_COLUMN = 9
+# the same beyond some rows, and of all columns together, since a family takes the cube of their number
+_FEW_ROWS, _MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS = 10_000, 32, 240
 # most functions of either column in the products of two columns
 _MOST_PER_PAIR = 3
 # what cross products may cost: multiplications, and functions of all columns
 _MOST_PRODUCTS = 2e10
 _MOST_COLUMNS_OF_PRODUCTS = 4_000
-# the same with products of two columns
+# the same with products of two columns, of at most 10,000 rows
 _MOST_PRODUCTS_OF_PAIRS = 5e9
 _MOST_COLUMNS_OF_PAIRS = 2_000
 _BLOCK_ROWS = 1 << 14
@@ -35,6 +37,8 @@ _BLOCK_NUMBERS = 1 << 24
 # prior of coefficients, in rows: a line, and the least rough curve
 _LINE_PRECISION = 1.0
 _CURVE_PRECISIONS = (np.inf, 1.0)
+# many rows show kinks, which take rough curves
+_PRECISION_OF_MANY_ROWS = 1e-3
 # prior of the variance of residuals, which are relative to the variance of the column
 _PRIOR_ROWS = 1.0
 _PRIOR_SQUARES = 0.02
@@ -50,8 +54,8 @@ class _Functions(Protocol):
         """Return the functions of some rows, float64 (n_rows, n_functions)."""
 
 
-# splines of the curves
-_INNER_KNOTS = 8
+# inner knots of the splines of the curves: of few functions, and per function of many
+_INNER_KNOTS, _KNOTS_PER_FUNCTION = 8, 1.5
 _DEGREE = 3
 _LEAST_EIGENVALUE = 1e-6
 
@@ -87,7 +91,9 @@ class SmoothFunctions:
         self._mean = float(share @ distinct)
         self._deviation = float(np.sqrt(share @ (distinct - self._mean) ** 2))
         low, high = float(distinct[0]), float(distinct[-1])
-        inner = np.linspace(low, high, _INNER_KNOTS + 2)
+        is_fine = n_functions > _MOST_PER_COLUMN
+        n_inner = int(_KNOTS_PER_FUNCTION * n_functions) if is_fine else _INNER_KNOTS
+        inner = np.linspace(low, high, n_inner + 2)
         self._knots = np.concatenate([[low] * _DEGREE, inner, [high] * _DEGREE])
         design = self._splines(distinct)
         values, vectors = scipy.linalg.eigh(design.T @ (design * share[:, None]))
@@ -161,11 +167,16 @@ def curve_data(variables: Sequence[ScoredVariable]) -> CurveData:
     of the column. Three models are compared: lines, curves whose prior precision grows with their roughness, and these
     curves with products of the first functions of every two continuous parents, as many as are affordable for all pairs
     of columns. The noise is never narrower than what equal values cover, so that repeated values gain no density.
+
+    Beyond 10,000 rows columns have more functions, in proportion to the two thirds power of the rows, and a fourth
+    model has rough curves, which follow kinks: what the functions of a parent miss would return as false edges.
     """
     n_rows = len(variables[0].values)
     n_levels, n_continuous = sum(v.n_levels for v in variables), sum(not v.n_levels for v in variables)
     most = min(_MOST_COLUMNS_OF_PRODUCTS, (_MOST_PRODUCTS / n_rows) ** 0.5)
-    per_column = int(min(_MOST_PER_COLUMN, (most - n_levels) // max(n_continuous, 1)))
+    wanted = min(_MOST_OF_MANY_ROWS, _MOST_OF_COLUMNS // max(n_continuous, 1))
+    wanted = max(_MOST_PER_COLUMN, min(wanted, int(_MOST_PER_COLUMN * (n_rows / _FEW_ROWS) ** (2 / 3))))
+    per_column = int(min(wanted, (most - n_levels) // max(n_continuous, 1)))
     # not even lines are affordable, or of no use
     if per_column < 1 or not any(_may_follow(variable) for variable in variables):
         return no_curves()
@@ -217,6 +228,9 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         with_targets += block.T @ flat[start : start + n_block]
     products -= np.outer(sums, sums) / n_rows
     roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])])
+    of_curves = _CURVE_PRECISIONS
+    if per_column > _MOST_PER_COLUMN:
+        of_curves = (*of_curves, _PRECISION_OF_MANY_ROWS)
     keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
     return CurveData(
         products=products,
@@ -227,7 +241,7 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         first=first,
         pair=pair,
         n_products=per_pair**2,
-        precisions=np.array([_precisions(roughness, int(first[-1]), p) for p in _CURVE_PRECISIONS]),
+        precisions=np.array([_precisions(roughness, int(first[-1]), p) for p in of_curves]),
         variable=np.zeros(0, np.int64),
         child_key=2 * keys[0] + 1,
         parent_key=2 * keys[1] + 1,
@@ -240,7 +254,7 @@ def _pairs(
 ) -> tuple[int, list[tuple[int, int]]]:
     """Return how many functions of a column are multiplied, as many as are affordable, and the pairs of columns."""
     n_functions = sum(len(column.roughness) for column in functions)
-    most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / n_rows) ** 0.5)
+    most = min(_MOST_COLUMNS_OF_PAIRS, (_MOST_PRODUCTS_OF_PAIRS / min(n_rows, _FEW_ROWS)) ** 0.5)
     for per_pair in range(_MOST_PER_PAIR, 0, -1):
         members = [v for v in continuous if len(functions[v].roughness) >= per_pair]
         pairs = list(combinations(members, 2))

@@ -283,6 +283,17 @@ def test_a_family_with_too_many_products_has_none(monkeypatch: pytest.MonkeyPatc
     assert scorer_of(variables).score([family(2, 0, 1)])[0] == without
 
 
+def test_a_kink_of_many_rows_lets_nothing_through() -> None:
+    n_rows = 60_000
+    rng = np.random.default_rng(6)
+    first = rng.normal(size=n_rows)
+    second = first + 0.5 * rng.normal(size=n_rows)
+    third = np.abs(second) + 0.2 * rng.normal(size=n_rows)
+    scorer = scorer_of([continuous(*column) for column in (("a", first), ("b", second), ("c", third))])
+    alone, with_first = scorer.score([family(2, 1), family(2, 1, 0)])
+    assert alone > with_first
+
+
 def test_large_tables_get_fewer_functions_and_then_none(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = some_variables()
     assert np.diff(curve_data(variables).first).tolist() == [9, 9, 9, 2]
