@@ -111,6 +111,14 @@ def test_another_kind_of_start_is_refused():
         BayesNetLearner(**OPTIONS).fit(rows(), start=[("a", "b")])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("give", [BayesNetLearner, BayesNetLearner().set_params])
+def test_the_constructor_points_to_fit(start, give):
+    with pytest.raises(
+        GomeaBnError, match=r"start is no parameter of BayesNetLearner, .* fit\(rows, start=...\)"
+    ):
+        give(start=start)
+
+
 def test_the_score_of_the_start_is_one_evaluation():
     options = {**OPTIONS, "max_evaluations": 2000, "curves": "none"}
     former = BayesNetLearner(**options).fit(rows())
