@@ -101,8 +101,13 @@ class Explanation:
                 f"{what} goes from {top['lowest']:.4g} at {top['lowest_at']} to {top['highest']:.4g} at "
                 f"{top['highest_at']}; it {top['direction']}."
             )
-        if len(pushes):
-            name, top = shown_name(str(pushes.index[0])), pushes.iloc[0]
+        moving = pushes[pushes["without"] != answer]
+        if len(pushes) and not len(moving):
+            lines.append(
+                f"Of {counted(len(pushes), 'finding')}, none moves the answer: it stays without any one of them."
+            )
+        elif len(moving):
+            name, top = shown_name(str(moving.index[0])), moving.iloc[0]
             verb, without = "up" if answer >= top["without"] else "down", top["without"]
             lines.append(
                 f"Of {counted(len(pushes), 'finding')}, {name} = {top['finding']} moves the answer most: without it "
@@ -276,6 +281,10 @@ class _Question:
         low, high = ends if self._code < 0 else np.clip(ends, 0.0, 1.0)
         return float(low), float(high)
 
+    def _rounding(self, answer: float) -> float:
+        """Return the largest difference between answers of some size that counts as rounding."""
+        return _LEAST_SIZE * max(float(np.ptp(self._gains)), abs(answer))
+
     def _in_bins(self, name: str, tables: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
         """Return probabilities over the shown bins in place of cells of a variable."""
         if name in self.network.levels:
@@ -299,7 +308,7 @@ class _Question:
             given = np.ascontiguousarray((joint[:, states] / shares[states]).T)
             values = self._values(given)
             # of equal answers rounding errors would choose the ends and the direction
-            if np.ptp(values) <= _LEAST_SIZE * max(float(np.ptp(self._gains)), float(np.abs(values).max())):
+            if np.ptp(values) <= self._rounding(float(np.abs(values).max())):
                 values = np.full_like(values, values[0])
             columns.append((v, name, states, values, _bits(self._in_bins(self.target, joint, 0))))
         chosen = [
@@ -349,6 +358,8 @@ class _Question:
         moves = np.abs(bins[1:] - bins[0]).sum(axis=1) / 2
         moves[moves < _LEAST_SIZE] = 0.0
         values = self.answers(left_out)
+        # up to rounding
+        values[np.abs(values - answer) <= self._rounding(answer)] = answer
         ends = [self.around(value, error) for value, error in zip(values, self.errors(left_out), strict=True)]
         order = np.argsort(-moves, kind="stable")
         frame = pd.DataFrame(

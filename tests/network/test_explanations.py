@@ -223,3 +223,22 @@ def test_refusals_name_what_is_wrong():
         network.explain(continuous, row=[3])  # type: ignore[arg-type]
     with pytest.raises(GomeaBnError, match="evidence and row both have a value"):
         network.explain(discrete, {continuous: 0.0}, row={continuous: 1.0})
+
+
+def test_findings_that_move_nothing_are_not_said_to():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=90), "y": rng.normal(size=90), "k": rng.choice(["a", "b", "c"], 90)}
+    )
+    cuts = {"x": [-0.5, 0.5], "y": [0.0]}
+    apart = DiscretizedBayesNet.from_table(frame, [], cuts)
+    for target, findings in (("k", {"x": 0.7, "y": 0.3}), ("y", {"x": 0.7, "k": "a"})):
+        explanation = apart.explain(target, findings)
+        assert (explanation.pushes["without"] == explanation.answer).all()
+        said = " ".join(explanation.sentences)
+        assert "Of 2 findings, none moves the answer: it stays without any one of them." in said
+        assert "pushes" not in said
+    # x comes before y, and only y moves the answer
+    joined = DiscretizedBayesNet.from_table(frame, [("y", "k")], cuts)
+    said = " ".join(joined.explain("k", {"x": 0.7, "y": 0.3}).sentences)
+    assert "Of 2 findings, y = 0.3 moves the answer most" in said
