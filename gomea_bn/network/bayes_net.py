@@ -669,7 +669,8 @@ class DiscretizedBayesNet(Immutable):
         DataFrame
             By column: `rows`, their number; `log_loss` and `expected`, its mean in nats in these rows and as expected;
             `p_value` of both tests together; `drifted`; `outside`, the share of values outside the support; and
-            `broken`, the parents of broken edges as text.
+            `broken`, the parents of broken edges as text. The tests need two rows: `p_value` is 1 for a single one.
+            Without rows `log_loss` is NaN, and `outside` is 0.
 
         Raises
         ------
