@@ -51,6 +51,14 @@ Method = Annotated[
 Draws = Annotated[int, opt("Number of draws per row of sampling.", min=1)]
 Seed = Annotated[int | None, opt("Seed of draws. Default: random.", min=0)]
 
+Cells = Annotated[
+    str | None,
+    opt(
+        "Most cells of an unknown continuous variable; bins: answer by tables over bins, if others are too large. "
+        "Default: as many as the time of an answer allows."
+    ),
+]
+
 _N_DRAWS = 10_000
 
 
@@ -195,6 +203,7 @@ def query(
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
     seed: Seed = None,
+    cells: Cells = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the distribution of variables of NETWORK, given what is known about others.
@@ -214,7 +223,9 @@ def query(
         if both := [name for name in changes if name in stated]:
             raise GomeaBnError(f"--do and --given both name '{both[0]}'; give it once.")
         model = saved.do(changes) if changes else saved
-        answer = model.query(list(target), stated, method=method, n_draws=n_draws, random_state=seed)
+        answer = model.query(
+            list(target), stated, method=method, n_draws=n_draws, random_state=seed, cells=_cells(cells)
+        )
     if changes:
         say("Note: an intervention has this effect only if the edges are causes, which rows do not show.")
     words = [*(f"do({text.strip()})" for text in do or ()), *(text.strip() for text in given or ())]
@@ -253,6 +264,11 @@ def _inputs(
     check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
     saved = loaded_network(network)
     return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
+
+
+def _cells(text: str | None) -> int | str | None:
+    """Return the value of --cells."""
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def _kept(keep: Sequence[str] | None, frame: pd.DataFrame) -> pd.DataFrame:
@@ -360,6 +376,7 @@ def most_probable(
     ] = None,
     given: Statements = None,
     n: Annotated[int, opt("Number of combinations.", "--n", min=1)] = 5,
+    cells: Cells = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the most probable combinations of bins and levels of NETWORK, given what is known about others.
@@ -378,7 +395,7 @@ def most_probable(
     targets = [variables.get(name, name) for name in target] if target else None
     with answering():
         stated = read_statements("--given", given or (), saved)
-        answer = saved.most_probable(stated, targets, n)
+        answer = saved.most_probable(stated, targets, n, cells=_cells(cells))
     names = answer.columns[:-1].tolist()
     if as_json:
         records = [
