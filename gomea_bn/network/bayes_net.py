@@ -431,10 +431,13 @@ class DiscretizedBayesNet(Immutable):
         return self._cards[self._position(name)]
 
     def bin_labels(self, name: str) -> tuple[str, ...]:
-        """Return the bins as "(a, b]" (the first as "[a, b]"), or the levels as text, in code order."""
+        """Return the bins as "(a, b]" (the first as "[a, b]"), or the levels as text, in code order.
+
+        Ends of bins of dates and times of day are written as these, such as "(2024-12-31, 2025-03-01]".
+        """
         self._position(name)
         if name in self._cuts:
-            return bin_texts(self._cuts[name], self._support[name])
+            return bin_texts(name, self._cuts[name], self._support[name])
         return tuple(str(level) for level in self._levels[name])
 
     def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
