@@ -903,8 +903,8 @@ class DiscretizedBayesNet(Immutable):
         Parameters
         ----------
         frame : DataFrame
-            Rows with a column for every variable but the target. Cells may be missing; a column of the target and
-            further columns are ignored.
+            Rows with columns for the variables but the target. Cells may be missing, as those of an absent column are,
+            with a warning; a column of the target and further columns are ignored.
         target : str
             Name of a variable.
         method, n_draws, random_state, cells
@@ -918,7 +918,8 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
+            For rows without any of these columns, unknown levels, rows of probability 0, and exact answers that are too
+            large.
         """
         engine = engine_for(self, method, n_draws, random_state, cells)
         return answers.predict_proba(engine, frame, target)

@@ -260,8 +260,8 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
 
 
 def other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
-    """Return the cells of all variables but the target as evidence."""
-    read = reader.frame(frame, [name for name in reader.names if name != target])
+    """Return the cells of all variables but the target as evidence; those of absent columns are missing."""
+    read = reader.frame(frame, reader.present(frame, [name for name in reader.names if name != target]))
     reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
     return read.evidence
 
