@@ -65,7 +65,7 @@ class GraphScores:
         if knowledge is not None and not isinstance(knowledge, ExpertKnowledge):
             raise GomeaBnError(f"knowledge must be an ExpertKnowledge or None, got {knowledge!r}.")
         check_integer("max_indegree", max_indegree, 0)
-        table = table_for(network, data)
+        table = table_for(network, data, allow_empty_bins=True)
         scorer, session = _scorer(network, table, scoring_method, equivalent_sample_size, edge_cost)
         cardinality = [network.cardinality(name) for name in network.names]
         knowledge_rules = edge_rules(knowledge, network.names, cardinality, max_indegree=max_indegree)

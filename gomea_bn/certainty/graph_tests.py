@@ -147,7 +147,8 @@ def test_graph(
     Parameters
     ----------
     graph : DiscretizedBayesNet or ExpertNetwork
-        Graph and bins. The bins and levels of an expert's network are completed from the table.
+        Graph and bins, of which the rows need not reach all. The bins and levels of an expert's network are completed
+        from the table.
     table : DataFrame, Table or path
         Rows without missing values.
     n_permutations : int
@@ -185,7 +186,7 @@ def test_graph(
         raise GomeaBnError(
             f"graph must be a DiscretizedBayesNet or an ExpertNetwork, got {type(graph).__name__}."
         )
-    rows = table_for(graph, table)
+    rows = table_for(graph, table, allow_empty_bins=True)
     generator = random_generator(random_state)
     names, n = graph.names, len(graph.names)
     codes = graph.discretize(rows.to_frame()).to_numpy(np.int64)

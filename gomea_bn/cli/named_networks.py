@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.output import UNUSABLE_DATA, failing
+from gomea_bn.cli.output import UNUSABLE_DATA, WRONG_USE, fail, failing
 from gomea_bn.cli.plain_help import opt
 from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
@@ -281,3 +281,13 @@ def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
         reading=ReadingOptions.of(**reading_of(record)),
         weight=source.get("weight") if isinstance(source, dict) else None,
     )
+
+
+def named_column(network: DiscretizedBayesNet, name: str, option: str) -> str:
+    """Return the variable of a column that an option names, also of dates without the unit; exits with 2 for none."""
+    from gomea_bn.network.value_kinds import spellings
+
+    variables = spellings(network.names)
+    if name not in variables:
+        fail(f"{option}: unknown variable {name!r}.{nearest(name, variables)}", WRONG_USE)
+    return variables[name]

@@ -36,6 +36,22 @@ _OTHERS = (
 )
 
 
+# the least and the greatest number of a unit, and steps in this unit with formats that show them
+_TEXTS = {
+    DAYS: (
+        -719_162.0,
+        2_932_896.0,
+        [
+            (1.0, "%Y-%m-%d"),
+            (1 / 1440, "%Y-%m-%d %H:%M"),
+            (1 / 86_400, "%Y-%m-%d %H:%M:%S"),
+            (1 / 86_400e6, "%Y-%m-%d %H:%M:%S.%f"),
+        ],
+    ),
+    HOURS: (0.0, 24.0, [(1 / 60, "%H:%M"), (1 / 3600, "%H:%M:%S"), (1 / 3600e6, "%H:%M:%S.%f")]),
+}
+
+
 def source_name(name: str) -> str:
     """Return the name of the column of dates that a name with a unit comes from, or the name itself."""
     unit = unit_of(name)
@@ -161,6 +177,31 @@ def from_numbers(numbers: NDArray[np.float64], name: str) -> Any:
     scale = 86_400e6 if name.endswith(f"[{DAYS}]") else 1e6
     durations = pd.to_timedelta(np.rint(numbers * scale).astype(np.int64), unit="us")
     return pd.Timestamp("1970-01-01") + durations if name.endswith(f"[{DAYS}]") else durations
+
+
+def date_texts(numbers: NDArray[np.float64], name: str, span: float) -> list[str] | None:
+    """Return numbers in the unit that a name ends in as dates or times of day in words, such as "2024-12-31".
+
+    The texts are as fine as a tenth of a `span` of such numbers, and finer where that keeps numbers apart. None is
+    returned for other names, and for numbers that no date has or that texts do not keep apart.
+    """
+    unit = unit_of(name)
+    if unit not in _TEXTS:
+        return None
+    low, high, formats = _TEXTS[unit]
+    if not ((numbers >= low) & (numbers <= high)).all():
+        return None
+    values = list(from_numbers(numbers, name))
+    for step, form in formats:
+        texts = [value.strftime(form) for value in values]
+        if (step <= span / 10 or step == formats[-1][0]) and len({*texts}) == len({*numbers.tolist()}):
+            return texts
+    return None
+
+
+def name_in_words(name: str) -> str:
+    """Return the name of a column whose values are texts of `date_texts`: without the unit, which they are not in."""
+    return source_name(name) if unit_of(name) in _TEXTS else name
 
 
 def _from_objects(series: pd.Series[Any], name: str) -> tuple[pd.Series[Any], str] | None:

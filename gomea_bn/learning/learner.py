@@ -51,7 +51,7 @@ from gomea_bn.runtime.jit import kernels_are_cached
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.runtime.limits import HistoryEntry, Limits
 from gomea_bn.runtime.threads import in_background, thread_count
-from gomea_bn.texts import counted
+from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
     from gomea_bn.network.conditionals.conditionals import Conditionals
@@ -312,8 +312,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             Others are importances and are scaled to a mean of 1; divide whole weights by their mean where they are
             importances. See Notes. Tables in pieces have none.
         start : DiscretizedBayesNet, optional
-            Network from whose graph and cuts the search begins, such as one that was learned from former rows. Edges
-            that rules and limits exclude are left out.
+            Network from whose graph and cuts the search begins, such as one that was learned from former rows. Its
+            columns that the table lacks and edges that rules and limits exclude are left out, with a warning.
         checkpoint : Checkpoint or path, optional
             Folder for checkpoints, from which a run that was killed can go on; see `gomea_bn.Checkpoint`.
 
@@ -321,7 +321,7 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         ------
         GomeaBnError
             If the table, an option or a rule is invalid; the message says what to do. Also for a checkpoint of other
-            data or options.
+            data or options, and for a `start` that shares no column with the table.
         """
         # a mistake in options that need no table shows before it is read
         asks_discretizer = LearningOptions.of(self).asks_discretizer
@@ -397,6 +397,14 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         that of the user. Returns the time of `perf_counter` at which `fit` began, moved by the seconds of the compiler,
         and what was found.
         """
+        if start is not None and not set(start.names) & set(rows.names):
+            raise GomeaBnError(
+                [
+                    Option("start"),
+                    f" must share columns with the table, got a network of {listed(map(repr, start.names), 3)} for a "
+                    f"table of {listed(map(repr, rows.names), 3)}.",
+                ]
+            )
         options = LearningOptions.of(self, rows.n_rows)
         if not kernels_are_cached():
             # wrong options are an error before the wait for the compiler

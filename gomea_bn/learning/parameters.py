@@ -7,6 +7,7 @@ not; records, checkpoints and commands use these names.
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -280,6 +281,7 @@ def _without_former_names(
 ) -> dict[str, Any]:
     """Return parameters with objects in place of options that had a parameter of their own before, and warn."""
     names = learner._parameter_names()
+    _refuse_arguments_of_fit(learner, [name for name in parameters if name not in names])
     former = [
         name for name in parameters if name not in names and (name in _OWNERS or name in _WITHOUT_EFFECT)
     ]
@@ -290,6 +292,17 @@ def _without_former_names(
     mains = {s.parameter: present[s.parameter] for s in _subjects(learner) if s.parameter in present}
     known = {name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT}
     return _in_objects(learner, {**mains, **known})
+
+
+def _refuse_arguments_of_fit(learner: type[LearnerParameters], names: Iterable[str]) -> None:
+    """Raise for a name that is an argument of `fit`, not a parameter of the learner."""
+    # the parameters alone have no such method
+    fit = getattr(learner, "fit", None)
+    for name in names:
+        if fit is not None and name in inspect.signature(fit).parameters:
+            raise GomeaBnError(
+                f"{name} is no parameter of {learner.__name__}, but of its fit; call fit(rows, {name}=...)."
+            )
 
 
 def _warn_of_former(name: str, stacklevel: int) -> None:

@@ -431,10 +431,13 @@ class DiscretizedBayesNet(Immutable):
         return self._cards[self._position(name)]
 
     def bin_labels(self, name: str) -> tuple[str, ...]:
-        """Return the bins as "(a, b]" (the first as "[a, b]"), or the levels as text, in code order."""
+        """Return the bins as "(a, b]" (the first as "[a, b]"), or the levels as text, in code order.
+
+        Ends of bins of dates and times of day are written as these, such as "(2024-12-31, 2025-03-01]".
+        """
         self._position(name)
         if name in self._cuts:
-            return bin_texts(self._cuts[name], self._support[name])
+            return bin_texts(name, self._cuts[name], self._support[name])
         return tuple(str(level) for level in self._levels[name])
 
     def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -669,7 +672,8 @@ class DiscretizedBayesNet(Immutable):
         DataFrame
             By column: `rows`, their number; `log_loss` and `expected`, its mean in nats in these rows and as expected;
             `p_value` of both tests together; `drifted`; `outside`, the share of values outside the support; and
-            `broken`, the parents of broken edges as text.
+            `broken`, the parents of broken edges as text. The tests need two rows: `p_value` is 1 for a single one.
+            Without rows `log_loss` is NaN, and `outside` is 0.
 
         Raises
         ------
@@ -899,8 +903,8 @@ class DiscretizedBayesNet(Immutable):
         Parameters
         ----------
         frame : DataFrame
-            Rows with a column for every variable but the target. Cells may be missing; a column of the target and
-            further columns are ignored.
+            Rows with columns for the variables but the target. Cells may be missing, as those of an absent column are,
+            with a warning; a column of the target and further columns are ignored.
         target : str
             Name of a variable.
         method, n_draws, random_state, cells
@@ -914,7 +918,8 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
+            For rows without any of these columns, unknown levels, rows of probability 0, and exact answers that are too
+            large.
         """
         engine = engine_for(self, method, n_draws, random_state, cells)
         return answers.predict_proba(engine, frame, target)

@@ -59,15 +59,17 @@ def drift(
         record: dict[str, Any] = {"column": name, "rows": len(rows), "log_loss": np.nan, "outside": 0.0}
         expected = _Column(network, name, drawn)
         record["expected"], record["p_value"], broken = expected.mean, 1.0, []
-        if len(rows) > 1:
+        if len(rows):
             losses = -expected.logs(of_family)
             record["log_loss"] = float(losses.mean())
-            p_values = expected.p_of_losses(losses), expected.p_of_cells(of_family)
-            # the smaller one of two
-            record["p_value"] = min(2 * min(p_values), 1.0)
             if name in network.support:
                 low, high = network.support[name]
                 record["outside"] = float(np.mean((of_family[name] < low) | (of_family[name] > high)))
+        # a single row has no variance
+        if len(rows) > 1:
+            p_values = expected.p_of_losses(losses), expected.p_of_cells(of_family)
+            # the smaller one of two
+            record["p_value"] = min(2 * min(p_values), 1.0)
             sure = level / n_edges
             broken = [p for p in parents if expected.is_broken(p, of_family, generator, sure)]
         record["broken"] = ", ".join(broken)

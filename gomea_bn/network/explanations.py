@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, is_integer
+from gomea_bn.data.dates import date_texts, name_in_words, unit_of
+from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.answers import reduced, refuse_both
 from gomea_bn.network.inference.engine import Engine, Evidence, engine_for, refuse_impossible
@@ -31,6 +32,10 @@ _MOST_PARAMETERS = 20
 # smaller effects of probabilities, and smaller changes of distributions, are rounding errors
 _LEAST_SIZE = 1e-12
 _INTERVAL = ("low", "high")
+# columns of tables that hold answers
+_ANSWERS = [
+    "without", *_INTERVAL, *(f"{end}{of}" for end in ("lowest", "highest") for of in ("", "_low", "_high")),
+]  # fmt: skip
 # the direction of an answer that is the same over all values of a column
 _EQUAL = "stays"
 
@@ -43,13 +48,16 @@ class Explanation:
     of answers under other tables of the same graph and bins, to first order: every row of a table over the shown bins
     is as uncertain as a Dirichlet distribution with the weight of its expected number of training rows plus 1. They
     are NaN if the network does not know its number of rows. All numbers say what to expect when a value is seen, not
-    if it were changed.
+    if it were changed. Tables name columns of dates and times of day without the unit, and their values are texts such
+    as "2024-12-31". Answers about them stay numbers in the unit, which `print` shows as dates.
 
     Attributes
     ----------
     target : str
     quantity : str
         The answer in words, such as "mean of alcohol".
+    support : tuple of (float, float) or None
+        Range of a continuous target.
     findings : dict of str to value
         What is known.
     answer, baseline : float
@@ -75,6 +83,7 @@ class Explanation:
 
     target: str
     quantity: str
+    support: tuple[float, float] | None
     findings: dict[str, object]
     answer: float
     baseline: float
@@ -88,25 +97,31 @@ class Explanation:
     def sentences(self) -> tuple[str, ...]:
         """The parts in words."""
         drivers, pushes, measure_next, answer = self.drivers, self.pushes, self.measure_next, self.answer
-        (low, high), what = self.interval, self.quantity
-        about = "" if np.isnan(low) else f" (95 % interval {low:.4g} to {high:.4g})"
-        before = f"; without findings {self.baseline:.4g}" if len(pushes) else ""
-        lines = [f"The {what} is {answer:.4g}{about}{before}."]
+        (low, high), what, text = self.interval, self.quantity, self.in_words
+        target = shown_name(name_in_words(self.target))
+        about = "" if np.isnan(low) else f" (95 % interval {text(low)} to {text(high)})"
+        before = f"; without findings {text(self.baseline)}" if len(pushes) else ""
+        lines = [f"The {what} is {text(answer)}{about}{before}."]
         if len(drivers) and not _tells(drivers):
-            lines.append(f"No column says anything about {shown_name(self.target)}.")
+            lines.append(f"No column says anything about {target}.")
         elif len(drivers):
             name, top = shown_name(str(drivers.index[0])), drivers.iloc[0]
             lines.append(
-                f"{name} says most about {shown_name(self.target)} ({top['bits']:.3g} bits): over its values the "
-                f"{what} goes from {top['lowest']:.4g} at {top['lowest_at']} to {top['highest']:.4g} at "
+                f"{name} says most about {target} ({top['bits']:.3g} bits): over its values the "
+                f"{what} goes from {text(top['lowest'])} at {top['lowest_at']} to {text(top['highest'])} at "
                 f"{top['highest_at']}; it {top['direction']}."
             )
-        if len(pushes):
-            name, top = shown_name(str(pushes.index[0])), pushes.iloc[0]
+        moving = pushes[pushes["without"] != answer]
+        if len(pushes) and not len(moving):
+            lines.append(
+                f"Of {counted(len(pushes), 'finding')}, none moves the answer: it stays without any one of them."
+            )
+        elif len(moving):
+            name, top = shown_name(str(moving.index[0])), moving.iloc[0]
             verb, without = "up" if answer >= top["without"] else "down", top["without"]
             lines.append(
                 f"Of {counted(len(pushes), 'finding')}, {name} = {top['finding']} moves the answer most: without it "
-                f"{without:.4g}, so it pushes {verb} by {abs(answer - without):.3g} (Shapley value "
+                f"{text(without)}, so it pushes {verb} by {abs(answer - without):.3g}{self._unit} (Shapley value "
                 f"{top['shapley']:+.3g})."
             )
         if len(pushes) and len(measure_next) and not _tells(measure_next):
@@ -115,16 +130,37 @@ class Explanation:
             name, top = shown_name(str(measure_next.index[0])), measure_next.iloc[0]
             lines.append(
                 f"To measure next: {name}, which would tell {top['bits']:.3g} bits, with answers from "
-                f"{top['lowest']:.4g} to {top['highest']:.4g}."
+                f"{text(top['lowest'])} to {text(top['highest'])}."
             )
         if len(self.parameters):
             top = self.parameters.iloc[0]
             condition = f" | {top['given']}" if top["given"] else ""
             lines.append(
                 f"The answer hangs most on P({top['column']} = {top['value']}{condition}) = "
-                f"{top['probability']:.3g}: .01 more changes it by {0.01 * top['derivative']:+.3g}."
+                f"{top['probability']:.3g}: .01 more changes it by {0.01 * top['derivative']:+.3g}{self._unit}."
             )
         return tuple(lines)
+
+    def in_words(self, answer: float) -> str:
+        """Return an answer as text: that of a date or a time of day as this, others with four digits."""
+        if self.support is None or np.isnan(answer):
+            return f"{answer:.4g}"
+        texts = date_texts(np.array([answer]), self.target, self.support[1] - self.support[0])
+        return f"{answer:.4g}" if texts is None else texts[0]
+
+    @property
+    def _unit(self) -> str:
+        """Unit of differences between answers that are dates or times of day."""
+        return f" {str(unit_of(self.target)).split()[0]}" if name_in_words(self.target) != self.target else ""
+
+    def _table(self, part: str) -> str:
+        """Return a table as text."""
+        frame: pd.DataFrame = getattr(self, part)
+        if name_in_words(self.target) != self.target:
+            frame = frame.copy()
+            for column in frame.columns.intersection(_ANSWERS):
+                frame[column] = [self.in_words(value) for value in frame[column]]
+        return frame.to_string(float_format="{:.4g}".format)
 
     def __str__(self) -> str:
         titles = {
@@ -138,7 +174,7 @@ class Explanation:
             frame: pd.DataFrame = getattr(self, part)
             repeated = part == "measure_next" and not self.findings
             if len(frame) and not repeated:
-                blocks.append(f"{title}\n{frame.to_string(float_format='{:.4g}'.format)}")
+                blocks.append(f"{title}\n{self._table(part)}")
         return "\n\n".join(blocks)
 
 
@@ -166,6 +202,7 @@ def explain(
     return Explanation(
         target=target,
         quantity=question.words,
+        support=network.support.get(target),
         findings=findings,
         answer=answer,
         baseline=baseline,
@@ -226,7 +263,7 @@ class _Question:
                 raise GomeaBnError(
                     f"state is for a discrete target; '{target}' is continuous, and its mean is explained."
                 )
-            self._code, self.words = -1, f"mean of {shown_name(target)}"
+            self._code, self.words = -1, f"mean of {shown_name(name_in_words(target))}"
             self._gains = BinDistributions(network, target).means()
         else:
             tables = engine.joint(evidence, [self.position]).tables
@@ -276,6 +313,10 @@ class _Question:
         low, high = ends if self._code < 0 else np.clip(ends, 0.0, 1.0)
         return float(low), float(high)
 
+    def _rounding(self, answer: float) -> float:
+        """Return the largest difference between answers of some size that counts as rounding."""
+        return _LEAST_SIZE * max(float(np.ptp(self._gains)), abs(answer))
+
     def _in_bins(self, name: str, tables: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
         """Return probabilities over the shown bins in place of cells of a variable."""
         if name in self.network.levels:
@@ -299,7 +340,7 @@ class _Question:
             given = np.ascontiguousarray((joint[:, states] / shares[states]).T)
             values = self._values(given)
             # of equal answers rounding errors would choose the ends and the direction
-            if np.ptp(values) <= _LEAST_SIZE * max(float(np.ptp(self._gains)), float(np.abs(values).max())):
+            if np.ptp(values) <= self._rounding(float(np.abs(values).max())):
                 values = np.full_like(values, values[0])
             columns.append((v, name, states, values, _bits(self._in_bins(self.target, joint, 0))))
         chosen = [
@@ -324,7 +365,7 @@ class _Question:
                     f"{end}_high": high,
                 }
             record["direction"] = _direction(values, name in network.cut_points, labels[states[places[1]]])
-            rows.append(pd.Series(record, name=name))
+            rows.append(pd.Series(record, name=name_in_words(name)))
         frame = pd.DataFrame(rows).infer_objects()
         return frame.sort_values("bits", ascending=False, kind="stable") if len(frame) else frame
 
@@ -349,22 +390,33 @@ class _Question:
         moves = np.abs(bins[1:] - bins[0]).sum(axis=1) / 2
         moves[moves < _LEAST_SIZE] = 0.0
         values = self.answers(left_out)
+        # up to rounding
+        values[np.abs(values - answer) <= self._rounding(answer)] = answer
         ends = [self.around(value, error) for value, error in zip(values, self.errors(left_out), strict=True)]
         order = np.argsort(-moves, kind="stable")
         frame = pd.DataFrame(
             {
-                "finding": [str(self.findings[name]) for name in names],
+                "finding": [self._finding(name) for name in names],
                 "without": values,
                 "low": [low for low, _ in ends],
                 "high": [high for _, high in ends],
                 "moves": moves,
                 "shapley": np.nan,
             },
-            index=names,
+            index=list(map(name_in_words, names)),
         )
         players = np.sort(order[:_MOST_FINDINGS])
         frame.iloc[players, 5] = self._shapley(players)
         return frame.iloc[order]
+
+    def _finding(self, name: str) -> str:
+        """Return what is known of a column as text."""
+        value = self.findings[name]
+        if is_real(value) and name in self.network.support:
+            low, high = self.network.support[name]
+            texts = date_texts(np.array([value], np.float64), name, high - low)
+            return str(value) if texts is None else texts[0]
+        return str(value)
 
     def _shapley(self, players: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the Shapley value of some findings while all others are known, float64 (n_players,)."""
@@ -412,13 +464,14 @@ class _Question:
                     break
                 texts = [of_member[code] for of_member, code in zip(labels, codes, strict=True)]
                 given = ", ".join(
-                    f"{parent} = {text}" for parent, text in zip(parents, texts[:-1], strict=True)
+                    f"{name_in_words(parent)} = {text}"
+                    for parent, text in zip(parents, texts[:-1], strict=True)
                 )
                 slope, error = float(slopes[codes]), float(errors[codes])
                 low, high = self.around(answer, abs(slope) * error)
                 record = {
-                    "column": name, "value": texts[-1], "given": given, "probability": float(table[codes]),
-                    "derivative": slope, "low": low, "high": high,
+                    "column": name_in_words(name), "value": texts[-1], "given": given,
+                    "probability": float(table[codes]), "derivative": slope, "low": low, "high": high,
                 }  # fmt: skip
                 parts.append((float(sizes[codes]), record))
         parts.sort(key=lambda part: -part[0])

@@ -32,12 +32,16 @@ def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def table_for(
-    network: NetworkLike, data: pd.DataFrame | Table | str | os.PathLike[str], *, allow_missing: bool = False
+    network: NetworkLike,
+    data: pd.DataFrame | Table | str | os.PathLike[str],
+    *,
+    allow_missing: bool = False,
+    allow_empty_bins: bool = False,
 ) -> Table:
     """Return the rows of `data` as a table with the network's variables, order and levels; further columns are ignored.
 
     Raises for missing columns, missing values unless they are allowed, unknown levels, constant continuous columns, cut
-    points outside the data, and fewer than 2 rows.
+    points outside the data unless first and last bins may be empty, and fewer than 2 rows.
     """
     if isinstance(data, Table):
         if not allow_missing:
@@ -59,6 +63,8 @@ def table_for(
         low, high = _range(name, column.observed)
         if low == high:
             raise GomeaBnError(f"Column '{name}' is constant: all its values are {low:g}.")
+        if allow_empty_bins:
+            continue
         outside = [cut for cut in network.cut_points[name].tolist() if not low < cut < high]
         if outside:
             raise GomeaBnError(

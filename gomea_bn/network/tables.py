@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.dates import date_texts
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.smoothing import PseudoCount, fitted_smoothing, smoothed, smoothed_and_left_out
 from gomea_bn.texts import counted
@@ -190,9 +191,15 @@ def edge_texts(edges: Sequence[float], fewest: int = 4) -> list[str]:
     return [repr(edge) for edge in edges]
 
 
-def bin_texts(cuts: NDArray[np.float64], support: tuple[float, float]) -> tuple[str, ...]:
-    """Return the bins as text, "[0, 1.5]", "(1.5, 3]", with edges as `edge_texts` writes them."""
-    texts = edge_texts([support[0], *cuts.tolist(), support[1]])
+def value_texts(name: str, edges: Sequence[float]) -> list[str]:
+    """Return increasing values of a column as text: dates and times of day as these, others as of `edge_texts`."""
+    texts = date_texts(np.array(edges, np.float64), name, edges[-1] - edges[0])
+    return edge_texts(edges) if texts is None else texts
+
+
+def bin_texts(name: str, cuts: NDArray[np.float64], support: tuple[float, float]) -> tuple[str, ...]:
+    """Return the bins of a column as text, "[0, 1.5]", "(1.5, 3]", with edges as `value_texts` writes them."""
+    texts = value_texts(name, [support[0], *cuts.tolist(), support[1]])
     return tuple(
         f"{'(' if position else '['}{low}, {high}]" for position, (low, high) in enumerate(pairwise(texts))
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gomea_bn.data.dates import date_texts, name_in_words
 from gomea_bn.network.bin_distributions import Curve
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def leave_room_for_legend(ax: Axes, highest: float, n_entries: int) -> None:
 _MANY_LEVELS, _LONG_LEVELS = 8, 40
 # characters
 _LONGEST_LEVEL = 24
+# intervals between dates that fit below an axis
+_MOST_DATES = 4
 # Matplotlib takes numbers below about 1e-287 for 0
 _LARGEST_POWER = 250
 
@@ -96,6 +99,19 @@ def unit_of(support: tuple[float, float]) -> float:
     """Return the power of ten in which a range is drawn: 1, unless Matplotlib cannot draw its numbers or densities."""
     power = floor(log10(support[1] - support[0]))
     return 1.0 if abs(power) <= _LARGEST_POWER else 10.0 ** max(power, -300)
+
+
+def label_values(ax: Axes, name: str, support: tuple[float, float]) -> None:
+    """Write the values of a column of dates or times of day on the horizontal axis as these, others as numbers."""
+    if name_in_words(name) == name:
+        return
+    span = support[1] - support[0]
+
+    def text(value: float, _position: float) -> str:
+        return (date_texts(np.array([value]), name, span) or [""])[0]
+
+    ax.xaxis.set_major_formatter(text)
+    ax.locator_params(axis="x", nbins=_MOST_DATES)
 
 
 def in_unit(curve: Curve, unit: float) -> Curve:

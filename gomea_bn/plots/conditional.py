@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gomea_bn.data.dates import name_in_words
 from gomea_bn.errors import GomeaBnError, check_number, nearest
 from gomea_bn.network.bin_distributions import Curve
 from gomea_bn.network.marginals import (
@@ -21,6 +22,7 @@ from gomea_bn.plots.axes import (
     LITERAL,
     draw_curve,
     in_unit,
+    label_values,
     leave_room_for_legend,
     level_ticks,
     new_axes,
@@ -159,7 +161,7 @@ def plot_conditional_density(
     densities = conditional_densities(network, variable, given, along=along, quantiles=quantiles)
     if ax is None:
         ax = new_axes((6.4, 3.8))
-    ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
+    ax.set_xlabel(plain_text(name_in_words(variable), _LONGEST_NAME), **LITERAL)
     ax.spines[["top", "right"]].set_visible(False)
     colours = colormaps["viridis"](np.linspace(0.0, 0.85, len(densities)))
     first = densities[0].given
@@ -171,6 +173,7 @@ def plot_conditional_density(
     ]
     if variable in network.cut_points:
         handles, highest = _draw_curves(ax, densities, colours, unit_of(network.support[variable]))
+        label_values(ax, variable, network.support[variable])
     else:
         handles, highest = _draw_levels(ax, densities, colours, network, variable)
     leave_room_for_legend(ax, highest, len(labels) + bool(fixed))

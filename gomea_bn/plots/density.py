@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.column_summary import column_summary
 from gomea_bn.data.columns import LEAST_RANGE, MISSING_CODE, column_positions, encode_levels, numeric_values
+from gomea_bn.data.dates import name_in_words
 from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -24,6 +25,7 @@ from gomea_bn.plots.axes import (
     ORANGE,
     draw_curve,
     in_unit,
+    label_values,
     leave_room_for_legend,
     level_ticks,
     new_axes,
@@ -137,7 +139,7 @@ def plot_density(
     bins = density_bins(network, variable, table=table, expert=expert)
     if ax is None:
         ax = new_axes((6.4, 3.8))
-    ax.set_xlabel(plain_text(variable, _LONGEST_NAME), **LITERAL)
+    ax.set_xlabel(plain_text(name_in_words(variable), _LONGEST_NAME), **LITERAL)
     ax.spines[["top", "right"]].set_visible(False)
     if variable in network.cut_points:
         owners = {"network": network, "expert": _with_tables(expert)}
@@ -167,6 +169,7 @@ def plot_density(
             }
         certainty = _Certainty.of(network, variable, unit)
         _draw_densities(ax, bins, curves, shares, unit, certainty)
+        label_values(ax, variable, network.support[variable])
     else:
         _draw_bars(ax, bins)
     return ax

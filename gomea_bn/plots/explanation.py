@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.plots.axes import BLUE, INK, LITERAL, ORANGE, new_axes, plain_text
+from gomea_bn.plots.axes import BLUE, INK, LITERAL, ORANGE, label_values, new_axes, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,5 +76,7 @@ def plot_explanation(explanation: Explanation, part: str | None = None, ax: Axes
     ax.axvline(at, color=INK, linewidth=1)
     ax.set_yticks(range(len(frame)), [plain_text(label, _LONGEST_LABEL) for label in labels], **LITERAL)
     ax.invert_yaxis()
+    if explanation.support is not None:
+        label_values(ax, explanation.target, explanation.support)
     ax.set_xlabel(plain_text(f"{explanation.quantity}, {_TITLES[part]}"), **LITERAL)
     return ax

@@ -164,7 +164,11 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
         """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-            validate_data(self, X, y, reset=reset, skip_check_array=True)
+            try:
+                validate_data(self, X, y, reset=reset, skip_check_array=True)
+            except ValueError as error:
+                # columns that are absent, new or in another order, by scikit-learn's contract in its words
+                raise GomeaBnError(str(error)) from error
             frame = frame_of(X)
             if not len(frame):
                 raise GomeaBnError("X must have at least one row, got none.")

@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gomea_bn.data.dates import name_in_words
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.formats.summary import counts_text
@@ -141,21 +142,27 @@ def _findings(network: DiscretizedBayesNet) -> str:
     alone = [name for name in network.names if name not in joined]
     if not joined:
         return _paragraph("No column tells anything about another one.")
-    near = {name: [*network.parents(name), *network.children(name)] for name in network.names}
+    near = {
+        name: list(map(name_in_words, [*network.parents(name), *network.children(name)]))
+        for name in network.names
+    }
     centre = max(network.names, key=lambda name: len(near[name]))
     sentences = [
         "An arrow leads to a column from each column that it depends on directly; other columns are related through "
-        f"these. The most direct relations has '{centre}': with {listed(near[centre], 8)}."
+        f"these. The most direct relations has '{name_in_words(centre)}': with {listed(near[centre], 8)}."
     ]
     if alone:
-        sentences.append(f"Unrelated to all others: {listed(alone, 8)}.")
+        sentences.append(f"Unrelated to all others: {listed(map(name_in_words, alone), 8)}.")
     return _paragraph(" ".join(sentences))
 
 
 def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
     """Return what drives a column: sentences, a drawing and a table."""
     explanation = network.explain(target)
-    parts = [f"<h2>What drives {escape(target)}</h2>", *map(_paragraph, explanation.sentences[:3])]
+    parts = [
+        f"<h2>What drives {escape(name_in_words(target))}</h2>",
+        *map(_paragraph, explanation.sentences[:3]),
+    ]
     frame = explanation.drivers.head(_MOST_DRIVERS)
     if not len(frame):
         return parts
@@ -164,8 +171,9 @@ def _drivers(network: DiscretizedBayesNet, target: str) -> list[str]:
     parts.append(
         f"<figure>{_svg(lambda ax: plot_explanation(explanation, 'drivers', ax), (6.4, 3.0))}</figure>"
     )
+    text = explanation.in_words
     rows = [
-        (name, f"{row['bits']:.3f}", f"{row['lowest']:.4g} to {row['highest']:.4g}", row["direction"])
+        (name, f"{row['bits']:.3f}", f"{text(row['lowest'])} to {text(row['highest'])}", row["direction"])
         for name, row in frame.iterrows()
     ]
     columns = ["column", "bits", f"{explanation.quantity}, range", "direction"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
-from gomea_bn.certainty import graph_tests
+from gomea_bn.certainty import certify, graph_tests
 from gomea_bn.certainty.graph_scores import GraphScores
 
 
@@ -168,6 +168,28 @@ def test_an_experts_network_is_completed():
     result = graph_tests.test_graph(ExpertNetwork(["a", "b"], [("a", "b")]), frame, random_state=1)
     assert result.p_value < 0.05
     assert len(result.missing) == 5
+
+
+def test_end_bins_without_rows_count_like_levels_without_rows():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, 200)
+    rows = pd.DataFrame({"x": x, "y": x + rng.normal(size=200), "k": np.where(x > 5, "a", "b")})
+    edges, cuts = [("x", "y"), ("y", "k")], {"x": [2.0, 5.0, 8.0], "y": [5.0, 7.0]}
+    of_all = DiscretizedBayesNet.from_table(rows, edges, cuts)
+    few = rows[rows["x"].between(2.5, 7.5)].reset_index(drop=True)
+    as_levels = DiscretizedBayesNet.from_table(of_all.discretize(rows).astype(str), edges, {})
+    results = [
+        graph_tests.test_graph(network, data, n_permutations=49, scoring_method="density-bd", random_state=1)
+        for network, data in ((of_all, few), (as_levels, of_all.discretize(few).astype(str)))
+    ]
+    bins, levels = results
+    assert bins.p_value == levels.p_value
+    assert bins.missing["gain"].abs().max() > 1
+    for part in ("missing", "present"):
+        pd.testing.assert_frame_equal(getattr(bins, part), getattr(levels, part))
+    certificate = certify(of_all, few)
+    assert certificate.score < certificate.best_score
+    assert ("x", "k") in certificate.edges
 
 
 def test_refusals_name_what_is_wrong():

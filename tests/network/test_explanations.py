@@ -223,3 +223,47 @@ def test_refusals_name_what_is_wrong():
         network.explain(continuous, row=[3])  # type: ignore[arg-type]
     with pytest.raises(GomeaBnError, match="evidence and row both have a value"):
         network.explain(discrete, {continuous: 0.0}, row={continuous: 1.0})
+
+
+def test_findings_that_move_nothing_are_not_said_to():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=90), "y": rng.normal(size=90), "k": rng.choice(["a", "b", "c"], 90)}
+    )
+    cuts = {"x": [-0.5, 0.5], "y": [0.0]}
+    apart = DiscretizedBayesNet.from_table(frame, [], cuts)
+    for target, findings in (("k", {"x": 0.7, "y": 0.3}), ("y", {"x": 0.7, "k": "a"})):
+        explanation = apart.explain(target, findings)
+        assert (explanation.pushes["without"] == explanation.answer).all()
+        said = " ".join(explanation.sentences)
+        assert "Of 2 findings, none moves the answer: it stays without any one of them." in said
+        assert "pushes" not in said
+    # x comes before y, and only y moves the answer
+    joined = DiscretizedBayesNet.from_table(frame, [("y", "k")], cuts)
+    said = " ".join(joined.explain("k", {"x": 0.7, "y": 0.3}).sentences)
+    assert "Of 2 findings, y = 0.3 moves the answer most" in said
+
+
+def test_dates_are_shown_as_dates():
+    day = "day [days since 1970-01-01]"
+    network = DiscretizedBayesNet(
+        [day, "x"], [(day, "x")], levels={},
+        cut_points={day: [18_500.0], "x": [1.0]}, support={day: (18_300.0, 18_900.0), "x": (0.0, 2.0)},
+        tables={day: [0.5, 0.5], "x": [[0.75, 0.25], [0.25, 0.75]]},
+    )  # fmt: skip
+    of_x = network.explain("x", {"day": "2020-03-01"})
+    assert of_x.pushes["finding"].tolist() == ["2020-03-01"]
+    assert network.explain("x", {"day": 18_322.0}).pushes["finding"].tolist() == ["2020-03-01"]
+    assert of_x.drivers["lowest_at"].tolist() == ["[2020-02-08, 2020-08-26]"]
+    assert of_x.drivers["highest_at"].tolist() == ["(2020-08-26, 2021-09-30]"]
+    assert "since 1970" not in str(of_x)
+    assert "day says most about x" in str(of_x)
+    # the means of the bins are 18400 and 18700: .75 * 18400 + .25 * 18700 and the other way round
+    of_day = network.explain("day", {"x": 0.5})
+    assert of_day.answer == pytest.approx(18_475)
+    assert of_day.target == day
+    assert "The mean of day is 2020-08-01; without findings 2020-10-15." in of_day.sentences
+    assert "x = 0.5 moves the answer most: without it 2020-10-15, so it pushes down by 75 days" in str(of_day)
+    assert "goes from 2020-08-01 at [0, 1] to 2020-12-29 at (1, 2]" in str(of_day)
+    assert of_day.drivers["lowest"].tolist() == pytest.approx([18_475])
+    assert "since 1970" not in str(of_day)

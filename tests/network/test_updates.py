@@ -404,6 +404,19 @@ def test_families_with_missing_cells_are_judged_by_their_complete_rows(networks)
     assert report.loc["c", "log_loss"] == pytest.approx(complete.loc["c", "log_loss"])
 
 
+def test_a_single_row_has_losses_but_no_test(networks):
+    row = drifting_rows(1, 8)
+    report = networks["averaged"].drift(row)
+    assert report["log_loss"].sum() == pytest.approx(-networks["averaged"].log_density(row).item())
+    assert (report["p_value"] == 1).all()
+    assert not report["drifted"].any()
+    assert networks["averaged"].drift(row.assign(a=50.0)).loc["a", "outside"] == 1
+    # of each family one row is complete, of that of b none
+    gaps = pd.concat([row.assign(b=np.nan), row.assign(a=np.nan)])
+    losses = networks["averaged"].drift(gaps)["log_loss"]
+    assert losses.isna().to_dict() == {"a": False, "b": True, "c": False, "k": False}
+
+
 def test_values_outside_the_support_are_counted(networks):
     further = drifting_rows(100, 9)
     further.loc[:4, "a"] = 50.0

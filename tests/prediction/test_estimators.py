@@ -204,6 +204,13 @@ def test_a_regressor_of_bins_predicts_the_mean_of_the_network():
     assert np.isfinite(model.predict(gaps)).all()
 
 
+def test_rows_without_a_feature_are_refused_by_its_name(classifier):
+    x, _ = classes()
+    name = str(x.columns[0])
+    with pytest.raises(GomeaBnError, match=f"yet now missing:\\n- {name}"):
+        classifier.predict_proba(x.drop(columns=name))
+
+
 @pytest.mark.long
 def test_targets_get_names():
     x, y = load_iris(return_X_y=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gomea_bn.cli.named_networks import Network, Statements, files_of, loaded_network
+from gomea_bn.cli.named_networks import Network, Statements, files_of, loaded_network, named_column
 from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.cli.options import AsJson, Data, reads_table
 from gomea_bn.cli.output import (
@@ -25,6 +25,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import answering, loaded_rows
+from gomea_bn.data.dates import name_in_words
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import counted, listed
@@ -50,6 +51,14 @@ Method = Annotated[
 ]
 Draws = Annotated[int, opt("Number of draws per row of sampling.", min=1)]
 Seed = Annotated[int | None, opt("Seed of draws. Default: random.", min=0)]
+
+Cells = Annotated[
+    str | None,
+    opt(
+        "Most cells of an unknown continuous variable; bins: answer by tables over bins, if others are too large. "
+        "Default: as many as the time of an answer allows."
+    ),
+]
 
 _N_DRAWS = 10_000
 
@@ -93,12 +102,7 @@ def predict(
         fail(f"--interval must be a probability between 0 and 1, got {interval:g}.", WRONG_USE)
     saved, frame, as_parquet = _inputs(network, data, out, reading)
     kept = _kept(keep, frame)
-    from gomea_bn.network.value_kinds import spellings
-
-    variables = spellings(saved.names)
-    if target not in variables:
-        fail(f"--target: unknown variable {target!r}.{nearest(target, variables)}", WRONG_USE)
-    target = variables[target]
+    target = named_column(saved, target, "--target")
     others = [name for name in saved.names if name != target]
     frame = _with_absent(saved, frame, others)
     options: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": seed}
@@ -195,6 +199,7 @@ def query(
     method: Method = "exact",
     n_draws: Draws = _N_DRAWS,
     seed: Seed = None,
+    cells: Cells = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the distribution of variables of NETWORK, given what is known about others.
@@ -203,18 +208,18 @@ def query(
     use, 3 network unusable, 130 interrupted.
     """
     from gomea_bn.cli.statements import read_statements, read_values
-    from gomea_bn.network.value_kinds import spellings
 
     saved = loaded_network(network)
-    variables = spellings(saved.names)
-    target = [variables.get(name, name) for name in target]
+    target = [named_column(saved, name, "--target") for name in target]
     with answering():
         stated = read_statements("--given", given or (), saved)
         changes = read_values("--do", do or (), saved)
         if both := [name for name in changes if name in stated]:
             raise GomeaBnError(f"--do and --given both name '{both[0]}'; give it once.")
         model = saved.do(changes) if changes else saved
-        answer = model.query(list(target), stated, method=method, n_draws=n_draws, random_state=seed)
+        answer = model.query(
+            list(target), stated, method=method, n_draws=n_draws, random_state=seed, cells=_cells(cells)
+        )
     if changes:
         say("Note: an intervention has this effect only if the edges are causes, which rows do not show.")
     words = [*(f"do({text.strip()})" for text in do or ()), *(text.strip() for text in given or ())]
@@ -253,6 +258,11 @@ def _inputs(
     check_output("--out", out, {"NETWORK": files_of(network), "DATA": [data]})
     saved = loaded_network(network)
     return saved, loaded_rows(data, reading), out is not None and out.suffix.lower() == ".parquet"
+
+
+def _cells(text: str | None) -> int | str | None:
+    """Return the value of --cells."""
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def _kept(keep: Sequence[str] | None, frame: pd.DataFrame) -> pd.DataFrame:
@@ -318,12 +328,13 @@ def _say_missing(frame: pd.DataFrame, names: Sequence[str], what: str) -> None:
 def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], answer: Any) -> str:
     """Return the printed distribution: one line per combination of bins or levels."""
     condition = f" | {', '.join(given)}" if given else ""
+    headings = list(map(name_in_words, targets))
     rows = [[*labels] for labels in product(*map(network.bin_labels, targets))]
-    widths = [max(len(row[column]) for row in [[*targets], *rows]) for column in range(len(targets))]
+    widths = [max(len(row[column]) for row in [headings, *rows]) for column in range(len(targets))]
     line: Callable[[Sequence[str]], str] = lambda cells: "  ".join(  # noqa: E731
         f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)
     )
-    lines = [f"P({', '.join(targets)}{condition})", "", f"{line([*targets])}  probability"]
+    lines = [f"P({', '.join(headings)}{condition})", "", f"{line(headings)}  probability"]
     lines += [
         f"{line(row)}  {probability:>11.4f}" for row, probability in zip(rows, answer.tolist(), strict=True)
     ]
@@ -360,6 +371,7 @@ def most_probable(
     ] = None,
     given: Statements = None,
     n: Annotated[int, opt("Number of combinations.", "--n", min=1)] = 5,
+    cells: Cells = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the most probable combinations of bins and levels of NETWORK, given what is known about others.
@@ -371,14 +383,12 @@ def most_probable(
 
     from gomea_bn.cli.statements import read_statements
     from gomea_bn.network.inference.answers import states_of
-    from gomea_bn.network.value_kinds import spellings
 
     saved = loaded_network(network)
-    variables = spellings(saved.names)
-    targets = [variables.get(name, name) for name in target] if target else None
+    targets = [named_column(saved, name, "--target") for name in target] if target else None
     with answering():
         stated = read_statements("--given", given or (), saved)
-        answer = saved.most_probable(stated, targets, n)
+        answer = saved.most_probable(stated, targets, n, cells=_cells(cells))
     names = answer.columns[:-1].tolist()
     if as_json:
         records = [
@@ -394,7 +404,8 @@ def most_probable(
             labels[code] for code in states_of(saved, [name]).get_indexer_for(pd.Index(answer[name])).tolist()
         ]
     condition = f" | {', '.join(text.strip() for text in given)}" if given else ""
-    say(f"P({', '.join(names)}{condition})\n", to_error=False)
+    shown = shown.rename(columns=name_in_words)
+    say(f"P({', '.join(shown.columns[:-1])}{condition})\n", to_error=False)
     say(shown.to_string(index=False, float_format="{:.4g}".format), to_error=False)
 
 
@@ -439,6 +450,7 @@ def explain(
         check_figure("--plot", plot)
         check_output("--plot", plot, {"NETWORK": files_of(network), "--data": [data] if data else []})
     saved = loaded_network(network)
+    target = named_column(saved, target, "--target")
     cells = None
     if data is not None and row is not None:
         frame = loaded_rows(data, reading)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gomea_bn.cli.named_networks import (
     Network,
     files_of,
+    named_column,
     named_network,
     recorded_file,
     run_record_of,
@@ -169,8 +170,8 @@ def report(
         saved = named_network(network)
         record = run_record_of(Path(network)) if os.path.isdir(network) else {}
         table = _rows(saved, record, data, reading)
-    if target is not None and target not in saved.names:
-        fail(f"--target: unknown column '{target}'.", WRONG_USE)
+    if target is not None:
+        target = named_column(saved, target, "--target")
     with writing(out, "the report"), printed_warnings():
         run_report(saved, out, target=target, record=record, table=table, title=title)
 
@@ -199,12 +200,11 @@ def plot(
     with failing(UNUSABLE_DATA):
         saved = named_network(network)
         table = _rows(saved, {}, data, reading)
-    if column is not None and column not in saved.names:
-        fail(f"--column: unknown column '{column}'.", WRONG_USE)
     if column is None:
         write_figure(lambda: plot_network(saved), out)
     else:
-        write_figure(lambda: plot_density(saved, column, table=table), out)
+        variable = named_column(saved, column, "--column")
+        write_figure(lambda: plot_density(saved, variable, table=table), out)
 
 
 def _rows(

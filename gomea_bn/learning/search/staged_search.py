@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnWarning, Option
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.problems.cuts.policies import without_sparse_bins
@@ -25,6 +27,7 @@ from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 from gomea_bn.runtime.limits import Budget, Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.runtime.run_state import history_of, history_state, result_of, result_state
 from gomea_bn.runtime.threads import StopFlag, Workers
+from gomea_bn.texts import counted, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,8 @@ _PRICING_PASSES = 5
 _IDLE_CLIMBS = 6
 # reasons why a stage ends, although the search may go on
 _STAGE_ENDS = ("max_seconds", "max_evaluations", "max_population_size")
+# columns or edges that a warning names
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,9 +567,9 @@ def start_of(
 ) -> tuple[list[tuple[int, int]], Cuts]:
     """Return the edges and cuts of a network from which a search of a table may start.
 
-    Columns that the network lacks have no edges. Left out are edges that rules, limits or candidate pairs exclude, and
-    cuts outside the rows of the problem or next to bins with fewer than `min_bin_count` of them. Required edges are
-    added.
+    Columns that the network lacks have no edges. Left out are columns that the table lacks and edges that rules, limits
+    or candidate pairs exclude, with a warning, and cuts outside the rows of the problem or next to bins with fewer than
+    `min_bin_count` of them. Required edges are added.
     """
     first = problem.cuts(problem.genotype([], [0] * problem.n_nodes))
     cuts = {}
@@ -583,10 +588,13 @@ def start_of(
     edges = _required_edges(problem)
     for parent, child in edges:
         parents[child].add(parent)
+    excluded = []
     for parent_name, child_name in network.edges:
         if parent_name not in position or child_name not in position:
             continue
         parent, child = position[parent_name], position[child_name]
+        if parent in parents[child]:
+            continue
         if (
             (problem.pairs is None or problem.pairs[parent, child])
             and parent in rules.addable(child, parents[child], cardinality)
@@ -594,4 +602,24 @@ def start_of(
         ):
             parents[child].add(parent)
             edges.append((parent, child))
+        else:
+            excluded.append(f"{parent_name!r} → {child_name!r}")
+    _warn_of_left_out([repr(name) for name in network.names if name not in position], excluded)
     return edges, cuts
+
+
+def _warn_of_left_out(columns: Sequence[str], edges: Sequence[str]) -> None:
+    """Warn of columns and edges of a given network, in words, without which a search begins."""
+    parts = [
+        f"{counted(len(names), noun)} {reason} ({listed(names, _MOST_NAMED)})"
+        for names, noun, reason in (
+            (columns, "column", "that the table lacks"),
+            (edges, "edge", "that rules or limits exclude"),
+        )
+        if names
+    ]
+    if parts:
+        warnings.warn(
+            GomeaBnWarning([Option("start"), f": the search begins without {' and '.join(parts)}."]),
+            stacklevel=6,
+        )

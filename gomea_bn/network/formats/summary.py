@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gomea_bn.data.dates import DAYS, from_numbers
 from gomea_bn.errors import GomeaBnError, is_integer, is_real
 from gomea_bn.network.bin_distributions import points_text
 from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import known_text, ordered_parents
-from gomea_bn.network.tables import edge_texts
+from gomea_bn.network.tables import value_texts
 from gomea_bn.texts import counted, listed, percent, shown_name
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
             shape = network.shapes.get(name)
             inside = "uniform inside" if shape is None else "shape of its column inside"
             points = f"; {points_text(shape.points)}" if shape is not None and shape.points else ""
-            details = [_dates(network, name), f"{inside}{points}"]
+            details = [f"{inside}{points}"]
         if cut_gains is not None and name in cut_gains:
             details.append(_gains(network, name, cut_gains[name]))
         if network.conditionals is not None and name in network.cut_points:
@@ -106,20 +105,10 @@ def _left_out(network: NetworkLike) -> list[str]:
     return lines
 
 
-def _dates(network: NetworkLike, name: str) -> str:
-    """Return the ends of the bins of a column of dates as dates, "" for other columns."""
-    if not name.endswith(f" [{DAYS}]"):
-        return ""
-    low, high = network.support[name]
-    ends = from_numbers(np.array([low, *network.cut_points[name].tolist(), high]), name)
-    texts = [f"{end:%Y-%m-%d}" for end in ends[: _SHOWN_BINS + 1]]
-    return f"the bins end at {listed(texts)}{' …' if len(ends) > len(texts) else ''}"
-
-
 def _cut_texts(network: NetworkLike, name: str) -> list[str]:
     """Return the cuts of a variable as in the labels of its bins."""
     low, high = network.support[name]
-    return edge_texts([low, *network.cut_points[name].tolist(), high])[1:-1]
+    return value_texts(name, [low, *network.cut_points[name].tolist(), high])[1:-1]
 
 
 def _certainty(network: NetworkLike, name: str, conditionals: Conditionals) -> str:
@@ -141,7 +130,7 @@ def _intervals(network: NetworkLike, name: str, conditionals: Conditionals) -> s
     ends = conditionals.cut_intervals[name].tolist()
     parts = []
     for text, (low, high) in zip(_cut_texts(network, name), ends, strict=True):
-        between = " and ".join(edge_texts([low, high]))
+        between = " and ".join(value_texts(name, [low, high]))
         parts.append(f"cut {text}, {f'{percent(CUT_INTERVAL)} between {between}' if low < high else 'fixed'}")
     more = " …" if len(parts) > _SHOWN_BINS else ""
     return f"{'; '.join(parts[:_SHOWN_BINS])}{more}"

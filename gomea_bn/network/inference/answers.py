@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import column_positions
 from gomea_bn.data.frames import plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_number
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_number
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.cells import shown_network
 from gomea_bn.network.inference.engine import (
@@ -51,15 +53,18 @@ def query(
     name = f"P({', '.join(chosen)})"
     if isinstance(evidence, pd.DataFrame):
         rows = _rows_of_statements(reader, evidence, chosen)
-        return _by_row(engine.joint(rows, positions, in_bins=True), evidence.index, states)
+        with offering_bins(engine, rows, positions):
+            joint = engine.joint(rows, positions, in_bins=True)
+        return _by_row(joint, evidence.index, states)
     observed = dict(evidence or {})
     stated = reader.stated(observed)
     refuse_both(chosen, stated.statements)
     reader.warn_of_outside(stated.outside)
-    if isinstance(engine, CellEngine):
-        joint, resolution_error = engine.resolved_joint(stated.evidence, positions)
-    else:
-        joint, resolution_error = engine.joint(stated.evidence, positions, in_bins=True), None
+    with offering_bins(engine, stated.evidence, positions):
+        if isinstance(engine, CellEngine):
+            joint, resolution_error = engine.resolved_joint(stated.evidence, positions)
+        else:
+            joint, resolution_error = engine.joint(stated.evidence, positions, in_bins=True), None
     if joint.log_evidence[0] == -np.inf:
         refuse_stated(observed, engine.n_draws if isinstance(engine, Sampler) else None)
     answer = pd.Series(joint.tables[0], index=states, name=name)
@@ -213,6 +218,18 @@ def states_of(network: NetworkLike, names: Sequence[str]) -> pd.Index[Any]:
     return parts[0] if len(parts) == 1 else pd.MultiIndex.from_product(parts)
 
 
+@contextmanager
+def offering_bins(engine: Engine, evidence: Evidence, targets: Sequence[int]) -> Iterator[None]:
+    """Add the option "cells" to the advice of a refusal if an answer over the shown bins would be small enough."""
+    try:
+        yield
+    except GomeaBnError as error:
+        if not (isinstance(engine, CellEngine) and engine.fits_bins(evidence, targets)):
+            raise
+        message, *advice = error.args
+        raise GomeaBnError(message, [Setting("cells", "bins"), *chain(*advice)]) from error
+
+
 def refuse_both(targets: Sequence[str], observed: Iterable[str]) -> None:
     """Raise for a variable that is target and evidence."""
     for name in observed:
@@ -243,8 +260,8 @@ def _rows_of_statements(reader: EvidenceReader, frame: pd.DataFrame, targets: Se
 
 
 def other_cells(reader: EvidenceReader, frame: pd.DataFrame, target: str) -> Evidence:
-    """Return the cells of all variables but the target as evidence."""
-    read = reader.frame(frame, [name for name in reader.names if name != target])
+    """Return the cells of all variables but the target as evidence; those of absent columns are missing."""
+    read = reader.frame(frame, reader.present(frame, [name for name in reader.names if name != target]))
     reader.warn_of_outside(reader.outside(read.values), stacklevel=5)
     return read.evidence
 

@@ -479,6 +479,17 @@ class CellEngine:
         n_cells = int(part.level.cards[part.summed].max(initial=0))
         return RowPlan(part, part.level.first_of_bins, n_cells)
 
+    def fits_bins(self, evidence: Evidence, targets: Sequence[int]) -> bool:
+        """Return whether the tables of an answer over the shown bins would be small enough."""
+        batch, _ = self._batch(evidence, targets, HIDDEN)
+        cards = np.array([self._network.cardinality(name) for name in self._network.names], np.int64)
+        patterns = np.where(batch.patterns == EXACT, np.int8(OBSERVED), batch.patterns)
+        batch = batch._replace(patterns=_with_single(patterns, cards))
+        costs = np.zeros((len(batch.patterns), 3))
+        model = _model_of_families(cards, self._families, self._order, {})
+        kernels.plan_costs(model, batch, False, _empty_plan(len(cards)), costs)
+        return bool(_plans_fit(costs).all())
+
     def _at_cells(
         self,
         level: CellLevel,
@@ -564,7 +575,7 @@ class CellEngine:
             some = np.flatnonzero(level_of == index)
             new_number = np.full(len(level_of), -1, np.int64)
             new_number[some] = np.arange(len(some))
-            patterns = self._with_single(batch.patterns[some], level)
+            patterns = _with_single(batch.patterns[some], level.cards)
             rows = batch.order[level_of[batch.pattern_of[batch.order]] == index]
             # the answers of a block take memory as well
             n_answer = (
@@ -686,11 +697,6 @@ class CellEngine:
             relevant[:, self._families[v][:-1]] |= relevant[:, [v]]
         return relevant
 
-    def _with_single(self, patterns: NDArray[np.int8], level: CellLevel) -> NDArray[np.int8]:
-        """Return patterns in which unknown variables with a single cell are marked."""
-        is_free = (patterns == HIDDEN) | (patterns == WANTED) | (patterns == OBSERVED)
-        return np.asarray(np.where(is_free & (level.cards == 1), np.int8(SINGLE), patterns))
-
     def _levels_of(
         self, batch: Batch, relevant: NDArray[np.bool_], keeps_tables: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -709,7 +715,7 @@ class CellEngine:
             is_fine = (own > self._budget.own) & ~((n_unknown[rest] <= 1) & (SIZES[index] <= _LEAST_OF_ONE))
             fits = np.flatnonzero(is_last | (~is_fine & (shared <= self._budget.shared)))
             of_fits = np.zeros((len(fits), 3))
-            tried = batch._replace(patterns=self._with_single(patterns[fits], level))
+            tried = batch._replace(patterns=_with_single(patterns[fits], level.cards))
             model, plan = self._model(level, {}), _empty_plan(len(self._families))
             kernels.plan_costs(model, tried, keeps_tables, plan, of_fits)
             is_cheap = _plans_fit(of_fits) & (of_fits[:, 2] <= self._budget.multiplications) | is_last
@@ -1044,6 +1050,12 @@ def _model_of_families(
         table_at=table_at,
         cells=np.concatenate([np.empty(0), *(table.ravel() for table in tables.values())]),
     )
+
+
+def _with_single(patterns: NDArray[np.int8], cards: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Return patterns in which unknown variables with a single cell or level are marked."""
+    is_free = (patterns == HIDDEN) | (patterns == WANTED) | (patterns == OBSERVED)
+    return np.asarray(np.where(is_free & (cards == 1), np.int8(SINGLE), patterns))
 
 
 def _check_plans(batch: Batch, costs: NDArray[np.float64], most: int | None = None) -> None:

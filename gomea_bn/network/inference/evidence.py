@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import code_of_number, column_positions, encode_levels, numeric_values
-from gomea_bn.data.dates import number_of, unit_of, value_in_words
+from gomea_bn.data.dates import number_of, source_name, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.cells import shown_network
@@ -142,6 +142,31 @@ class EvidenceReader:
                 codes[:, position] = self.bins[name].codes(values[name])
                 numbers[:, position] = np.clip(values[name], *self.support[name])
         return FrameEvidence(Evidence(codes, {}, numbers), values)
+
+    def present(self, frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
+        """Return the variables that a frame has columns of; warns of those that it lacks, and raises if it has none."""
+        import pandas as pd
+
+        # other tables, and names of several levels, are refused where they are read
+        if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+            return list(names)
+        labels = list(map(str, frame.columns))
+        absent = [name for name in names if not {name, source_name(name)} & {*labels}]
+        others = [label for label in labels if label not in self._spellings]
+        hints = "".join(f" For {name!r}:{hint}" for name in absent if (hint := nearest(name, others)))
+        if absent and len(absent) == len(names):
+            raise GomeaBnError(
+                f"The table has none of the columns that answers need: {listed(map(repr, absent), 10)}. It has "
+                f"{listed(map(repr, labels), 10) or 'no columns'}.{hints}"
+            )
+        if absent:
+            warnings.warn(
+                f"The table lacks {counted(len(absent), 'column')} of the network, whose cells count as missing: "
+                f"{listed(map(repr, absent), 10)}.{hints}",
+                GomeaBnWarning,
+                stacklevel=5,
+            )
+        return [name for name in names if name not in absent]
 
     def stated(self, evidence: Mapping[str, object]) -> StatedEvidence:
         """Return the evidence of a single question, see `gomea_bn.network.inference.answers.query`."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gomea_bn.errors import GomeaBnError, Setting, check_integer
-from gomea_bn.network.inference.answers import refuse_both, states_of, target_names
+from gomea_bn.errors import GomeaBnError, check_integer
+from gomea_bn.network.inference.answers import offering_bins, refuse_both, states_of, target_names
 from gomea_bn.network.inference.engine import (
     CellEngine,
     CostLimit,
@@ -72,7 +72,8 @@ def most_probable(
     refuse_both(chosen, known)
     reader.warn_of_outside(stated.outside)
     positions = [network.names.index(name) for name in chosen]
-    found = best_explanations(engine, stated.evidence, positions, n)
+    with offering_bins(engine, _weighed(engine, stated.evidence, positions), ()):
+        found = best_explanations(engine, stated.evidence, positions, n)
     if not len(found.codes):
         refuse_stated(observed, None)
     columns: list[pd.Series[Any]] = [
@@ -113,7 +114,7 @@ def best_explanations(
                 f"The search for the most probable of {float(np.prod(list(map(float, cards)))):.3g} combinations of "
                 f"{len(targets)} variables was given up after {n_bounds:,} partial ones, each of which takes "
                 f"{bounds.cost:.2g} multiplications.",
-                ["give more evidence", "name fewer targets", Setting("cells", "bins")],
+                ["give more evidence", "name fewer targets"],
             )
         extended = [(*prefix, code) for code in range(cards[depth])]
         for child, value in zip(extended, bounds.of(extended).tolist(), strict=True):
@@ -152,6 +153,13 @@ def with_best_states(
     return Evidence(evidence.codes, weights, evidence.values)
 
 
+def _weighed(engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int]) -> Evidence:
+    """Return a row of evidence with weights of 1 for all cells of targets, in place of which a bound has its own."""
+    network = engine.network
+    ones = {v: np.ones((1, network.cardinality(network.names[v]))) for v in targets}
+    return Evidence(evidence.codes, {**evidence.weights, **ones}, evidence.values)
+
+
 class _Bounds:
     """Upper bounds of the probability of extensions of partial combinations, for one row of evidence.
 
@@ -161,11 +169,8 @@ class _Bounds:
     """
 
     def __init__(self, engine: CellEngine | ExactEngine, evidence: Evidence, targets: Sequence[int]) -> None:
-        network = engine.network
-        ones = {v: np.ones((1, network.cardinality(network.names[v]))) for v in targets}
-        weighed = Evidence(evidence.codes, {**evidence.weights, **ones}, evidence.values)
         try:
-            row = engine.row_plan(weighed)
+            row = engine.row_plan(_weighed(engine, evidence, targets))
         except GomeaBnError as error:
             raise GomeaBnError(
                 f"The most probable combination of {len(targets)} variables cannot be computed. {error.args[0][0]}",

@@ -331,8 +331,12 @@ def test_dates_name_their_column_in_every_command(files):
     for command in (
         ("predict", "dates.json", "dates.csv", "--target"),
         ("query", "dates.json", "--given", "x=0.9", "--target"),
+        ("most-probable", "dates.json", "--target"),
+        ("explain", "dates.json", "--given", "x=0.9", "--target"),
     ):
         assert ok(*command, "day").stdout == ok(*command, full).stdout
+    assert "(2021-01-13, 2021-03-01]" in ok("query", "dates.json", "--target", "day").stdout
+    assert "P(day)" in ok("most-probable", "dates.json", "--target", "day").stdout
     frame[["x"]].to_csv("dates.csv", index=False)
     result = ok("impute", "dates.json", "dates.csv", "--how", "mode")
     assert "whose cells count as missing: 'day'." in result.stderr

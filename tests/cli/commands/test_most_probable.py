@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from averaged_examples import averaged_example
 from command_line import ok, refused
 
 from gomea_bn import DiscretizedBayesNet
@@ -37,6 +38,21 @@ def test_json_has_the_ends_of_bins(network):
     assert [row["b"] for row in record["combinations"]] == [[b.left, b.right] for b in answer["b"]]
     assert [row["d"] for row in record["combinations"]] == answer["d"].tolist()
     assert [row["probability"] for row in record["combinations"]] == pytest.approx(answer["probability"])
+
+
+def test_cells_may_be_those_of_the_bins(tmp_path):
+    averaged_example().to_json(tmp_path / "averaged.json")
+    network = DiscretizedBayesNet.from_json(tmp_path / "averaged.json")
+    for option, cells in (("bins", "bins"), ("8", 8)):
+        text = ok("most-probable", tmp_path / "averaged.json", "--cells", option, "--json").stdout
+        answer = network.most_probable(cells=cells)["probability"]
+        assert [row["probability"] for row in json.loads(text)["combinations"]] == pytest.approx(answer)
+        text = ok("query", tmp_path / "averaged.json", "--target", "b", "--cells", option, "--json").stdout
+        of_b = network.query("b", cells=cells)
+        assert [row["probability"] for row in json.loads(text)["distribution"]] == pytest.approx(of_b)
+    for command in ("most-probable", "query"):
+        message = refused(2, command, tmp_path / "averaged.json", "--target", "b", "--cells", "0.5")
+        assert "--cells must be one of 'bins', got '0.5'" in message
 
 
 def test_wrong_use_is_refused(network):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from command_line import invoke, ok, refused
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, read_table
 from gomea_bn.review import report as module
 from gomea_bn.review import run_report
 
@@ -100,10 +100,31 @@ def test_pictures_of_networks_and_densities_are_written(folder, ending):
 
 def test_plot_names_wrong_use(folder):
     assert invoke("plot", folder / "network.json", "-o", folder / "p.txt").exit_code == 2
-    assert invoke("plot", folder / "network.json", "--column", "z", "-o", folder / "p.svg").exit_code == 2
+    assert "unknown variable 'z'" in refused(
+        2, "plot", folder / "network.json", "--column", "z", "-o", folder / "p.svg"
+    )
     assert (
         invoke(
             "plot", folder / "network.json", "--data", folder / "data.csv", "-o", folder / "p.svg"
         ).exit_code
         == 2
     )
+
+
+def test_dates_are_named_and_written_as_dates(tmp_path):
+    days = pd.date_range("2020-01-01", periods=90)
+    frame = pd.DataFrame({"day": days, "x": np.linspace(0, 1, 90) ** 2})
+    table = read_table(frame)
+    DiscretizedBayesNet.from_table(
+        table, [(table.names[0], "x")], {table.names[0]: [18_290.0], "x": [0.5]}
+    ).to_json(tmp_path / "dates.json")
+    # every text of a picture is also a comment
+    ok("plot", tmp_path / "dates.json", "--column", "day", "-o", tmp_path / "day.svg")
+    picture = (tmp_path / "day.svg").read_text()
+    assert "<!-- day -->" in picture
+    assert re.search("<!-- 2020-0[1-3]-[0-3][0-9] -->", picture)
+    ok("report", tmp_path / "dates.json", "--target", "day", "-o", tmp_path / "report.html")
+    report = (tmp_path / "report.html").read_text()
+    assert "<h2>What drives day</h2>" in report
+    assert re.search("The mean of day is 2020-02-1[0-9]", report)
+    assert re.search("2020-0[1-3]-[0-9]+ to 2020-0[1-3]-[0-9]+", report)

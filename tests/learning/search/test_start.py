@@ -1,12 +1,21 @@
 """A search begins from the graph and cuts of a given network."""
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from gomea_bn import BayesNetLearner, Checkpoint, DiscretizedBayesNet, ExpertKnowledge, GomeaBnError
+from gomea_bn import (
+    BayesNetLearner,
+    Checkpoint,
+    DiscretizedBayesNet,
+    ExpertKnowledge,
+    GomeaBnError,
+)
+from gomea_bn.errors import GomeaBnWarning
 
 OPTIONS: dict[str, Any] = {"max_seconds": None, "max_evaluations": 1, "random_state": 1, "density": "bins"}
 CUTS = {"a": [0.0], "b": [-0.5, 0.5], "c": [0.1]}
@@ -39,15 +48,49 @@ def test_the_cuts_are_those_of_the_network(start):
 
 def test_rules_come_first(start):
     knowledge = ExpertKnowledge(required_edges=[("c", "a")], forbidden_edges=[("a", "b")])
-    network = BayesNetLearner(**OPTIONS, knowledge=knowledge).fit(rows(), start=start).network_
+    expected = r"^start: the search begins without 1 edge that rules or limits exclude \('a' → 'b'\)\.$"
+    with pytest.warns(GomeaBnWarning, match=expected) as caught:
+        network = BayesNetLearner(**OPTIONS, knowledge=knowledge).fit(rows(), start=start).network_
+    assert [warning.filename for warning in caught] == [__file__]
     assert ("c", "a") in network.edges
     assert ("a", "b") not in network.edges
 
 
 def test_columns_may_come_and_go(start):
     frame = rows().drop(columns="c").assign(d=np.random.default_rng(2).choice(["p", "q"], 300))
-    network = BayesNetLearner(**OPTIONS).fit(frame, start=start).network_
+    with pytest.warns(GomeaBnWarning, match=r"without 1 column that the table lacks \('c'\)\.$"):
+        network = BayesNetLearner(**OPTIONS).fit(frame, start=start).network_
     assert set(map(frozenset, network.edges)) == {frozenset("ab")}
+
+
+def test_one_warning_names_three_columns_and_three_edges():
+    generator = np.random.default_rng(0)
+    letters = list("abcdefghi")
+    frame = pd.DataFrame({letter: generator.choice(["p", "q"], 100) for letter in letters})
+    star = DiscretizedBayesNet.from_table(frame, [("a", child) for child in letters[1:]], {})
+    options = {**OPTIONS, "knowledge": ExpertKnowledge(forbidden_edges=[("a", child) for child in "bcde"])}
+    expected = re.escape(
+        "without 4 columns that the table lacks ('f', 'g', 'h' and 1 more) and 4 edges that rules or limits exclude "
+        "('a' → 'b', 'a' → 'c', 'a' → 'd' and 1 more)."
+    )
+    with pytest.warns(GomeaBnWarning, match=expected) as caught:
+        BayesNetLearner(**options).fit(frame[list("abcde")], start=star)
+    assert len(caught) == 1
+
+
+def test_a_start_that_fits_gives_no_warning(start):
+    required = ExpertKnowledge(required_edges=[("a", "b")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BayesNetLearner(**OPTIONS, knowledge=required).fit(rows(), start=start)
+
+
+def test_a_start_without_a_column_of_the_table_is_refused(start):
+    frame = rows().add_prefix("new_")
+    with pytest.raises(
+        GomeaBnError, match="start must share columns with the table, got a network of 'a', 'b', 'c'"
+    ):
+        BayesNetLearner(**OPTIONS).fit(frame, start=start)
 
 
 def test_the_metadata_name_the_start(start):
@@ -66,6 +109,14 @@ def test_a_checkpoint_goes_on_from_the_same_start_only(start, tmp_path):
 def test_another_kind_of_start_is_refused():
     with pytest.raises(GomeaBnError, match="start must be a DiscretizedBayesNet or None, got list"):
         BayesNetLearner(**OPTIONS).fit(rows(), start=[("a", "b")])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("give", [BayesNetLearner, BayesNetLearner().set_params])
+def test_the_constructor_points_to_fit(start, give):
+    with pytest.raises(
+        GomeaBnError, match=r"start is no parameter of BayesNetLearner, .* fit\(rows, start=...\)"
+    ):
+        give(start=start)
 
 
 def test_the_score_of_the_start_is_one_evaluation():

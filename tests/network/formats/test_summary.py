@@ -41,10 +41,8 @@ def test_the_summary_writes_dates_and_large_numbers_in_full():
         tables={visit: [0.5, 0.5], "income": [0.5, 0.25, 0.25]},
     )
     text = network.summary()
-    assert "[19358, 19478] (19478, 20060]" in text
-    assert "the bins end at 2023-01-01, 2023-05-01, 2024-12-03" in text
+    assert "[2023-01-01, 2023-05-01] (2023-05-01, 2024-12-03]" in text
     assert "[0, 54321.4] (54321.4, 54400] (54400, 1234568]" in text
-    assert text.count("the bins end at") == 1
 
 
 def test_the_summary_names_the_gains_of_cuts():

@@ -395,8 +395,6 @@ def test_predictions_that_make_no_sense_are_refused(network):
         network.predict_interval(rows, "day")
     with pytest.raises(GomeaBnError, match=r"quantiles\[1\] must be .* at most 1, got 2"):
         network.predict_interval(rows, "x", [0.5, 2])
-    with pytest.raises(GomeaBnError, match=r"no column 'day'"):
-        network.predict(rows[["y"]], "x")
     with pytest.raises(GomeaBnError, match=r"'y' has 1 infinite value in row 0"):
         network.predict(rows.assign(y=[np.inf, 1, 2]), "x")
 
@@ -545,3 +543,20 @@ def test_other_values_are_still_unknown():
     # one level is a number, so that the levels are not those of a file of text
     with pytest.raises(GomeaBnError, match="unknown level 1"):
         encode_levels(column[:1], "x", ("1", 2))
+
+
+@pytest.mark.parametrize("answer", ["predict_proba", "predict", "predict_interval"])
+def test_absent_columns_count_as_missing_with_a_warning(answer):
+    network = random_network(2)
+    target = next(iter(network.cut_points))
+    rows = network.sample(5, random_state=1, values="numbers")
+    kept, *absent = [name for name in network.names if name != target]
+    with pytest.warns(GomeaBnWarning, match=f"lacks {len(absent)} columns? of the network") as caught:
+        few = getattr(network, answer)(rows[[kept]], target)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert all(repr(name) in str(caught[0].message) for name in absent)
+    expected = getattr(network, answer)(rows.assign(**dict.fromkeys(absent)), target)
+    assert few.equals(expected)
+    swapped = rows.rename(columns=str.swapcase)
+    with pytest.raises(GomeaBnError, match=r"none of the columns that answers need.*Did you mean"):
+        getattr(network, answer)(swapped, target)

@@ -12,6 +12,7 @@ from inference_examples import slow_joint
 from network_examples import small_network
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
+from gomea_bn.network.inference import engine
 from gomea_bn.network.inference import most_probable as search
 from gomea_bn.simulation import random_network
 
@@ -107,9 +108,38 @@ def test_refusals_name_what_is_wrong(monkeypatch):
         network.impute(network.sample(2, random_state=1), "joint", method="sampling")
     monkeypatch.setattr(search, "_MOST_MULTIPLICATIONS", 1.0)
     with pytest.raises(
-        GomeaBnError, match=r"given up after \d+ partial ones.* Give more evidence, name fewer"
+        GomeaBnError, match=r"given up after \d+ partial ones.* Give more evidence, or name fewer targets"
     ):
         network.most_probable()
+
+
+@pytest.mark.parametrize("cells", [None, 64])
+def test_too_large_answers_over_cells_point_to_the_bins(monkeypatch, cells):
+    network = averaged_example()
+    targets = ["a", "p", "b", "c"]
+    sizes = [network.cardinality(name) for name in network.names]
+    # no answer over cells fits, and one over bins does
+    monkeypatch.setattr(engine, "MOST_CELLS", 3 * int(np.prod(sizes)))
+    if cells is None:
+        monkeypatch.setattr(engine, "MOST_MULTIPLICATIONS", 1.0)
+    advice = r'Pass cells="bins", give '
+    with pytest.raises(GomeaBnError, match=advice):
+        network.query(targets, cells=cells)
+    with pytest.raises(GomeaBnError, match=advice):
+        network.query(targets, pd.DataFrame({"g": ["no", "yes"]}), cells=cells)
+    monkeypatch.setattr(search, "_MOST_MULTIPLICATIONS", 1.0)
+    with pytest.raises(GomeaBnError, match=advice):
+        network.most_probable(cells=cells)
+    monkeypatch.undo()
+    monkeypatch.setattr(engine, "MOST_CELLS", 3 * int(np.prod(sizes)))
+    assert network.query(targets, cells="bins").sum() == pytest.approx(1)
+    assert len(network.most_probable(cells="bins")) == 5
+    # not even the answer over bins fits
+    monkeypatch.setattr(engine, "MOST_CELLS", 4)
+    for refused in (lambda: network.query(targets, cells=cells), lambda: network.most_probable(cells=cells)):
+        with pytest.raises(GomeaBnError) as error:
+            refused()
+        assert "cells=" not in str(error.value)
 
 
 def test_a_dense_network_is_refused_with_the_size_of_its_tables():
