@@ -228,7 +228,7 @@ def _of_rows(variables: Sequence[ScoredVariable], per_column: int) -> CurveData:
         with_targets += block.T @ flat[start : start + n_block]
     products -= np.outer(sums, sums) / n_rows
     roughness = np.concatenate([*(f.roughness for f in functions), np.zeros(size - first[-1])])
-    of_curves = _CURVE_PRECISIONS
+    of_curves: tuple[float, ...] = _CURVE_PRECISIONS
     if per_column > _MOST_PER_COLUMN:
         of_curves = (*of_curves, _PRECISION_OF_MANY_ROWS)
     keys = np.random.default_rng(_KEY_SEED).integers(1, 2**63, size=(2, n), dtype=np.int64).astype(np.uint64)
