@@ -22,6 +22,8 @@ from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.rows import counter as counter_module
+from gomea_bn.problems.rows.cells import coded_piece
 from gomea_bn.simulation.random_networks import random_network
 
 N_ROWS = 6_000
@@ -120,6 +122,27 @@ def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
     assert fitted.network_.metadata["all_rows"]["moves"] == []
     assert fitted.network_.metadata["n_rows"] == N_ROWS
     assert "ended the improvement" in why_unrepeatable(fitted)
+
+
+@pytest.mark.parametrize("seconds", [59.999999, 61.0])
+def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(frame, learner, monkeypatch, seconds):
+    # the first fit of a process compiles kernels by fits of its own
+    replace(learner).fit(frame)
+    coded = []
+
+    def noted(piece, coding):
+        coded.append(coding)
+        return coded_piece(piece, coding)
+
+    monkeypatch.setattr(counter_module, "coded_piece", noted)
+    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds - 2.0))
+    network = replace(learner, max_seconds=60.0, density="bins").fit(frame).network_
+    assert coded
+    for coding in coded:
+        for name, cuts in network.cut_points.items():
+            np.testing.assert_array_equal(coding.boundaries[name], cuts)
+    for name, table in counted(network, frame).tables.items():
+        np.testing.assert_allclose(network.tables[name], table, rtol=0, atol=1e-12)
 
 
 def test_shapes_of_the_search_are_those_of_all_rows(frame, learner, monkeypatch):
