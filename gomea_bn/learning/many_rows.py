@@ -51,7 +51,6 @@ from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
-from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.rows.counter import FamilyCounter, LocalCounter
 from gomea_bn.problems.rows.on_dask import DaskCounter
@@ -475,7 +474,7 @@ class Improvement:
             "levels": {column.name: column.levels for column in table.columns if column.levels is not None},
             "shapes": {name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
             "pseudo_count": of_sample.pseudo_count,
-            "value_kinds": value_kinds_of({column.name: column for column in table.columns}),
+            "value_kinds": of_sample.value_kinds,
             "metadata": {**of_sample.metadata, "score": score, "n_rows": rows.n_rows},
         }
         views = [climb.view(v) for v in range(len(names))]
