@@ -16,6 +16,7 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning import improvement as improvement_module
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
@@ -124,8 +125,10 @@ def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
     assert "ended the improvement" in why_unrepeatable(fitted)
 
 
-@pytest.mark.parametrize("seconds", [59.999999, 61.0])
-def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(frame, learner, monkeypatch, seconds):
+@pytest.mark.parametrize(("seconds", "of_cell"), [(61.0, 0.0), (1.0, 1.0)])
+def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(
+    frame, learner, monkeypatch, seconds, of_cell
+):
     # the first fit of a process compiles kernels by fits of its own
     replace(learner).fit(frame)
     coded = []
@@ -135,7 +138,8 @@ def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(frame, lea
         return coded_piece(piece, coding)
 
     monkeypatch.setattr(counter_module, "coded_piece", noted)
-    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds - 2.0))
+    monkeypatch.setattr(improvement_module, "_SECONDS_OF_CELL", of_cell)
+    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
     network = replace(learner, max_seconds=60.0, density="bins").fit(frame).network_
     assert coded
     for coding in coded:

@@ -135,8 +135,9 @@ def hidden_parent(n_noise: int) -> list[ScoredVariable]:
     return discrete_variables([a, b, child, *noise], [3, 2, 3] + [2] * n_noise)
 
 
-def test_quick_strengths_compare_columns_at_three_bins() -> None:
-    variables = random_variables(np.random.default_rng(4), 60, "cdc", max_bins=8)
+@pytest.mark.parametrize("seed", range(5))
+def test_quick_strengths_compare_columns_at_three_bins(seed: int) -> None:
+    variables = random_variables(np.random.default_rng(seed), 60, "ccc", max_bins=8)
     strengths = Screening(make_scorer(variables), is_quick=True).pairwise()
     for i, j in itertools.combinations(range(3), 2):
         views = [(v, coarse(variables[v], 3)[0]) for v in (i, j)]
