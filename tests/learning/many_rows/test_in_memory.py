@@ -125,6 +125,15 @@ def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
     assert "ended the improvement" in why_unrepeatable(fitted)
 
 
+@pytest.mark.parametrize(("seconds", "n_rows"), [(58.0, 4_000), (59.0, 2_000), (59.9, 1_000)])
+def test_lines_are_learned_from_fewer_rows_near_the_limit(smooth, learner, monkeypatch, seconds, n_rows):
+    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
+    options = {"max_seconds": 60.0, "sample_rows": 5_000, "curves": "none", "max_evaluations": 100}
+    network = replace(learner, **options).fit(smooth).network_
+    assert network.conditionals.lines
+    assert network.conditionals.n_rows == n_rows
+
+
 @pytest.mark.parametrize(("seconds", "of_cell"), [(61.0, 0.0), (1.0, 1.0)])
 def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(
     frame, learner, monkeypatch, seconds, of_cell
