@@ -94,12 +94,13 @@ class EdgeRules:
         present = set(edges)
         n = len(names)
         broken = []
-        for i in range(n):
-            for j in range(i + 1, n):
-                value = 1 if (i, j) in present else 2 if (j, i) in present else 0
-                if not self.allowed[i, j, value]:
-                    got = ("no edge", f"{names[i]} -> {names[j]}", f"{names[j]} -> {names[i]}")[value]
-                    broken.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
+        values = np.zeros((n, n), np.int64)
+        for i, j in present:
+            values[min(i, j), max(i, j)] = 1 if (min(i, j), max(i, j)) in present else 2
+        is_allowed = np.take_along_axis(self.allowed, values[:, :, None], axis=2)[:, :, 0]
+        for i, j in np.argwhere(np.triu(~is_allowed, 1)).tolist():
+            got = ("no edge", f"{names[i]} -> {names[j]}", f"{names[j]} -> {names[i]}")[values[i, j]]
+            broken.append(f"between {names[i]!r} and {names[j]!r}: {got} is not allowed")
         for child in range(n):
             parents = [i for i, j in present if j == child]
             cells = prod(float(cardinality[k]) for k in [child, *parents])

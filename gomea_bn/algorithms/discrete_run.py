@@ -485,7 +485,8 @@ class DiscreteRun(MultiStartRun):
         def work(_thread: int, _block: int) -> None:
             improved.append(refiner.improved(data.genotypes[i], population.sampler, self._values_in_use))
 
-        self.execute(work, 1, work_kind="refine", n_threads=1, inline=population.seconds < _ALONE_SECONDS)
+        # the deadline ends a refinement, which takes longer than a generation
+        self.execute(work, 1, work_kind="refine", n_threads=1, inline=False)
         if not improved or self.stop.flag[0] or (improved[0] == data.genotypes[i]).all():
             return None
         rows: Any = solution_rows(data, i)

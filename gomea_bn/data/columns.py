@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name, unit_of
-from gomea_bn.data.frames import plain, plain_frame
+from gomea_bn.data.frames import has_floats, plain, plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, nearest, row_list
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed
@@ -527,11 +527,12 @@ def decided_column(
     series: pd.Series[Any], name: str, stored: str, kind: str | None, max_levels: int
 ) -> Column:
     """Return one column with its kind decided; whole numbers are integers, also where they are stored as floats."""
-    if stored == "float" and (whole := _as_integers(series, name)) is not None:
+    # most columns of real numbers have a fraction among their first rows, and vary among them
+    first = series.to_numpy()[:FEW_ROWS] if has_floats(series.dtype) else np.empty(0)
+    has_fraction = bool((first != np.rint(first)).any())
+    if stored == "float" and not has_fraction and (whole := _as_integers(series, name)) is not None:
         series, stored = whole, "integer"
-    # most columns vary among their first rows
-    parts = (series.iloc[:FEW_ROWS], series.iloc[FEW_ROWS:])
-    if all(bool((part == series.iloc[0]).all()) for part in parts):
+    if not (first != first[:1]).any() and _has_one_value(series):
         return _constant_column(series, name, max_levels)
     inferred, reason = _inferred_kind(series, stored)
     if kind is not None:
@@ -551,6 +552,12 @@ def decided_column(
     values.flags.writeable = False
     is_integer = levels is None and stored == "integer"
     return Column(name, values, levels, reason, levels is not None and _has_order(series), is_integer)
+
+
+def _has_one_value(series: pd.Series[Any]) -> bool:
+    """Return whether all values of a column are the same; most columns vary among their first rows."""
+    parts = (series.iloc[:FEW_ROWS], series.iloc[FEW_ROWS:])
+    return all(bool((part == series.iloc[0]).all()) for part in parts)
 
 
 def _as_integers(series: pd.Series[Any], name: str) -> pd.Series[Any] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.files.reading import Note
+from gomea_bn.data.frames import has_floats
 from gomea_bn.errors import GomeaBnError, Option, Setting
 from gomea_bn.texts import listed
 
@@ -79,7 +80,9 @@ def with_dates(
     leaves the columns out; `few` is the largest number of distinct values that are few.
     """
     changed: dict[int, tuple[pd.Series[Any], str]] = {}
-    for position, label in enumerate(frame.columns):
+    for position, (label, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
+        if has_floats(dtype):
+            continue
         name, series = str(label), frame.iloc[:, position]
         if _stays_text(series, kinds.get(name), few):
             continue

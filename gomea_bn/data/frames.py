@@ -107,6 +107,11 @@ def require_pyarrow(what: str) -> Any:
     return pyarrow
 
 
+def has_floats(dtype: Any) -> bool:
+    """Return whether NumPy's floats are the type of a column, which then holds no texts, dates or identifiers."""
+    return isinstance(dtype, np.dtype) and dtype.kind == "f"
+
+
 def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose columns are stored plainly, the frame itself if they are; see `plain`."""
     other = [position for position, dtype in enumerate(frame.dtypes) if not _is_plain(dtype)]

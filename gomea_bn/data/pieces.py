@@ -141,9 +141,14 @@ class TablePiece:
         """Return the number of rows."""
         return self.last - self.first
 
+    @property
+    def rows(self) -> Table:
+        """The rows as a table, which shares the memory of the whole one."""
+        return self.table.between(self.first, self.last)
+
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows; see `Piece`."""
-        yield self.table.between(self.first, self.last).to_frame()
+        yield self.rows.to_frame()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gomea_bn.data.columns import FEW_VALUES, column_positions
 from gomea_bn.data.files.reading import Note
+from gomea_bn.data.frames import has_floats
 from gomea_bn.data.symbols import is_text_like, numbers_in
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.runtime.environment import environment_limit
@@ -78,8 +79,9 @@ def without_identifiers(
     """
     left_out: dict[str, tuple[int, str, str]] = {}
     among_numbers: list[Note] = []
+    dtypes = list(frame.dtypes)
     for name, position in column_positions(frame).items():
-        if name in wanted:
+        if name in wanted or has_floats(dtypes[position]):
             continue
         series = frame.iloc[:, position]
         reason = identifier_reason(series, name) or free_text_reason(series, max_levels)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import check_texts
 from gomea_bn.data.files.reading import Note
+from gomea_bn.data.frames import has_floats
 from gomea_bn.errors import Option
 from gomea_bn.texts import listed
 
@@ -95,7 +96,9 @@ def without_symbols(
     changed: dict[int, Any] = {}
     numeric: list[str] = []
     textual: list[str] = []
-    for position in range(frame.shape[1]):
+    for position, dtype in enumerate(frame.dtypes):
+        if has_floats(dtype) and not na_values:
+            continue
         series = frame.iloc[:, position]
         cleaned, symbols = _cleaned(series, na_values, decimal)
         if symbols:

@@ -45,6 +45,8 @@ from gomea_bn.texts import counted, listed
 # nats that other cuts of a column have to gain over all rows; smaller gains would take passes of their own
 _LEAST_GAIN_OF_CUTS = 1.0
 _KEY_BYTES = 16
+# seconds of reading and coding a value on two cores
+_SECONDS_OF_CELL = 2e-8
 
 
 def coding_key(coding: Coding) -> bytes:
@@ -227,7 +229,14 @@ class CodedTable:
         self._sample_cells: CodedPiece | None = None
 
     def code_around(self, cut_points: Mapping[str, NDArray[np.float64]]) -> None:
-        """Read all rows for the first time, with cells around the cuts of the sample."""
+        """Read all rows for the first time, with cells around the cuts of the sample.
+
+        The cells are the bins where the time is over, or would be after reading finer ones: no cuts will move.
+        """
+        self.stop.check_deadline(_SECONDS_OF_CELL * self.n_rows * len(self.sample.columns))
+        if self.stop.is_over:
+            self._code({name: cut_points[name] for name in self.sorted_samples})
+            return
         self._code(
             {name: first_boundaries(sample, cut_points[name]) for name, sample in self.sorted_samples.items()}
         )

@@ -43,6 +43,8 @@ from gomea_bn.texts import listed
 
 # pricing adds finer cuts to the first libraries where they pay
 _MOST_FIRST_BINS = 15
+# the same where time is short
+_MOST_LATE_BINS = 5
 # local searches whose pairs join the screened ones: each takes about as long as ten scores of all pairs
 _N_CLIMBS = 5
 _MOST_CLIMBED_CELLS = 2e8
@@ -67,8 +69,8 @@ def learning_problem(
     `proposed` inner cuts join those of the family in the library of their column; duplicates merge. `pairs`, bool (N,
     N), are those that the search may join, from an earlier problem for the same table; by default `searched_pairs`, and
     where "auto" screens discrete columns, also the pairs that local searches join. After `deadline`, a time of
-    `perf_counter`, shapes are quick ones, there are no curves, no further first cuts or ranks of pairs, and pairs are
-    screened quickly.
+    `perf_counter`, shapes are quick ones, libraries begin with few bins, there are no curves, no further first cuts or
+    ranks of pairs, and pairs are screened quickly.
 
     Raises `GomeaBnError` if the scoring method does not fit the columns or the discretizer, fixed cut points do not fit
     their column, or the knowledge contradicts itself or the table.
@@ -329,7 +331,8 @@ def scored_variables(
             variables.append(ScoredVariable(column.name, column.values, 0, (policy,), shape))
         else:
             is_priced = options.discretizer == OPTIMAL
-            most = min(options.max_bins, _MOST_FIRST_BINS) if is_priced else options.max_bins
+            most_first = _MOST_LATE_BINS if perf_counter() > deadline else _MOST_FIRST_BINS
+            most = min(options.max_bins, most_first) if is_priced else options.max_bins
             policies = policy_library(column.observed, options.family, most, joins_values=shape is not None)
             if is_priced:
                 policies = _within_limits(policies, column.observed, (low, high), options)

@@ -51,7 +51,6 @@ from gomea_bn.network.inference.completion import completed_table
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
-from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.kernels.score import DIRICHLET
 from gomea_bn.problems.rows.counter import FamilyCounter, LocalCounter
 from gomea_bn.problems.rows.on_dask import DaskCounter
@@ -71,9 +70,11 @@ _LEAST_SHARE_OF_SEARCH = 0.5
 # seconds that the improvement needs on a core for the lines, and for every value
 _SECONDS_OF_LINES = 3.0
 _SECONDS_OF_VALUE = 4e-7
-# rows that lines are learned from after a stop, and the seconds that they need of `max_seconds`
+# rows that lines are learned from after a stop, the seconds that they need of `max_seconds`, and the share of the rows
+# where hardly any of these are left
 _ROWS_OF_LATE_LINES = 4_000
 _SECONDS_OF_LATE_LINES = 2.0
+_LEAST_SHARE_OF_LATE_LINES = 0.25
 _MOST_ROUNDS = 4
 # evaluations of the search for a graph under the cuts of all rows, and its share of the seconds that are left
 _GRAPHS_PER_GENE = 250
@@ -224,10 +225,8 @@ class Improvement:
         self.began, self.problem = began, problem
         self.after_search = self.after_search or self._seconds
         if self.in_memory is not None:
-            limit = self.learner.max_seconds
             # lines follow the climb
-            reserved = 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 2)
-            self.stop.start_clock(self._seconds + reserved, limit)
+            self.stop.start_clock(self._seconds + self._seconds_of_lines, self.learner.max_seconds)
         try:
             with self.stop.catching_interrupts():
                 if stopped_by == "interrupt":
@@ -245,6 +244,22 @@ class Improvement:
     def _seconds(self) -> float:
         """Seconds so far, with those of former runs that a checkpoint has."""
         return self.seconds_before + perf_counter() - self.began
+
+    @property
+    def _seconds_of_lines(self) -> float:
+        """Seconds of the limit that are left for lines; 0 without a limit."""
+        limit = self.learner.max_seconds
+        return 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 2)
+
+    def _most_rows_of_lines(self) -> int:
+        """Return the number of rows that lines are learned from: fewer after a stop, and where the limit is near."""
+        if not self.stop.is_over:
+            return ROWS_OF_LINES
+        share = 1.0
+        if self.stop.reason == "max_seconds" and self.learner.max_seconds is not None:
+            left = self.learner.max_seconds - self._seconds
+            share = min(max(left / self._seconds_of_lines, _LEAST_SHARE_OF_LATE_LINES), 1.0)
+        return int(share * _ROWS_OF_LATE_LINES)
 
     def _state(self) -> State:
         """Return what a resumed run needs in addition to the search on the sample."""
@@ -301,7 +316,7 @@ class Improvement:
             return network
         generator = np.random.default_rng(self.seed)
         rows = table_for(network, self.sample, allow_missing=True)
-        most = _ROWS_OF_LATE_LINES if self.stop.is_over else ROWS_OF_LINES
+        most = self._most_rows_of_lines()
         if rows.n_rows > most:
             rows = rows.take(np.sort(generator.permutation(rows.n_rows)[:most]))
         rows = completed_table(network, rows, generator)
@@ -475,7 +490,7 @@ class Improvement:
             "levels": {column.name: column.levels for column in table.columns if column.levels is not None},
             "shapes": {name: rows.shapes[name].shape for v, name in enumerate(names) if is_shaped[v]},
             "pseudo_count": of_sample.pseudo_count,
-            "value_kinds": value_kinds_of({column.name: column for column in table.columns}),
+            "value_kinds": of_sample.value_kinds,
             "metadata": {**of_sample.metadata, "score": score, "n_rows": rows.n_rows},
         }
         views = [climb.view(v) for v in range(len(names))]

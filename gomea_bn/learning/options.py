@@ -188,7 +188,9 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:
         if column.levels is None:
-            positions.append(np.array([np.nanargmin(column.values), np.nanargmax(column.values)]))
+            # those that skip missing values look for them first
+            first_of = (np.nanargmin, np.nanargmax) if column.n_missing else (np.argmin, np.argmax)
+            positions.append(np.array([position_of(column.values) for position_of in first_of]))
         else:
             first = np.full(len(column.levels) + 1, -1, np.int64)
             # of equal levels the last one is assigned; missing values have the code -1

@@ -15,6 +15,9 @@ PseudoCount: TypeAlias = float | Literal["auto"]
 AMOUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 """Numbers of pseudo-counts per table row over which the smoothing "auto" averages."""
 
+_AMOUNTS = np.array(AMOUNTS)
+# numbers by amount and cell that are computed together
+_CELLS_TOGETHER = 1 << 15
 # exponent of the likelihoods; below 1 because cuts and parents were often chosen with the same rows
 _POWER = 0.25
 
@@ -179,23 +182,36 @@ def _likelihoods(seen: _Seen, base: NDArray[np.float64]) -> NDArray[np.float64]:
     All rows of a cell have the same probability when one of them is left out, so one value per cell is exact. A cell of
     less than one row, as weights make it, is left out as a whole.
     """
+    fewer, fewer_of_totals = seen.fewer, seen.fewer_of_totals
     likelihoods = np.empty(len(AMOUNTS))
-    for position, amount in enumerate(AMOUNTS):
-        left_out = (seen.fewer + amount * base) / (seen.fewer_of_totals + amount)
-        likelihoods[position] = (seen.counts * np.log(left_out)).sum()
+    # all amounts at once, unless their cells would not stay in the cache
+    for part in _parts(len(base)):
+        amounts = _AMOUNTS[part, None]
+        left_out = (fewer + amounts * base) / (fewer_of_totals + amounts)
+        likelihoods[part] = (seen.counts * np.log(left_out)).sum(axis=-1)
     return likelihoods
+
+
+def _parts(n_cells: int) -> list[slice]:
+    """Return the amounts whose numbers for some cells are computed together."""
+    n_together = max(_CELLS_TOGETHER // max(n_cells, 1), 1)
+    return [slice(first, first + n_together) for first in range(0, len(AMOUNTS), n_together)]
 
 
 def _factors(
     totals: NDArray[np.float64], weights: tuple[float, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the factors of the counts and of the base in table rows with `totals` rows of data."""
-    of_count, of_base = np.zeros_like(totals), np.zeros_like(totals)
-    for amount, weight in zip(AMOUNTS, weights, strict=True):
-        share = weight / (totals + amount)
-        of_count += share
-        of_base += share * amount
-    return of_count, of_base
+    of_count, of_base = np.zeros((1, *totals.shape)), np.zeros((1, *totals.shape))
+    for part in _parts(totals.size):
+        amounts, of_part = (
+            np.reshape(numbers[part], (-1, *(1,) * totals.ndim)) for numbers in (_AMOUNTS, np.array(weights))
+        )
+        shares = of_part / (totals + amounts)
+        # sums in the order of the amounts, whatever the number of cells
+        of_count = np.add.accumulate(np.concatenate((of_count, shares)))[-1:]
+        of_base = np.add.accumulate(np.concatenate((of_base, shares * amounts)))[-1:]
+    return of_count[0], of_base[0]
 
 
 def _seen(counts: NDArray[np.float64]) -> _Seen:

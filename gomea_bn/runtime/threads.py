@@ -61,9 +61,9 @@ class StopFlag:
         self.reason = ""
         self.raise_for(reason)
 
-    def check_deadline(self) -> None:
-        """Raise the flag if the deadline is over."""
-        if self._deadline is not None and perf_counter() >= self._deadline:
+    def check_deadline(self, seconds: float = 0.0) -> None:
+        """Raise the flag if the deadline is over, or would be after some seconds."""
+        if self._deadline is not None and perf_counter() + seconds >= self._deadline:
             self.raise_for("max_seconds")
 
     @property

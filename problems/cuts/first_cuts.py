@@ -52,7 +52,8 @@ def first_cuts(
     from the gaps of the shape, and from three rounds in which every variable gets the best cuts for the three variables
     that depend on it most, each by itself, given the bins of the round before. At most 2,000 rows are used, to which
     the limits on rows and widths apply. A variable whose bins can only be shaped starts from quantiles instead of gaps,
-    so that its cuts depend on ranks alone. `is_late` is asked before every variable whether no time is left.
+    so that its cuts depend on ranks alone. `is_late` is asked before every variable whether no time is left; where none
+    is from the beginning, there are cuts of the libraries alone.
     """
     free = [
         v for v, variable in enumerate(variables) if variable.has_free_cuts and variable.shape is not None
@@ -60,6 +61,8 @@ def first_cuts(
     proposed: dict[int, list[NDArray[np.float64]]] = {v: [] for v in free}
     if len(variables) < 2:
         return proposed
+    if is_late():
+        return {v: _few_cuts(variables[v]) for v in free}
     rows = _some_rows(len(variables[0].values))
     values = {v: np.asarray(variables[v].values, np.float64)[rows] for v in free}
     # a column may be constant in some of the rows, or have no value there
@@ -95,6 +98,12 @@ def first_cuts(
             column = SortedColumn(np.asarray(variables[v].values, np.float64))
             proposed[v] = [_moved_by_rank(inner, columns[v], column) for inner in proposed[v]]
     return proposed
+
+
+def _few_cuts(variable: ScoredVariable) -> list[NDArray[np.float64]]:
+    """Return the cuts of the library of a variable into most bins, at most five; none for a library of one bin."""
+    cuts = [p.cut_points for p in variable.policies if 1 < p.n_bins <= _STARTING_BINS]
+    return cuts[-1:]
 
 
 def _some_rows(n_rows: int) -> NDArray[np.int64]:

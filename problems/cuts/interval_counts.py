@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import log
 from typing import TypeVar
 
@@ -46,13 +47,14 @@ class SortedColumn:
         if len(self.distinct) < 2:
             raise GomeaBnError("A constant column cannot be cut; it needs at least two distinct values.")
         self.cuts = midpoint(self.distinct[:-1], self.distinct[1:])
-        self.below = starts[1:]
+        # rows with at most the first values
+        self._up_to = np.append(starts, self.n_rows)
+        self.below = self._up_to[1:-1]
         self.low, self.high = float(self.distinct[0]), float(self.distinct[-1])
 
     def rows_below(self, cut_points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of rows at or below each of any cut points."""
-        cumulated = np.concatenate(([0], self.below, [self.n_rows]))
-        return np.asarray(cumulated[np.searchsorted(self.distinct, cut_points, side="right")], np.int64)
+        return np.asarray(self._up_to[np.searchsorted(self.distinct, cut_points, side="right")], np.int64)
 
     @property
     def n_distinct(self) -> int:
@@ -66,14 +68,17 @@ class SortedColumn:
 
     def distinct_up_to(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of distinct values among the first rows by value, of which no value has a part."""
-        return np.searchsorted(np.concatenate(([0], self.below, [self.n_rows])), rows)
+        return np.searchsorted(self._up_to, rows)
 
     def code(self, cut_points: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Fill `codes` with bins, `MISSING` without a value, and return the number of rows below each cut."""
-        codes[:] = MISSING
+        if self.n_rows < self.n_all_rows:
+            codes[:] = MISSING
         ends = self.rows_below(cut_points)
-        counts = np.diff(ends, prepend=0, append=self.n_rows)
-        codes[self.order] = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
+        ascending = np.empty(self.n_rows, np.uint8)
+        for code, (first, last) in enumerate(pairwise([0, *ends.tolist(), self.n_rows])):
+            ascending[first:last] = code
+        codes[self.order] = ascending
         return ends
 
     def distinct_of_cuts(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,8 @@ from gomea_bn.errors import GomeaBnError, Option, is_real
 _ROWS_IN_CACHE = 1 << 16
 # differences of this share of a range are rounding
 _ROUNDING = 1e-9
+# numbers of rows and bins whose ranks are kept: those of the columns of some tables
+_MOST_RANKS = 64
 # codes are bytes
 MAX_CARDINALITY = 255
 
@@ -69,7 +73,7 @@ def equal_frequency_cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np
     Cuts lie midway between neighbouring distinct values. A cut that would split rows of equal value moves to the gap
     with the nearest cumulative count (the lower of two); bins of zero width are merged.
     """
-    return _equal_frequency(_raw_gaps(values), n_bins)
+    return _equal_frequency(_raw_gaps(values), range(n_bins, n_bins + 1))[0]
 
 
 class _Gaps(NamedTuple):
@@ -92,19 +96,32 @@ def _raw_gaps(values: NDArray[np.float64]) -> _Gaps:
     )
 
 
-def _equal_frequency(column: _Gaps, n_bins: int) -> NDArray[np.float64]:
-    """Return what `equal_frequency_cuts` returns, for the gaps of a column."""
+def _equal_frequency(column: _Gaps, numbers: range) -> list[NDArray[np.float64]]:
+    """Return what `equal_frequency_cuts` returns for the gaps of a column, for every number of bins."""
     below = column.below
-    if not len(below):
-        return np.empty(0)
-    rows_below = np.arange(1, n_bins) * (column.n_rows / n_bins)
+    if not len(below) or not numbers:
+        return [np.empty(0) for _ in numbers]
+    # all numbers of bins at once, one after another
+    rows_below, starts = _equal_ranks(column.n_rows, numbers)
     first_at_least = np.searchsorted(below, rows_below)
-    left = np.clip(first_at_least - 1, 0, len(below) - 1)
-    right = np.clip(first_at_least, 0, len(below) - 1)
-    gaps = np.unique(np.where(rows_below - below[left] <= below[right] - rows_below, left, right))
-    cuts = np.unique(midpoint(column.before[gaps], column.after[gaps]))
+    left = np.maximum(first_at_least - 1, 0)
+    right = np.minimum(first_at_least, len(below) - 1)
+    gaps = np.where(rows_below - below[left] <= below[right] - rows_below, left, right)
+    cuts = midpoint(column.before[gaps], column.after[gaps])
     # between two neighbouring floats the only cut is the lower one: as the minimum it would leave a bin without width
-    return np.asarray(cuts[cuts > column.low], np.float64)
+    is_kept = cuts > column.low
+    # cuts ascend, so that equal ones are neighbours
+    is_kept[1:] &= (cuts[1:] != cuts[:-1]) | starts[1:]
+    ends = [0, *accumulate(n_bins - 1 for n_bins in numbers)]
+    return [cuts[a:b][is_kept[a:b]] for a, b in pairwise(ends)]
+
+
+@lru_cache(_MOST_RANKS)
+def _equal_ranks(n_rows: int, numbers: range) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the rows below the cuts of equal frequency for every number of bins, and which cuts are first ones."""
+    rows_below = np.concatenate([np.arange(1, n_bins) * (n_rows / n_bins) for n_bins in numbers])
+    is_first = np.concatenate([np.arange(1, n_bins) == 1 for n_bins in numbers])
+    return rows_below, is_first
 
 
 def joined_to_values(
@@ -137,11 +154,11 @@ def policy_library(
     if family == "equal-width":
         cuts_of_numbers = [equal_width_cuts(np.array([gaps.low, gaps.high]), k) for k in numbers]
     else:
-        cuts_of_numbers = [_equal_frequency(gaps, k) for k in numbers]
+        cuts_of_numbers = _equal_frequency(gaps, numbers)
     if joins_values and family == "equal-width":
         least = _ROUNDING * (gaps.high - gaps.low)
         cuts_of_numbers = [np.unique(joined_to_values(c, gaps.after[:-1], least)) for c in cuts_of_numbers]
-    distinct_cuts = {tuple(cuts): None for cuts in cuts_of_numbers}
+    distinct_cuts = {tuple(cuts.tolist()): None for cuts in cuts_of_numbers}
     return tuple(Policy(np.array(cuts)) for cuts in sorted(distinct_cuts, key=len))
 
 

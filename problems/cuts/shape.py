@@ -348,9 +348,12 @@ class ColumnShape:
 
         `below` and `distinct` are the numbers of rows and of distinct values up to every edge.
         """
+        widths = edges[1:] - edges[:-1]
+        if len(widths) < 2 or widths.min() >= max(self.resolution, self.min_uniform_width):
+            return False
         is_tied = np.diff(below) > 2 * np.diff(distinct)
         least = np.where(is_tied, max(self.resolution, self.min_uniform_width), self.min_uniform_width)
-        return len(edges) > 2 and bool((np.diff(edges) < least).any())
+        return bool((widths < least).any())
 
 
 def _check_plain(values: Any, part: str) -> None:

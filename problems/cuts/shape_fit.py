@@ -552,7 +552,9 @@ def table_shapes(table: Table, deadline: float = np.inf) -> dict[str, ColumnShap
     """Return the fitted shape of every continuous column by name, quick ones after a time of `perf_counter`."""
     if table not in _shapes:
         continuous = [column for column in table.columns if column.is_continuous]
-        n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or deadline < np.inf else 1
+        # quick fits of few rows hold the lock of the interpreter
+        has_time = perf_counter() <= deadline < np.inf
+        n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or has_time else 1
 
         def fitted(column: Column) -> ColumnShape:
             return fit_shape(column.observed, is_quick=perf_counter() > deadline)

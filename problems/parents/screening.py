@@ -26,8 +26,9 @@ AUTO_CANDIDATES = 10
 # sets of other parents, with the gain of each
 _Sets = dict[tuple[int, ...], float]
 
-# numbers of bins at which continuous columns are compared
-_BINS = (3, 6)
+# numbers of bins at which continuous columns are compared, and those where time is short
+_BINS: tuple[int, ...] = (3, 6)
+_QUICK_BINS: tuple[int, ...] = (3,)
 _MOST_PARENTS = 4
 # of `conditional_ranks`: other parents that are given, and sets of them of one size
 _MOST_GIVEN = 2
@@ -134,20 +135,20 @@ class Screening:
     A strength is (G - d/2) / sqrt(d/2), where G is the gain of log likelihood in nats by a parent and d its degrees of
     freedom: under independence 2 G is chi-squared with d degrees of freedom (Wilks 1938). Unlike a gain of score, it
     does not favour weak partners with few bins. Continuous columns are compared at about 3 and at about 6 bins, and the
-    strongest comparison counts. Large tables are compared on a random sample of the rows, of which `is_quick` takes at
-    most a quarter.
+    strongest comparison counts. Large tables are compared on a random sample of the rows. `is_quick` compares at 3 bins
+    alone, and at most a quarter of the rows.
     """
 
     def __init__(self, scorer: FamilyScorer, *, is_quick: bool = False) -> None:
         self.n_variables = n = len(scorer.variables)
         n_families = 2.0 * n**2 * len(_BINS) ** 2
-        fewest, most_visits = _FEWEST_ROWS, _MAX_VISITS
+        fewest, most_visits, numbers = _FEWEST_ROWS, _MAX_VISITS, _BINS
         if is_quick:
-            fewest, most_visits = _FEWEST_QUICK_ROWS, _MAX_QUICK_VISITS
+            fewest, most_visits, numbers = _FEWEST_QUICK_ROWS, _MAX_QUICK_VISITS, _QUICK_BINS
         n_rows = int(min(scorer.n_rows, max(fewest, most_visits / n_families)))
         rows = scorer.rows._replace(curves=no_curves())
         # (number of levels, N): by level the view of every variable; levels of discrete columns are the same
-        self._views = np.unique([_nearest_views(scorer, bins) for bins in _BINS], axis=0)
+        self._views = np.unique([_nearest_views(scorer, bins) for bins in numbers], axis=0)
         if n_rows < scorer.n_rows:
             chosen = np.sort(np.random.default_rng(_ROW_SEED).choice(scorer.n_rows, n_rows, replace=False))
             codes = np.zeros((len(rows.codes), n_rows), np.uint8)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
-from gomea_bn.data.pieces import Piece
+from gomea_bn.data.pieces import Piece, TablePiece
 from gomea_bn.data.symbols import without_symbols
+from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.shape import Shape
@@ -109,12 +110,17 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     blocks: list[NDArray[np.uint8]] = []
     waiting: list[NDArray[np.uint8]] = []
     positions_of_values = np.empty(_BISECTED, np.int32)
-    for frame in piece.frames():
+    # a frame would copy the values of a table, which are checked
+    parts: Iterable[pd.DataFrame | Table] = piece.frames()
+    if isinstance(piece, TablePiece) and not coding.drops_missing:
+        parts = [piece.rows]
+    for rows in parts:
+        n_rows = rows.n_rows if isinstance(rows, Table) else len(rows)
         try:
-            cells, shaped = _cells_of(frame, coding, n_missing, positions_of_values)
+            cells, shaped = _cells_of(n_rows, rows, coding, n_missing, positions_of_values)
         except GomeaBnError as error:
-            raise error.within(f"In {counted(len(frame), 'row')} of {piece.origin}: ") from error
-        complete = np.ones(len(frame), np.bool_)
+            raise error.within(f"In {counted(n_rows, 'row')} of {piece.origin}: ") from error
+        complete = np.ones(n_rows, np.bool_)
         if coding.drops_missing:
             complete = (cells != MISSING).all(axis=0)
             cells = cells[:, complete]
@@ -130,32 +136,57 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
 
 
 def _cells_of(
-    frame: pd.DataFrame, coding: Coding, n_missing: NDArray[np.int64], work: NDArray[np.int32]
+    n_rows: int,
+    rows: pd.DataFrame | Table,
+    coding: Coding,
+    n_missing: NDArray[np.int64],
+    work: NDArray[np.int32],
 ) -> tuple[NDArray[np.uint8], dict[str, NDArray[np.float64]]]:
     """Return the cells of all rows, uint8 (n_columns, n_rows), and the values of columns with shapes.
 
     Numbers of missing values are added to `n_missing`, int64 (n_columns,). `work` is that of `cells_of_values`.
     """
-    frame, _, _ = without_symbols(frame, coding.na_values)
-    positions = column_positions(frame, coding.names)
-    cells = np.empty((len(coding.names), len(frame)), np.uint8)
+    values_of = _columns_of_table(rows) if isinstance(rows, Table) else _columns_of_frame(rows, coding)
+    cells = np.empty((len(coding.names), n_rows), np.uint8)
     shaped: dict[str, NDArray[np.float64]] = {}
     for position, name in enumerate(coding.names):
-        column = frame.iloc[:, positions[name]]
+        values = values_of(name)
         if name in coding.boundaries:
-            if coding.drops_missing:
-                column = column.replace([np.inf, -np.inf], np.nan)
-            values = numeric_values(column, name, allow_missing=True)
             n_missing[position] += cells_of_values(
                 values, coding.boundaries[name], MISSING, work, cells[position]
             )
             if name in coding.shapes:
                 shaped[name] = values
         else:
-            codes = encode_levels(column, name, coding.levels[name], allow_missing=True)
-            n_missing[position] += int((codes < 0).sum())
-            cells[position] = codes.astype(np.uint8)
+            n_missing[position] += int((values < 0).sum())
+            cells[position] = values.astype(np.uint8)
     return cells, shaped
+
+
+_ColumnsByName = Callable[[str], NDArray[Any]]
+"""Gives the values of a continuous column, float64 (n_rows,), or the codes of a discrete one, -1 where missing."""
+
+
+def _columns_of_table(table: Table) -> _ColumnsByName:
+    """Return the columns of a table, whose levels are those of the coding."""
+    columns = {column.name: column.values for column in table.columns}
+    return lambda name: np.ascontiguousarray(columns[name])
+
+
+def _columns_of_frame(frame: pd.DataFrame, coding: Coding) -> _ColumnsByName:
+    """Return the columns of a frame, each checked when it is read."""
+    plain, _, _ = without_symbols(frame, coding.na_values)
+    positions = column_positions(plain, coding.names)
+
+    def values_of(name: str) -> NDArray[Any]:
+        column = plain.iloc[:, positions[name]]
+        if name not in coding.boundaries:
+            return encode_levels(column, name, coding.levels[name], allow_missing=True)
+        if coding.drops_missing:
+            column = column.replace([np.inf, -np.inf], np.nan)
+        return numeric_values(column, name, allow_missing=True)
+
+    return values_of
 
 
 def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:

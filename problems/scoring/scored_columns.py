@@ -72,17 +72,21 @@ def _log_width_sum(
     are equal but for rounding would change places.
     """
     filled = counts > 0
+    widths = edges[1:] - edges[:-1]
     if of_earlier_versions:
-        return float(np.sum(counts[filled] * (np.log(np.diff(edges)[filled]) - np.log(edges[-1] - edges[0]))))
-    digits, exponents = np.frexp(np.append(np.diff(edges)[filled], edges[-1] - edges[0]))
+        return float(np.sum(counts[filled] * (np.log(widths[filled]) - np.log(edges[-1] - edges[0]))))
+    digits, exponents = np.frexp(np.concatenate((widths[filled], edges[-1:] - edges[:1])))
     # in units in which the range is from a half to 1
     exponents -= exponents[-1]
-    # logarithms of digits and exponent where a narrow bin of a huge range would underflow
-    logs = np.where(
-        exponents > _LEAST_EXPONENT,
-        np.log(np.ldexp(digits, np.maximum(exponents, _LEAST_EXPONENT))),
-        np.log(digits) + exponents * log(2),
-    )
+    if exponents.min() > _LEAST_EXPONENT:
+        logs = np.log(np.ldexp(digits, exponents))
+    else:
+        # logarithms of digits and exponent where a narrow bin of a huge range would underflow
+        logs = np.where(
+            exponents > _LEAST_EXPONENT,
+            np.log(np.ldexp(digits, np.maximum(exponents, _LEAST_EXPONENT))),
+            np.log(digits) + exponents * log(2),
+        )
     return float(np.sum(counts[filled] * (logs[:-1] - logs[-1])))
 
 
@@ -108,7 +112,7 @@ class ScoredColumn:
         """Fill `codes`; return constant and cost in nats, both per all rows, and whether the bins are shaped."""
         ranks, shape = self._ranks, self._shape
         below = np.concatenate(([0], ranks.code(policy.cut_points, codes), [ranks.n_rows]))
-        counts = np.diff(below)
+        counts = below[1:] - below[:-1]
         cost = self.cut_cost * (policy.n_bins - 1) if policy.chosen else 0.0
         edges = np.concatenate(([ranks.low], policy.cut_points, [ranks.high]))
         constants: dict[bool, float] = {}

@@ -1,6 +1,7 @@
 """Rules that runs with one and with several objectives share: refinement, values in use, defaults, option names."""
 
 import itertools
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,34 @@ class Sum:
         return generator.integers(0, 2, (n, self.n_variables))
 
 
+class Patient(Recorder):
+    """A refiner that works until the flag stops it, five seconds at most."""
+
+    def __init__(self, stop: NDArray[np.uint8]) -> None:
+        super().__init__()
+        self.stop, self.was_stopped = stop, False
+
+    def improved(self, genotype: NDArray[np.int16], generator: Any, in_use: Any) -> NDArray[np.int16]:
+        began = perf_counter()
+        while not self.stop[0] and perf_counter() < began + 5:
+            sleep(0.01)
+        self.was_stopped = bool(self.stop[0])
+        return genotype
+
+
 class Refined(PythonProblem):
-    def __init__(self) -> None:
-        super().__init__(Sum())
+    def __init__(self, n_objectives: int = 1) -> None:
+        super().__init__(Sum(n_objectives))
         self.recorder = Recorder()
 
     def refiner(self, stop: NDArray[np.uint8]) -> Recorder:
         return self.recorder
+
+
+class PatientlyRefined(Refined):
+    def refiner(self, stop: NDArray[np.uint8]) -> Recorder:
+        self.patient = Patient(stop)
+        return self.patient
 
 
 def asked_at(refine: str) -> tuple[list[int], int]:
@@ -74,6 +96,16 @@ def asked_at(refine: str) -> tuple[list[int], int]:
     settings = GOMEA(refine=refine, max_population_size=64)
     result = settings.run(problem, Limits(max_generations=40), random_state=1)
     return problem.recorder.asked_at, result.n_generations
+
+
+@pytest.mark.parametrize(("algorithm", "n_objectives"), [(GOMEA(), 1), (MOGOMEA(), 2)])
+def test_the_deadline_ends_a_refinement(algorithm: GOMEA | MOGOMEA, n_objectives: int) -> None:
+    # the first refinement of a kind of problem compiles kernels, and has no deadline
+    algorithm.run(Refined(n_objectives), Limits(max_generations=1), random_state=1)
+    problem = PatientlyRefined(n_objectives)
+    result = algorithm.run(problem, Limits(max_seconds=0.2), random_state=1)
+    assert result.stopped_by == "max_seconds"
+    assert problem.patient.was_stopped
 
 
 @pytest.mark.long

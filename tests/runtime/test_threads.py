@@ -31,6 +31,16 @@ def test_a_deadline_that_is_over_raises_the_flag():
     assert stop.reason == "max_seconds"
 
 
+def test_work_that_would_exceed_the_deadline_raises_the_flag():
+    for seconds, reason in ((10.0, ""), (3_700.0, "max_seconds")):
+        stop = StopFlag(3_600.0)
+        stop.check_deadline(seconds)
+        assert stop.reason == reason
+    unlimited = StopFlag(None)
+    unlimited.check_deadline(1e9)
+    assert not unlimited.reason
+
+
 @pytest.mark.parametrize("inline", [True, False])
 def test_only_certain_blocks_are_run_under_a_raised_flag(inline):
     stop = StopFlag(None)

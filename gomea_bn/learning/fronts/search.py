@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from math import log
+from math import inf, log
 from time import perf_counter
 from typing import Any
 
@@ -364,7 +364,8 @@ def front_problem(
     space are by default those of the learner. Raises `GomeaBnError` if an option or a rule does not fit the table.
     """
     learning = options_of_front(learner, table) if options is None else options
-    variables, rules, max_parameters = _search_space(learner, table, expert, learning)
+    was_short = single is not None and "preparation_cut_short" in single.result.statistics
+    variables, rules, max_parameters = _search_space(learner, table, expert, learning, is_short=was_short)
     if single is not None and learner.max_complexity is None:
         max_parameters = max(max_parameters, _TIMES_SINGLE * single.n_parameters)
     names = [objective if isinstance(objective, str) else objective.name for objective in objectives]
@@ -424,10 +425,18 @@ def _with_pairs_of(target: int | None, pairs: NDArray[np.bool_] | None) -> NDArr
 
 
 def _search_space(
-    learner: FrontParameters, table: Table, expert: DiscretizedBayesNet | None, options: LearningOptions
+    learner: FrontParameters,
+    table: Table,
+    expert: DiscretizedBayesNet | None,
+    options: LearningOptions,
+    *,
+    is_short: bool = False,
 ) -> tuple[list[ScoredVariable], EdgeRules, float]:
-    """Return the variables, the rules and the limit on free parameters of a front for a table."""
-    variables, rules = scored_variables(table, options)
+    """Return the variables, the rules and the limit on free parameters of a front for a table.
+
+    Libraries of cuts begin with few bins if time is short.
+    """
+    variables, rules = scored_variables(table, options, deadline=-inf if is_short else inf)
     names = [
         objective if isinstance(objective, str) else objective.name
         for objective in objectives_of(learner.objectives, learner.expert is not None, learner.target)

@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from gomea_bn.data import pieces as pieces_module
-from gomea_bn.data.pieces import FramePiece
+from gomea_bn.data.pieces import FramePiece, TablePiece
+from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.improvement import Promises, view_key
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
@@ -67,6 +68,22 @@ def test_cells_are_the_bins_of_searchsorted_and_missing_values_have_their_own(fr
     assert coded.n_missing.tolist() == [1, 0, 1, 0]
     dropped = coded_piece(FramePiece(frame), Coding(**{**vars(cells), "drops_missing": True}))
     assert dropped.n_rows == 898
+
+
+def test_a_table_in_memory_has_the_cells_of_its_frame(frame) -> None:
+    frame.loc[5, "x"] = np.nan
+    frame.loc[7, "z"] = None
+    frame = frame.iloc[:, [2, 0, 3, 1]]
+    table = read_table(frame, missing="keep")
+    shape = {"y": fit_shape(frame["y"].to_numpy()).shape}
+    cells = replace(coding(frame.dropna()), names=("x", "y", "z", "k"), shapes=shape)
+    pieces = [coded_piece(piece, cells) for piece in (TablePiece(table, 3, 700), FramePiece(frame[3:700]))]
+    of_table, of_frame = pieces
+    for block, expected in zip(of_table.blocks(), of_frame.blocks(), strict=True):
+        assert_array_equal(block, expected)
+    assert of_table.n_missing.tolist() == of_frame.n_missing.tolist() == [1, 0, 1, 0]
+    assert of_table.log_densities == of_frame.log_densities
+    assert of_table.log_densities["y"] != 0
 
 
 @pytest.mark.parametrize("n_boundaries", [0, 1, 2, 3, 7, 100, 253, 254])

@@ -16,12 +16,15 @@ from gomea_bn import (
     read_table,
 )
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.learning import improvement as improvement_module
 from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.rows import counter as counter_module
+from gomea_bn.problems.rows.cells import coded_piece
 from gomea_bn.simulation.random_networks import random_network
 
 N_ROWS = 6_000
@@ -120,6 +123,39 @@ def test_the_clock_ends_the_improvement_of_a_frame(frame, learner, monkeypatch):
     assert fitted.network_.metadata["all_rows"]["moves"] == []
     assert fitted.network_.metadata["n_rows"] == N_ROWS
     assert "ended the improvement" in why_unrepeatable(fitted)
+
+
+@pytest.mark.parametrize(("seconds", "n_rows"), [(58.0, 4_000), (59.0, 2_000), (59.9, 1_000)])
+def test_lines_are_learned_from_fewer_rows_near_the_limit(smooth, learner, monkeypatch, seconds, n_rows):
+    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
+    options = {"max_seconds": 60.0, "sample_rows": 5_000, "curves": "none", "max_evaluations": 100}
+    network = replace(learner, **options).fit(smooth).network_
+    assert network.conditionals.lines
+    assert network.conditionals.n_rows == n_rows
+
+
+@pytest.mark.parametrize(("seconds", "of_cell"), [(61.0, 0.0), (1.0, 1.0)])
+def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(
+    frame, learner, monkeypatch, seconds, of_cell
+):
+    # the first fit of a process compiles kernels by fits of its own
+    replace(learner).fit(frame)
+    coded = []
+
+    def noted(piece, coding):
+        coded.append(coding)
+        return coded_piece(piece, coding)
+
+    monkeypatch.setattr(counter_module, "coded_piece", noted)
+    monkeypatch.setattr(improvement_module, "_SECONDS_OF_CELL", of_cell)
+    monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
+    network = replace(learner, max_seconds=60.0, density="bins").fit(frame).network_
+    assert coded
+    for coding in coded:
+        for name, cuts in network.cut_points.items():
+            np.testing.assert_array_equal(coding.boundaries[name], cuts)
+    for name, table in counted(network, frame).tables.items():
+        np.testing.assert_allclose(network.tables[name], table, rtol=0, atol=1e-12)
 
 
 def test_shapes_of_the_search_are_those_of_all_rows(frame, learner, monkeypatch):

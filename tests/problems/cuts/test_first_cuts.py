@@ -100,6 +100,14 @@ def test_only_free_columns_with_a_shape_get_cuts() -> None:
     assert first_cuts(columns()[:1], METHOD, CutLimits()) == {0: []}
 
 
+def test_without_time_cuts_are_those_of_the_libraries_with_at_most_five_bins() -> None:
+    found = first_cuts(columns(), METHOD, CutLimits(), lambda: True)
+    for v, name in enumerate(("modes", "follower")):
+        values = np.asarray(columns()[v].values, np.float64)
+        (cuts,) = found[v]
+        assert cuts.tolist() == equal_frequency_cuts(values, 5).tolist(), name
+
+
 def test_the_same_table_gets_the_same_cuts_and_changes_nothing() -> None:
     variables = columns(3000)
     before = [v.values.copy() for v in variables]

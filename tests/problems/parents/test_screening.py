@@ -135,6 +135,15 @@ def hidden_parent(n_noise: int) -> list[ScoredVariable]:
     return discrete_variables([a, b, child, *noise], [3, 2, 3] + [2] * n_noise)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_quick_strengths_compare_columns_at_three_bins(seed: int) -> None:
+    variables = random_variables(np.random.default_rng(seed), 60, "ccc", max_bins=8)
+    strengths = Screening(make_scorer(variables), is_quick=True).pairwise()
+    for i, j in itertools.combinations(range(3), 2):
+        views = [(v, coarse(variables[v], 3)[0]) for v in (i, j)]
+        assert strengths[i, j] == pytest.approx(slow_strength(variables, views[0], [], views[1])[0], abs=1e-9)
+
+
 def test_a_parent_that_counts_only_with_another_is_a_candidate() -> None:
     variables = hidden_parent(60)
     strengths = Screening(make_scorer(variables)).pairwise()

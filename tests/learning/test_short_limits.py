@@ -1,0 +1,48 @@
+"""Preparation of a table whose time is over: libraries begin with few bins, and every part is short."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from option_examples import table_options
+
+from gomea_bn import BayesNetLearner, ParetoBayesNetLearner, read_table
+from gomea_bn.data.table import Table
+from gomea_bn.learning.learning_problem import learning_problem
+
+
+@pytest.fixture
+def table() -> Table:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=400)
+    y = x + rng.normal(scale=0.5, size=400)
+    return read_table({"x": x, "y": y, "z": np.exp(y), "k": np.where(x > 0, "a", "b")})
+
+
+def bins_of(table: Table, deadline: float, **options: object) -> list[int]:
+    """The numbers of bins of the first policies of all continuous columns."""
+    problem = learning_problem(table, table_options(curves="none", **options), deadline=deadline)
+    return [policy.n_bins for variable in problem.scorer.variables for policy in variable.policies]
+
+
+def test_libraries_of_priced_cuts_begin_with_few_bins_after_the_deadline(table):
+    assert bins_of(table, 0.0) == 3 * [2, 3, 4, 5]
+    assert bins_of(table, 0.0, max_bins=3) == 3 * [2, 3]
+    assert max(bins_of(table, np.inf)) == 15
+
+
+def test_libraries_of_bins_that_the_search_chooses_stay_whole(table):
+    late, whole = (bins_of(table, deadline, discretizer="equal-frequency") for deadline in (0.0, np.inf))
+    assert late == whole
+
+
+@pytest.mark.parametrize("kind", [BayesNetLearner, ParetoBayesNetLearner])
+def test_a_limit_that_is_over_before_the_search_gives_networks_of_all_rows(kind):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(3_000, 12)).cumsum(axis=1))
+    kind(max_seconds=0.3, sample_rows=1_000, random_state=1).fit(frame)
+    with pytest.warns(UserWarning, match="time limit is short"):
+        fitted = kind(max_seconds=0.001, sample_rows=2_000, random_state=1).fit(frame)
+    assert fitted.statistics_["preparation_cut_short"] == 1
+    network = fitted.network_ if kind is BayesNetLearner else fitted.front_.knee().network
+    assert len(network.names) == 12
+    assert fitted.table_.n_rows == 3_000
