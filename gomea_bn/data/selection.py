@@ -154,9 +154,15 @@ def text_among_numbers(series: pd.Series[Any]) -> tuple[str, int] | None:
     if types.infer_dtype(values, skipna=True) != "string":
         return None
     counts = values.value_counts()
-    others = [text for text in counts.index if numbers_in([text]) is None and numbers_in([text], ",") is None]
-    number = int(counts[others].sum())
-    return (others[0].strip(), number) if 0 < 2 * number < len(values) else None
+    commonest, number = None, 0
+    for text, n_cells in zip(counts.index, counts.tolist(), strict=True):
+        if numbers_in([text]) is None and numbers_in([text], ",") is None:
+            commonest = text.strip() if commonest is None else commonest
+            number += n_cells
+            # of columns of texts a few say enough
+            if 2 * number >= len(values):
+                return None
+    return None if commonest is None else (commonest, number)
 
 
 def free_text_reason(series: pd.Series[Any], max_levels: int) -> str | None:

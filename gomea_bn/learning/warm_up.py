@@ -19,6 +19,7 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.student import below_student
+from gomea_bn.network.smoothing import smoothed_and_left_out
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
@@ -95,7 +96,7 @@ def compile_front_kernels(
 
 
 # kernels that a run calls from Python: without and with those of wide tables, and those of missing values
-_N_KERNELS = {"learner": (17, 20), "front": (23, 26)}
+_N_KERNELS = {"learner": (19, 22), "front": (25, 28)}
 _N_KERNELS_OF_GAPS = 3
 
 
@@ -202,7 +203,7 @@ def _around_the_search(_n_threads: int, is_wide: bool) -> None:
 
 
 def _shape_and_average(problem: StructureProblem) -> None:
-    """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, and of lines."""
+    """Call the kernels of shapes, of the choice between curves and tables, of drawn cuts, of lines, and of tables."""
     scorer = problem.scorer
     has_curves(scorer.rows.curves)
     score_counts(np.ones(2, np.int32), 1, 1.0, 2, scorer.rule)
@@ -212,6 +213,7 @@ def _shape_and_average(problem: StructureProblem) -> None:
     # rows of one number of degrees of freedom, and of several
     below_student(np.array([3.0]), values)
     below_student(np.array([3.0, 4.0]), values[:2])
+    smoothed_and_left_out(np.ones((2, 2)))
 
 
 def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) -> None:

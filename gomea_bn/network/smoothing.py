@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from math import prod
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gomea_bn.runtime.jit import kernel
 
 PseudoCount: TypeAlias = float | Literal["auto"]
 """Number of pseudo-counts per table row, spread evenly over its cells; "auto": smoothing chosen from the data."""
@@ -15,9 +18,6 @@ PseudoCount: TypeAlias = float | Literal["auto"]
 AMOUNTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 """Numbers of pseudo-counts per table row over which the smoothing "auto" averages."""
 
-_AMOUNTS = np.array(AMOUNTS)
-# numbers by amount and cell that are computed together
-_CELLS_TOGETHER = 1 << 15
 # exponent of the likelihoods; below 1 because cuts and parents were often chosen with the same rows
 _POWER = 0.25
 
@@ -45,34 +45,15 @@ class Smoothing:
     leanings: tuple[Leaning, ...]
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """The cells with rows: flat index, count, and count of their table row, each of shape (n_seen,)."""
+class _Fitted(NamedTuple):
+    """A smoothed table: its smoothing, None if it is uniform, its probabilities, and those with a row left out.
 
-    counts_shape: tuple[int, ...]
-    cells: NDArray[np.int64]
-    counts: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    Every cell is without one of its own rows in `left_out`, and has 0 there if it has none.
+    """
 
-    @property
-    def fewer(self) -> NDArray[np.float64]:
-        """Counts with one row left out."""
-        return np.maximum(self.counts - 1, 0.0)
-
-    @property
-    def fewer_of_totals(self) -> NDArray[np.float64]:
-        """Counts of the table rows with one row left out."""
-        return np.maximum(self.totals - 1, 0.0)
-
-    @property
-    def children(self) -> NDArray[np.int64]:
-        """Code of the child in every cell."""
-        return self.cells % self.counts_shape[-1]
-
-    @property
-    def evenly(self) -> NDArray[np.float64]:
-        """Probability of every cell under the uniform base."""
-        return np.full(len(self.cells), 1 / self.counts_shape[-1])
+    smoothing: Smoothing | None
+    table: NDArray[np.float64]
+    left_out: NDArray[np.float64]
 
 
 def fitted_smoothing(counts: NDArray[np.float64]) -> Smoothing:
@@ -87,7 +68,9 @@ def fitted_smoothing(counts: NDArray[np.float64]) -> Smoothing:
     (pseudo-Bayes factors: Geisser & Eddy, "A predictive approach to model selection", 1979). The root is an addition:
     where the same rows chose graph and cuts, the likelihood overrates small amounts.
     """
-    return _fitted_from_root(counts)[0]
+    smoothing = _fitted_from_root(counts).smoothing
+    assert smoothing is not None
+    return smoothing
 
 
 def smoothed_and_left_out(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -96,54 +79,49 @@ def smoothed_and_left_out(counts: NDArray[np.float64]) -> tuple[NDArray[np.float
     The smoothing is that of all rows; only the counts leave the row out. Both arrays have the shape of `counts`. Cells
     without rows have 0 in the second one.
     """
-    smoothing, left_out = _fitted_from_root(counts)
-    return smoothed(counts, smoothing), left_out.reshape(counts.shape)
+    _, table, left_out = _fitted_from_root(counts)
+    return table, left_out
 
 
 def smoothed(counts: NDArray[np.float64], smoothing: Smoothing) -> NDArray[np.float64]:
     """Return P(child | parents), of the shape of `counts`, whose axes are the smoothing's parents and the child."""
-    totals = counts.sum(axis=-1, keepdims=True)
-    table = np.zeros_like(counts)
-    for leaning in smoothing.leanings:
-        base: NDArray[np.float64] | float = 1 / counts.shape[-1]
-        if leaning.base is not None:
-            fewer = leaning.base.parents
-            base = smoothed(_summed(counts, smoothing.parents, fewer), leaning.base)
-            shape = [card if parent in fewer else 1 for card, parent in zip(counts.shape, smoothing.parents)]
-            base = base.reshape(*shape, counts.shape[-1])
-        of_count, of_base = _factors(totals, leaning.weights)
-        table += of_count * counts + of_base * base
-    return table
-
-
-def _fitted_from_root(counts: NDArray[np.float64]) -> tuple[Smoothing, NDArray[np.float64]]:
-    """Return the smoothing of a table, and P of every cell with one of its rows left out, flat."""
-    marginal = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
-    seen = _seen(marginal)
-    root, values = _averaged(seen, (), [(None, seen.evenly)])
-    return _fitted(counts, tuple(range(counts.ndim - 1)), root, _spread(seen, values))
-
-
-def _fitted(
-    counts: NDArray[np.float64], parents: tuple[int, ...], root: Smoothing, marginal: NDArray[np.float64]
-) -> tuple[Smoothing, NDArray[np.float64]]:
-    """Return the smoothing of a table, and P of every cell with one of its rows left out, flat.
-
-    Cells without rows have 0. `root` and `marginal` are the same two values for the table without parents.
-    """
-    if not parents:
-        return root, marginal
-    seen = _seen(counts)
-    bases: list[tuple[Smoothing | None, NDArray[np.float64]]] = [
-        (None, seen.evenly),
-        (root, marginal[seen.children]),
+    counts, bases = _for_kernels(counts), [leaning.base for leaning in smoothing.leanings]
+    tables = [
+        _uniform(counts) if base is None else smoothed(_summed(counts, smoothing.parents, base.parents), base)
+        for base in bases
     ]
-    if len(parents) > 1:
-        fewer = _best_without_one(counts, parents, marginal)
-        base, values = _fitted(_summed(counts, parents, fewer), fewer, root, marginal)
-        bases.append((base, values[_cells_below(seen, parents, fewer)]))
-    smoothing, left_out = _averaged(seen, parents, bases)
-    return smoothing, _spread(seen, left_out)
+    weights = np.array([leaning.weights for leaning in smoothing.leanings])
+    return _mixture(
+        counts, 0.0, _stacked(tables), _rows_of_bases(counts.shape, smoothing.parents, bases), weights
+    )
+
+
+def _fitted_from_root(counts: NDArray[np.float64]) -> _Fitted:
+    """Return the smoothed table, which is made from the one without parents."""
+    counts = _for_kernels(counts)
+    uniform = _Fitted(None, _uniform(counts), _uniform(counts))
+    root = _averaged(_summed(counts, tuple(range(counts.ndim - 1)), ()), (), [uniform])
+    return _fitted(counts, tuple(range(counts.ndim - 1)), [uniform, root])
+
+
+def _for_kernels(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return counts in the memory layout for which kernels are compiled."""
+    return np.require(counts, np.float64, ["C", "W"])
+
+
+def _uniform(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.full(counts.shape[-1], 1 / counts.shape[-1])
+
+
+def _fitted(counts: NDArray[np.float64], parents: tuple[int, ...], first: list[_Fitted]) -> _Fitted:
+    """Return the smoothed table of counts, given the first two bases: the uniform one, and the one without parents."""
+    root = first[1]
+    if not parents:
+        return root
+    if len(parents) == 1:
+        return _averaged(counts, parents, first)
+    fewer = _best_without_one(counts, parents, root.left_out)
+    return _averaged(counts, parents, [*first, _fitted(_summed(counts, parents, fewer), fewer, first)])
 
 
 def _best_without_one(
@@ -153,79 +131,47 @@ def _best_without_one(
     best, best_parents = -np.inf, parents
     for position in range(len(parents)):
         fewer = (*parents[:position], *parents[position + 1 :])
-        seen = _seen(_summed(counts, parents, fewer))
-        likelihood = _likelihoods(seen, marginal[seen.children]).max()
+        of_fewer = _summed(counts, parents, fewer)
+        of_rows = np.zeros((1, of_fewer.size // len(marginal)), np.int64)
+        likelihood = _likelihoods(of_fewer, marginal[None], of_rows).max()
         if likelihood > best:
             best, best_parents = likelihood, fewer
     return best_parents
 
 
-def _averaged(
-    seen: _Seen, parents: tuple[int, ...], bases: Sequence[tuple[Smoothing | None, NDArray[np.float64]]]
-) -> tuple[Smoothing, NDArray[np.float64]]:
-    """Return the average over bases and amounts, and P of every seen cell with one of its rows left out, (n_seen,)."""
-    logs = np.array([_likelihoods(seen, values) for _, values in bases])
+def _averaged(counts: NDArray[np.float64], parents: tuple[int, ...], bases: Sequence[_Fitted]) -> _Fitted:
+    """Return the table that is smoothed by the average over bases and amounts."""
+    smoothings = [base.smoothing for base in bases]
+    of_rows = _rows_of_bases(counts.shape, parents, smoothings)
+    left_out = _stacked([base.left_out for base in bases])
+    logs = _likelihoods(counts, left_out, of_rows)
     weights = np.exp(_POWER * (logs - logs.max()))
     weights /= weights.sum()
-    leanings = []
-    left_out = np.zeros(len(seen.cells))
-    for (base, values), row in zip(bases, weights.tolist()):
-        leanings.append(Leaning(base, tuple(row)))
-        of_count, of_base = _factors(seen.fewer_of_totals, leanings[-1].weights)
-        left_out += of_count * seen.fewer + of_base * values
-    return Smoothing(parents, tuple(leanings)), left_out
+    leanings = map(Leaning, smoothings, map(tuple, weights.tolist()))
+    return _Fitted(
+        Smoothing(parents, tuple(leanings)),
+        _mixture(counts, 0.0, _stacked([base.table for base in bases]), of_rows, weights),
+        _mixture(counts, 1.0, left_out, of_rows, weights),
+    )
 
 
-def _likelihoods(seen: _Seen, base: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the leave-one-out log likelihood of every amount, (n_amounts,); `base` also leaves the row out.
-
-    All rows of a cell have the same probability when one of them is left out, so one value per cell is exact. A cell of
-    less than one row, as weights make it, is left out as a whole.
-    """
-    fewer, fewer_of_totals = seen.fewer, seen.fewer_of_totals
-    likelihoods = np.empty(len(AMOUNTS))
-    # all amounts at once, unless their cells would not stay in the cache
-    for part in _parts(len(base)):
-        amounts = _AMOUNTS[part, None]
-        left_out = (fewer + amounts * base) / (fewer_of_totals + amounts)
-        likelihoods[part] = (seen.counts * np.log(left_out)).sum(axis=-1)
-    return likelihoods
+def _stacked(tables: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the rows of all tables, (n, card)."""
+    return np.concatenate([table.reshape(-1, table.shape[-1]) for table in tables])
 
 
-def _parts(n_cells: int) -> list[slice]:
-    """Return the amounts whose numbers for some cells are computed together."""
-    n_together = max(_CELLS_TOGETHER // max(n_cells, 1), 1)
-    return [slice(first, first + n_together) for first in range(0, len(AMOUNTS), n_together)]
-
-
-def _factors(
-    totals: NDArray[np.float64], weights: tuple[float, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors of the counts and of the base in table rows with `totals` rows of data."""
-    of_count, of_base = np.zeros((1, *totals.shape)), np.zeros((1, *totals.shape))
-    for part in _parts(totals.size):
-        amounts, of_part = (
-            np.reshape(numbers[part], (-1, *(1,) * totals.ndim)) for numbers in (_AMOUNTS, np.array(weights))
-        )
-        shares = of_part / (totals + amounts)
-        # sums in the order of the amounts, whatever the number of cells
-        of_count = np.add.accumulate(np.concatenate((of_count, shares)))[-1:]
-        of_base = np.add.accumulate(np.concatenate((of_base, shares * amounts)))[-1:]
-    return of_count[0], of_base[0]
-
-
-def _seen(counts: NDArray[np.float64]) -> _Seen:
-    flat = counts.ravel()
-    cells = np.flatnonzero(flat)
-    totals = counts.reshape(-1, counts.shape[-1]).sum(axis=1)
-    return _Seen(counts.shape, cells, flat[cells], totals[cells // counts.shape[-1]])
-
-
-def _spread(seen: _Seen, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of the seen cells in the flat table, 0 elsewhere."""
-    flat = np.zeros(int(np.prod(seen.counts_shape)))
-    flat[seen.cells] = values
-    return flat
+def _rows_of_bases(
+    shape: tuple[int, ...], parents: tuple[int, ...], bases: Sequence[Smoothing | None]
+) -> NDArray[np.int64]:
+    """Return where every row of a table lies in each base, int64 (n_bases, n_rows); the bases are stacked."""
+    of_rows = np.empty((len(bases), *shape[:-1]), np.int64)
+    start = 0
+    for k, base in enumerate(bases):
+        fewer = () if base is None else base.parents
+        kept = [card if parent in fewer else 1 for card, parent in zip(shape, parents)]
+        of_rows[k] = np.arange(start, start + prod(kept)).reshape(kept)
+        start += prod(kept)
+    return of_rows.reshape(len(bases), -1)
 
 
 def _summed(
@@ -233,17 +179,71 @@ def _summed(
 ) -> NDArray[np.float64]:
     """Return the counts summed over the parents that are not in `fewer`."""
     axes = tuple(axis for axis, parent in enumerate(parents) if parent not in fewer)
-    return np.asarray(counts.sum(axis=axes), dtype=np.float64)
+    return _for_kernels(counts.sum(axis=axes))
 
 
-def _cells_below(seen: _Seen, parents: tuple[int, ...], fewer: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return for every seen cell its flat index in the table over fewer parents, (n_seen,)."""
-    is_kept = [*(parent in fewer for parent in parents), True]
-    index = np.zeros(len(seen.cells), np.int64)
-    rest, factor = seen.cells, 1
-    for card, keep in zip(seen.counts_shape[::-1], is_kept[::-1]):
-        rest, code = np.divmod(rest, card)
-        if keep:
-            index += factor * code
-            factor *= card
-    return index
+def _likelihoods(
+    counts: NDArray[np.float64], bases: NDArray[np.float64], of_rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the leave-one-out log likelihood of every base and amount, (n_bases, n_amounts).
+
+    `bases` also leave the row out. All rows of a cell have the same probability when one of them is left out, so one
+    value per cell is exact. A cell of less than one row, as weights make it, is left out as a whole.
+    """
+    likelihoods = np.zeros((len(of_rows), len(AMOUNTS)))
+    _add_likelihoods(counts.reshape(-1, counts.shape[-1]), bases, of_rows, likelihoods)
+    return likelihoods
+
+
+def _mixture(
+    counts: NDArray[np.float64],
+    n_left_out: float,
+    bases: NDArray[np.float64],
+    of_rows: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the mean of smoothed tables, of the shape of `counts`; every cell is without 0 or 1 of its own rows."""
+    table = np.zeros(counts.shape)
+    cells = counts.reshape(-1, counts.shape[-1])
+    _add_mixture(cells, n_left_out, bases, of_rows, weights, table.reshape(cells.shape))
+    return table
+
+
+@kernel
+def _add_likelihoods(
+    counts: NDArray[np.float64], bases: NDArray[np.float64], of_rows: NDArray[np.int64],
+    likelihoods: NDArray[np.float64],
+) -> int:  # fmt: skip
+    for row in range(len(counts)):
+        fewer_in_row = max(counts[row].sum() - 1.0, 0.0)
+        for child in range(counts.shape[1]):
+            count = counts[row, child]
+            if count == 0.0:
+                continue
+            for base in range(len(of_rows)):
+                prior = bases[of_rows[base, row], child]
+                for k in range(len(AMOUNTS)):
+                    left_out = (max(count - 1.0, 0.0) + AMOUNTS[k] * prior) / (fewer_in_row + AMOUNTS[k])
+                    likelihoods[base, k] += count * np.log(left_out)
+    return 0
+
+
+@kernel
+def _add_mixture(
+    counts: NDArray[np.float64], n_left_out: float, bases: NDArray[np.float64], of_rows: NDArray[np.int64],
+    weights: NDArray[np.float64], table: NDArray[np.float64],
+) -> int:  # fmt: skip
+    for row in range(len(counts)):
+        in_row = max(counts[row].sum() - n_left_out, 0.0)
+        for base in range(len(of_rows)):
+            of_count, of_base = 0.0, 0.0
+            for k in range(len(AMOUNTS)):
+                share = weights[base, k] / (in_row + AMOUNTS[k])
+                of_count += share
+                of_base += share * AMOUNTS[k]
+            for child in range(counts.shape[1]):
+                count = counts[row, child]
+                if count > 0.0 or n_left_out == 0.0:
+                    prior = bases[of_rows[base, row], child]
+                    table[row, child] += of_count * max(count - n_left_out, 0.0) + of_base * prior
+    return 0

@@ -48,7 +48,9 @@ def table_of_counts(
     to those of `available` cases.
     """
     if pseudo_count == "auto":
-        return smoothed(counts, fitted_smoothing(counts if available is None else available))
+        if available is None:
+            return smoothed_and_left_out(counts)[0]
+        return smoothed(counts, fitted_smoothing(available))
     return _evenly_smoothed(counts, counts.sum(axis=-1, keepdims=True), pseudo_count)
 
 

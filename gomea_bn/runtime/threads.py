@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from time import perf_counter
 from types import TracebackType
 from typing import Any, TypeVar
@@ -173,10 +175,18 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
     On a machine with other work the threads of OpenBLAS wait for each other, which takes up to a hundred times as long.
     """
-    from threadpoolctl import threadpool_limits
-
-    limited: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    # SciPy brings a library of its own with its linear algebra
+    libraries = _blas_libraries("scipy.linalg" in sys.modules)
+    limited: AbstractContextManager[object] = libraries.limit(limits=1, user_api="blas")
     return limited
+
+
+@cache
+def _blas_libraries(_has_scipy: bool) -> Any:
+    """Return what sets the threads of the loaded libraries, which takes milliseconds to find."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def thread_count(n_jobs: int | None) -> int:

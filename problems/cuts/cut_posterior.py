@@ -13,8 +13,6 @@ from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
 
 N_CELLS = 100
 
-# nats between sums whose exponentials are added as floats
-_WIDEST = 500.0
 # of smaller sums of floats too much is rounded to 0
 _LEAST_SUM = 1e-250
 
@@ -142,12 +140,11 @@ class CutPosterior:
                 break
             top = finite.max()
             sums = np.exp(before - top) @ weights
-            is_reached = (before > -inf) @ is_interval > 0.0
-            if np.ptp(finite) > _WIDEST or (sums[is_reached] < _LEAST_SUM).any():
-                forward[k + 1] = log_sum_exp(forward[k][:, None] + gains)
-                continue
             with np.errstate(divide="ignore"):
                 forward[k + 1] = np.log(sums) + highest + top + trend
+            is_rounded = (sums < _LEAST_SUM) & ((before > -inf) @ is_interval > 0.0)
+            if is_rounded.any():
+                forward[k + 1, is_rounded] = log_sum_exp(forward[k][:, None] + gains[:, is_rounded])
         return forward
 
     def _drawn(self, n_bins: int, generator: np.random.Generator) -> NDArray[np.float64]:

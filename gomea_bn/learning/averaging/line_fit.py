@@ -182,8 +182,9 @@ def left_out_residuals(
     (n,) of the regression without each row; and the one with all rows.
     """
     factor = scipy.linalg.cholesky(design.T @ design + np.diag(precisions), lower=True, check_finite=False)
-    coefficients = scipy.linalg.cho_solve((factor, True), design.T @ z, check_finite=False)
-    half = scipy.linalg.solve_triangular(factor, design.T, lower=True, check_finite=False)
+    # without the checks of SciPy's own functions, which take longer than the work
+    coefficients, _ = scipy.linalg.lapack.dpotrs(factor, design.T @ z, lower=True)
+    half, _ = scipy.linalg.lapack.dtrtrs(factor, design.T, lower=True)
     leverage = np.einsum("ji,ji->i", half, half)
     plain = z - design @ coefficients
     residuals = plain / (1 - leverage)
@@ -245,21 +246,18 @@ def _tail(
     heavier tails must have a higher likelihood. Their scale is that of the greatest likelihood, by expectation and
     maximisation.
     """
-    best = freedom, 1.0
-    most = float(log_student(residuals, freedom).sum())
+    heavier = np.array([tail for tail in heavy_tails if tail < freedom])
     squares = residuals**2
-    for heavier in heavy_tails:
-        if heavier >= freedom:
-            continue
-        variance, numerators = 1.0, (heavier + 1) * squares
-        for _ in range(_TAIL_STEPS):
-            # `mean` of NumPy gives the same number, and takes longer for few rows
-            variance = float(np.add.reduce(numerators / (heavier + squares / variance))) / len(squares)
-        scale = float(np.sqrt(max(variance, _LEAST_VARIANCE)))
-        likelihood = float((log_student(residuals / scale, heavier) - np.log(scale)).sum())
-        if likelihood > most:
-            best, most = (heavier, scale), likelihood
-    return best
+    numerators = (heavier[:, None] + 1) * squares
+    variances = np.ones(len(heavier))
+    for _ in range(_TAIL_STEPS):
+        shares = numerators / (heavier[:, None] + squares / variances[:, None])
+        variances = np.add.reduce(shares, axis=1) / len(squares)
+    tails = np.concatenate(([freedom], heavier))
+    scales = np.concatenate(([1.0], np.sqrt(np.maximum(variances, _LEAST_VARIANCE))))
+    logs = log_student(residuals / scales[:, None], tails[:, None]) - np.log(scales)[:, None]
+    best = int(logs.sum(axis=1).argmax())
+    return float(tails[best]), float(scales[best])
 
 
 def _with_own_slopes(rows: LineRows, shared: FittedLine, heavy_tails: Sequence[float]) -> FittedLine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from math import sqrt
 from typing import Any
@@ -37,6 +38,9 @@ def simplest_network(
     Trees", 1984, section 3.4.3. The metadata have "left_out_edges": the "edges" that are gone, the "nats" by which the
     mean left-out log density of a row is higher with them, and the standard "error" of this difference.
     """
+    weakest = [entries[-1][1] for entries in map(partial(parents_by_gain, network), network.names) if entries]
+    if min(weakest, default=np.inf) > _MOST_LOSS:
+        return network
     path = _Path(network, table, line, random_state)
     path.descend()
     if not path.removed:

@@ -58,6 +58,7 @@ class Conditionals(Immutable):
         "_copies",
         "_cut_intervals",
         "_cut_probabilities",
+        "_frame",
         "_lines",
         "_log_losses",
         "_n_rows",
@@ -69,6 +70,7 @@ class Conditionals(Immutable):
     _copies: tuple[TableSet, ...]
     _cut_intervals: dict[str, Any]
     _cut_probabilities: dict[str, Any]
+    _frame: tuple[Any, ...] | None
     _lines: dict[str, FamilyLine]
     _log_losses: dict[str, tuple[float, float, float]]
     _n_rows: int
@@ -103,6 +105,7 @@ class Conditionals(Immutable):
                 "_cut_intervals": dict(cut_intervals or {}),
                 "_set_values": dict(set_values or {}),
                 "_log_losses": {name: _loss(name, of_name) for name, of_name in (log_losses or {}).items()},
+                "_frame": None,
             }
         )
 
@@ -193,11 +196,17 @@ class Conditionals(Immutable):
 
     def _content(self) -> dict[str, Any]:
         """Return the parts as keywords of the constructor."""
-        return {slot[1:]: getattr(self, slot) for slot in self.__slots__}
+        return {slot[1:]: getattr(self, slot) for slot in self.__slots__ if slot != "_frame"}
 
     def checked(self, network: WithTables) -> Conditionals:
-        """Return the conditionals with all parts in their stored form, checked against a network."""
+        """Return the conditionals with all parts in their stored form, checked against a network.
+
+        They remember the bins and the graph that they were checked against, and are not checked again for the same.
+        """
         cuts, support, levels = network.cut_points, network.support, network.levels
+        frame = network.names, network.edges, [of.tolist() for of in cuts.values()], support, levels
+        if self._frame == frame:
+            return self
         continuous = list(cuts)
         check_keys(self._scales, [n for n in continuous if n in self._scales], network.names, "scales")
         for name, shape in self._scales.items():
@@ -244,7 +253,7 @@ class Conditionals(Immutable):
                 raise GomeaBnError(
                     f"log_losses['{name}'] must be a number of rows, a mean and a standard deviation, got {loss!r:.80}."
                 )
-        return self.changed(
+        checked = self.changed(
             copies=copies,
             cut_probabilities={
                 n: checked_probabilities(n, values, len(cuts[n]))
@@ -256,6 +265,8 @@ class Conditionals(Immutable):
             },
             units={n: (scale.centre, scale.spread) for n, scale in units.items()},
         )
+        checked._set_parts({"_frame": frame})
+        return checked
 
     def to_content(self) -> dict[str, Any]:
         """Return the conditionals as values that JSON can hold."""

@@ -31,8 +31,8 @@ def below_student(freedom: Any, t: Any) -> NDArray[np.float64]:
     The relative error of probabilities up to 1/2 is below 1e-8.
     """
     t, freedom = np.asarray(t, np.float64), np.asarray(freedom, np.float64)
-    shape = np.broadcast_shapes(t.shape, freedom.shape)
-    values = np.ascontiguousarray(np.broadcast_to(t, shape)).ravel()
+    shape = np.broadcast_shapes(t.shape, freedom.shape) if freedom.ndim else t.shape
+    values = np.ascontiguousarray(t if t.shape == shape else np.broadcast_to(t, shape)).ravel()
     result = np.empty(len(values))
     first = float(freedom.flat[0]) if freedom.size else 1.0
     if (freedom == first).all():

@@ -389,3 +389,15 @@ def test_rows_that_do_not_fit_are_refused(averaged, sampled):
         averaged.log_density_terms(sampled[:2].assign(b=[1.0, math.nan]))
     with pytest.raises(GomeaBnError, match="'g'"):
         averaged.log_density(sampled[:2].assign(g=["no", "perhaps"]))
+
+
+def test_conditionals_are_checked_again_for_other_bins_and_graphs_alone(
+    averaged: DiscretizedBayesNet,
+) -> None:
+    known = averaged.conditionals
+    assert known is not None
+    assert averaged.changed(tables=averaged.tables).conditionals is known
+    wider = {**averaged.support, "b": (averaged.support["b"][0] - 1, averaged.support["b"][1] + 1)}
+    assert known.checked(averaged.of_tables().changed(support=wider, shapes={})) is not known
+    with pytest.raises(GomeaBnError, match="in this order"):
+        known.checked(averaged.of_tables().in_order(NAMES[::-1]))

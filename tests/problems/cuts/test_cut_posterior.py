@@ -177,7 +177,7 @@ def test_sums_of_floats_equal_sums_of_logarithms(monkeypatch: pytest.MonkeyPatch
     gains[:, 7] = -np.inf
     gains[2:5, 9:12] = -np.inf
     quick = CutPosterior._filtered(gains, 6)
-    monkeypatch.setattr(cut_posterior, "_WIDEST", -1.0)
+    monkeypatch.setattr(cut_posterior, "_LEAST_SUM", np.inf)
     np.testing.assert_allclose(quick, CutPosterior._filtered(gains, 6), rtol=1e-12, atol=1e-9)
 
 
