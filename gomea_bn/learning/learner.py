@@ -349,39 +349,28 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         if table.n_rows > rows_to_search(self, table):
             self._fit_many_rows(table, checkpoint, limits, began, start)
         else:
-            self._fit_few_rows(table, checkpoint, limits, began, start)
+            section, seed = learner_section(
+                self, checkpoint, table, seed_of(self.random_state), **started_from(start)
+            )
+            is_averaged = plain_options(self)["density"] == "averaged"
+            is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
+            counted = counted_rows(table) if is_default else None
+            rows = columns_of_search(table if counted is None else table.take(counted), self.shape)
+            settings = SearchSettings(
+                self.algorithm or GOMEA(), limits, seed, thread_count(self.n_jobs), section=section
+            )
+            began, found = self._search(rows, table, settings, began, start)
+            if is_averaged:
+                self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
+            self.network_: DiscretizedBayesNet = self.network_.in_order(table.names)
+            self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
+            warn_of_many_probabilities(self.network_, table.n_rows)
         if table.all_rows is not None:
             from gomea_bn.network.updates import weighted_network
 
             with delayed_interrupts():
-                self.network_: DiscretizedBayesNet = weighted_network(self._fitted(), table.all_rows)
+                self.network_ = weighted_network(self.network_, table.all_rows)
         return self
-
-    def _fit_few_rows(
-        self,
-        table: Table,
-        checkpoint: CheckpointOption,
-        limits: Limits,
-        began: float,
-        start: DiscretizedBayesNet | None,
-    ) -> None:
-        """Search for the network of all rows, and keep it."""
-        section, seed = learner_section(
-            self, checkpoint, table, seed_of(self.random_state), **started_from(start)
-        )
-        is_averaged = plain_options(self)["density"] == "averaged"
-        is_default = is_averaged and LearningOptions.of(self).scores_shapes(table)
-        counted = counted_rows(table) if is_default else None
-        rows = columns_of_search(table if counted is None else table.take(counted), self.shape)
-        settings = SearchSettings(
-            self.algorithm or GOMEA(), limits, seed, thread_count(self.n_jobs), section=section
-        )
-        began, found = self._search(rows, table, settings, began, start)
-        if is_averaged:
-            self._average(rows, found.conditionals, may_simplify=is_default and not table.n_missing)
-        self.network_ = self.network_.in_order(table.names)
-        self.fit_seconds_ = max(self.fit_seconds_, perf_counter() - began)
-        warn_of_many_probabilities(self.network_, table.n_rows)
 
     def _search(
         self,

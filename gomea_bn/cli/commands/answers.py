@@ -25,7 +25,6 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import answering, loaded_rows
-from gomea_bn.data.dates import name_in_words
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import counted, listed
@@ -327,6 +326,8 @@ def _say_missing(frame: pd.DataFrame, names: Sequence[str], what: str) -> None:
 
 def _table(network: DiscretizedBayesNet, targets: Sequence[str], given: Sequence[str], answer: Any) -> str:
     """Return the printed distribution: one line per combination of bins or levels."""
+    from gomea_bn.data.dates import name_in_words
+
     condition = f" | {', '.join(given)}" if given else ""
     headings = list(map(name_in_words, targets))
     rows = [[*labels] for labels in product(*map(network.bin_labels, targets))]
@@ -382,6 +383,7 @@ def most_probable(
     import pandas as pd
 
     from gomea_bn.cli.statements import read_statements
+    from gomea_bn.data.dates import name_in_words
     from gomea_bn.network.inference.answers import states_of
 
     saved = loaded_network(network)
