@@ -16,6 +16,8 @@ from gomea_bn.texts import counted
 _MOST_ROWS = 50_000_000
 # as of tables without weights
 _FEWEST_ROWS = 10
+# share of the rows searched that may be taken for holding the ends of columns
+_MOST_EXTREMES = 0.25
 # share of distinct values up to which the values of a column repeat
 _MOST_DISTINCT = 0.5
 # any fixed number: the same weights must choose the same rows
@@ -48,7 +50,8 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
     or coarse values, which several rows share, rows stand as often as their frequencies say. Otherwise repeats would
     look like evidence about exact values, and no row stands twice: it is taken with a probability in proportion to its
     weight, at most 1. Their number is the one that the weights are worth, the square of their sum over the sum
-    of their squares (Kish 1965). `all_rows` of the table then has every row with its weight.
+    of their squares (Kish 1965), and rows that hold the ends of columns are among them. Equal importances are no
+    weights. `all_rows` of the table then has every row with its weight.
 
     Parameters
     ----------
@@ -69,6 +72,9 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
     if not of_rows.any():
         raise GomeaBnError([Option("sample_weight"), " is 0 in all rows that have no missing value."])
     are_frequencies = bool((of_rows == np.floor(of_rows)).all())
+    is_same = bool((of_rows == of_rows[0]).all())
+    if is_same and (of_rows[0] == 1 or not are_frequencies):
+        return table
     if are_frequencies and of_rows.sum() > _MOST_ROWS:
         raise GomeaBnError(
             [
@@ -88,7 +94,13 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
     scaled = of_rows / of_rows.max()
     if not are_frequencies:
         of_rows = scaled / scaled.mean()
-    shares = _shares(scaled, scaled.sum() ** 2 / (scaled @ scaled))
+    worth = scaled.sum() ** 2 / (scaled @ scaled)
+    extremes = _extremes(given)
+    if len(extremes) > _MOST_EXTREMES * worth:
+        extremes = extremes[:0]
+    shares = np.ones(len(scaled))
+    others = np.setdiff1d(np.arange(len(scaled)), extremes)
+    shares[others] = _shares(scaled[others], worth - len(extremes))
     # rows at equal distances along the sum of their shares, in an order that no pattern of the table meets
     generator = np.random.default_rng(_SEED)
     order = generator.permutation(len(shares))
@@ -127,6 +139,16 @@ def _values_repeat(table: Table, weights: NDArray[np.float64]) -> bool:
     if all(len(np.unique(values)) <= _MOST_DISTINCT * len(values) for values in continuous):
         return True
     return chance_of_copies(counted, weights[weights > 0]) > MOST_CHANCE
+
+
+def _extremes(table: Table) -> NDArray[np.int64]:
+    """Return the positions of rows that hold the ends of continuous columns, which are the ends of densities."""
+    ends = [
+        (int(np.nanargmin(column.values)), int(np.nanargmax(column.values)))
+        for column in table.columns
+        if column.is_continuous
+    ]
+    return np.unique(np.array(ends, np.int64))
 
 
 def _shares(weights: NDArray[np.float64], total: float) -> NDArray[np.float64]:

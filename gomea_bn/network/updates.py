@@ -218,6 +218,8 @@ def shape_with_rows(
     counts = former * of_groups + further
     total = counts.sum() + of_points.sum()
     least = _LEAST_FACTOR * total
+    # a value that is all but forgotten stays possible
+    of_points = np.maximum(of_points, least)
     factors = np.maximum(counts, least * of_groups) / np.maximum(of_groups, _LEAST_FACTOR) / total
     points = of_points / total
     rest = (1 - points.sum()) / float(factors[groups] @ masses)

@@ -55,8 +55,8 @@ def cross_validate(
     folds : int
         Number of folds, at least 2.
     compare : sequence of str
-        Methods: "learner", "knee" (that of a front), "histogram" (a baseline without edges), and names of discretizers,
-        such as "equal-frequency", for the learner with these.
+        Methods: "learner", "knee" (that of a front), "histogram" (a baseline without edges, from the rows without
+        missing values), and names of discretizers, such as "equal-frequency", for the learner with these.
     max_seconds : float or None
         Time limit of every search.
     learner : BayesNetLearner, optional
@@ -145,7 +145,7 @@ def cross_validate(
 def _learned(method: str, table: Table, options: Mapping[str, object]) -> DiscretizedBayesNet:
     """Return the network that a method learns from some rows."""
     if method == "histogram":
-        return histogram_baseline(table)
+        return histogram_baseline(table.complete_rows())
     if method == "knee":
         seconds, seed = options["max_seconds"], options["random_state"]
         return ParetoBayesNetLearner(max_seconds=seconds, random_state=seed).fit(table).front_.knee().network  # type: ignore[arg-type]

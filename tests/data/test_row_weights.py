@@ -18,6 +18,7 @@ from gomea_bn import (
     ParetoBayesNetLearner,
     read_front,
     read_table,
+    refine_boundaries,
 )
 from gomea_bn.cli.named_networks import named_network
 from gomea_bn.data.weights import weighted_table
@@ -121,6 +122,24 @@ def test_frequencies_of_exact_rows_are_counted_like_repeated_rows():
         "searched": searched,
         "sum": float(weights.sum()),
     }
+
+
+def test_the_ends_of_columns_are_those_of_all_rows():
+    rows = frame(400)
+    weights = np.random.default_rng(1).integers(1, 6, len(rows))
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=300, random_state=1)
+    network = learner.fit(rows, sample_weight=weights).network_
+    assert learner.table_.n_rows < len(rows)
+    for name in ("x", "y"):
+        assert network.support[name] == (rows[name].min(), rows[name].max())
+    refined = refine_boundaries(network, rows, method="dp")
+    assert "weights" not in refined.network.metadata
+
+
+@pytest.mark.parametrize("weight", [1, 0.3])
+def test_equal_importances_are_no_weights(weight):
+    table = read_table(frame())
+    assert weighted_table(table, np.full(120, weight)) is table
 
 
 def test_edges_do_not_fit_weights():

@@ -232,6 +232,16 @@ def test_a_shape_follows_rows_that_have_moved():
     assert updated.distribution(np.array([-0.2]))[0] < 0.02
 
 
+def test_a_point_mass_that_is_all_but_forgotten_stays_possible():
+    rng = np.random.default_rng(5)
+    x = np.where(rng.random(400) < 0.2, 0.0, rng.gamma(2, size=400))
+    network = DiscretizedBayesNet.from_table(
+        pd.DataFrame({"x": x}), [], {"x": []}, shapes={"x": fit_shape(x).shape}
+    )
+    updated = network.update(pd.DataFrame({"x": 1 + rng.gamma(2, size=1_500)}), forget=1)
+    assert 0 < updated.shapes["x"].point_masses[0] < 1e-9
+
+
 def test_an_updated_network_is_read_from_its_file(averaged, tmp_path):
     updated = averaged.update(rows(60, 10), forget=500)
     updated.to_json(tmp_path / "network.json")

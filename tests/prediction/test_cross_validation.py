@@ -85,6 +85,13 @@ def test_rows_without_a_target_are_judged_by_their_other_cells():
     assert np.isfinite(judged.to_numpy()).all()
 
 
+def test_a_baseline_is_learned_from_complete_rows():
+    frame = rows(60)
+    frame.loc[::7, "x"] = np.nan
+    judged = cross_validate(frame, folds=3, compare=["histogram"], random_state=1)
+    assert np.isfinite(judged["log_density"]).all()
+
+
 def test_the_knee_of_a_front_is_judged():
     judged = cross_validate(rows(60), folds=2, compare=["knee"], max_seconds=0.3, random_state=1)
     assert np.isfinite(judged["log_density"].to_numpy()).all()

@@ -80,6 +80,16 @@ def to_text(network: NetworkLike, cut_gains: Mapping[str, NDArray[np.float64]] |
     return "\n".join(lines)
 
 
+def weights_text(network: NetworkLike) -> str:
+    """Return the sentence on the weights of the rows of a network, "" without weights."""
+    weights = network.metadata.get("weights")
+    names = ("rows", "searched")
+    if not isinstance(weights, Mapping) or not all(is_integer(weights.get(name)) for name in names):
+        return ""
+    rows = counted(weights["rows"], "row")
+    return f"Graph and cuts come from {weights['searched']:,} of {rows}, chosen by weight; tables count all by weight."
+
+
 def _left_out(network: NetworkLike) -> list[str]:
     """Return lines on the edges, the copies and the weighted rows that the learner has left out."""
     lines = []
@@ -95,13 +105,8 @@ def _left_out(network: NetworkLike) -> list[str]:
     copies = network.metadata.get("left_out_copies")
     if isinstance(copies, int) and is_integer(copies):
         lines += ["", f"{counted(copies, 'row')} did not count: equal rows are more than rounding explains."]
-    weights = network.metadata.get("weights")
-    if isinstance(weights, Mapping) and all(is_integer(weights.get(name)) for name in ("rows", "searched")):
-        searched, rows = weights["searched"], counted(weights["rows"], "row")
-        lines += [
-            "",
-            f"Graph and cuts come from {searched:,} of {rows}, chosen by weight; tables count all by weight.",
-        ]
+    if text := weights_text(network):
+        lines += ["", text]
     return lines
 
 
