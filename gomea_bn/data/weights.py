@@ -121,14 +121,14 @@ def _checked(table: Table) -> Table:
             ]
         )
     for column in table.columns:
-        if column.is_continuous and column.is_constant:
-            raise GomeaBnError(
-                [
-                    Option("sample_weight"),
-                    f" leaves one value of the continuous column {column.name!r}, {column.observed[0]:g}.",
-                ],
-                ["drop the column"],
-            )
+        if len(column.observed) and not (column.is_continuous and column.is_constant):
+            continue
+        left = (
+            f"one value of the continuous column {column.name!r}, {column.observed[0]:g}"
+            if len(column.observed)
+            else f"no value of column {column.name!r}"
+        )
+        raise GomeaBnError([Option("sample_weight"), f" leaves {left}."], ["drop the column"])
     return table
 
 
@@ -146,7 +146,7 @@ def _extremes(table: Table) -> NDArray[np.int64]:
     ends = [
         (int(np.nanargmin(column.values)), int(np.nanargmax(column.values)))
         for column in table.columns
-        if column.is_continuous
+        if column.is_continuous and len(column.observed)
     ]
     return np.unique(np.array(ends, np.int64))
 

@@ -27,7 +27,7 @@ COVERAGES = (0.5, 0.8, 0.9, 0.95)
 """Probabilities of the central intervals whose coverage is stored."""
 
 FEWEST_ROWS = 30
-"""Fewest rows from which a loss is told."""
+"""Fewest rows on which a network is judged."""
 
 _MOST_ROWS = 5_000
 _MOST_GROUPS = 20

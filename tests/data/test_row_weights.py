@@ -136,6 +136,14 @@ def test_the_ends_of_columns_are_those_of_all_rows():
     assert "weights" not in refined.network.metadata
 
 
+def test_a_column_without_values_is_named():
+    rows = frame()
+    rows.loc[30:, "x"] = np.nan
+    weights = np.where(np.arange(len(rows)) < 30, 0.0, np.random.default_rng(2).random(len(rows)))
+    with pytest.raises(GomeaBnError, match="sample_weight leaves no value of column 'x'"):
+        weighted_table(read_table(rows, missing="keep"), weights)
+
+
 @pytest.mark.parametrize("weight", [1, 0.3])
 def test_equal_importances_are_no_weights(weight):
     table = read_table(frame())
