@@ -74,6 +74,11 @@ def test_a_call_in_a_new_process_returns_its_result():
     assert runs.in_new_process(os.getpid) != os.getpid()
 
 
+def test_a_call_in_a_new_process_may_start_processes():
+    # as that of a cluster of workers does; a pool's processes may not
+    assert runs.in_new_process(runs.in_new_process, math.gcd, 12, 18) == 6
+
+
 def test_a_process_is_replaced_after_a_call_that_is_too_long():
     with runs.ReplaceableProcess() as process:
         first = process.call(os.getpid, timeout=60.0)

@@ -10,6 +10,7 @@ import multiprocessing
 import resource
 import statistics
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.pool import Pool
 from time import perf_counter
 from typing import Any, Self, TypeVar
@@ -27,9 +28,12 @@ _ALGORITHM = "algorithm."
 
 
 def in_new_process(function: Callable[..., R], *arguments: Any) -> R:
-    """Return the result of a call in a process of its own, whose peak memory is that of the call alone."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
+    """Return the result of a call in a process of its own, whose peak memory is that of the call alone.
+
+    The call may start processes: those of an executor are no daemons, unlike those of a pool.
+    """
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        return executor.submit(function, *arguments).result()
 
 
 class ReplaceableProcess:
