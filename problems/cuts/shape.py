@@ -306,11 +306,11 @@ class ColumnShape:
     """The fitted shape of a column, and how the bins of the column may be distributed inside.
 
     `log_likelihood` is the log density of the rows in nats with the range scaled to 1, minus a price per effective
-    parameter and the cost of what was chosen from the rows. `resolution` is the least width of structure in the shape,
-    in the units of the data. A uniform bin with more than two rows per distinct value must be as wide, so that repeated
-    values cannot gain density; no uniform bin may be narrower than `min_uniform_width`. If bins may be uniform or
-    shaped inside, the better one for the cuts is taken. A shape with point masses excludes uniform bins, since a
-    density and a probability do not compare.
+    parameter, of which there are `n_parameters`, and the cost of what was chosen from the rows. `resolution` is the
+    least width of structure in the shape, in the units of the data. A uniform bin with more than two rows per distinct
+    value must be as wide, so that repeated values cannot gain density; no uniform bin may be narrower than
+    `min_uniform_width`. If bins may be uniform or shaped inside, the better one for the cuts is taken. A shape with
+    point masses excludes uniform bins, since a density and a probability do not compare.
     """
 
     shape: Shape
@@ -319,6 +319,7 @@ class ColumnShape:
     may_be_uniform: bool = True
     may_be_shaped: bool = True
     min_uniform_width: float = 0.0
+    n_parameters: float = 0.0
 
     @property
     def measures(self) -> tuple[bool, ...]:

@@ -76,11 +76,11 @@ def mixture(
     knots: NDArray[np.float64],
     histogram_cuts: NDArray[np.float64],
     histogram_cost: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Return the mixture of densities at both ends of every piece, its mass in every piece, and two numbers of nats.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float, float]:
+    """Return the mixture of densities at both ends of every piece, its mass in every piece, and three numbers.
 
-    The numbers are the log likelihood of the rows and what the fit is charged. Values, width and knots are scaled to
-    [0, 1].
+    The numbers are the log likelihood of the rows in nats, how many parameters the fit has, and how many nats the
+    choice of its components costs. Values, width and knots are scaled to [0, 1].
     """
     ones = np.ones(len(scaled))
     components = [
@@ -94,21 +94,23 @@ def mixture(
     costs = np.array([component.cost for component in components])
     # all components, or those that cost nothing
     mixtures = [_mixed(components, counts, taking_part) for taking_part in (costs == 0, costs >= 0)]
-    weights, of_rows, charge = max(mixtures, key=lambda mixed: mixed[1] - mixed[2])
+    weights, of_rows, n_parameters, cost = max(
+        mixtures, key=lambda mixed: mixed[1] - (PARAMETER_PRICE * mixed[2] + mixed[3])
+    )
     heights = np.tensordot(weights, np.array([component.at_knots for component in components]), axes=1)
     masses = weights @ np.array([component.masses for component in components])
-    return heights, masses, of_rows, charge
+    return heights, masses, of_rows, n_parameters, cost
 
 
 def _mixed(
     components: Sequence[_Component], counts: NDArray[np.int64], takes_part: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], float, float]:
-    """Return the weights of greatest left-out likelihood, the first at least `least_uniform`, and two numbers of nats.
+) -> tuple[NDArray[np.float64], float, float, float]:
+    """Return the weights of greatest left-out likelihood, the first at least `least_uniform`, and three numbers.
 
-    A component that does not take part has the weight 0. The numbers are the log likelihood of all rows, and what the
-    fit is charged: a price for every parameter, and the costs of the components. The number of parameters is the
-    difference between the log likelihoods of all rows and with each row left out, to which a histogram of k bins adds
-    k - 1, plus one per weight.
+    A component that does not take part has the weight 0. The numbers are the log likelihood of all rows in nats, the
+    number of parameters, and the costs of the components in nats. The number of parameters is the difference between
+    the log likelihoods of all rows and with each row left out, to which a histogram of k bins adds k - 1, plus one per
+    weight.
     """
     n_rows = counts.sum()
     charges = np.array([component.cost for component in components])
@@ -129,7 +131,7 @@ def _mixed(
     in_sample = float((counts * np.log(weights @ np.array([c.in_sample for c in components]))).sum())
     left_out = float((counts * np.log(weights @ densities)).sum())
     n_parameters = max(in_sample - left_out, 0.0) + int(is_used[1:].sum())
-    return weights, in_sample, PARAMETER_PRICE * n_parameters + float(charges @ is_used)
+    return weights, in_sample, n_parameters, float(charges @ is_used)
 
 
 def _histogram_density(
@@ -404,10 +406,10 @@ def _fitted(
     # where floats are coarse the edges are not exactly at the knots
     knots = (edges - low) / span
     if is_quick or counts.sum() > MANY_ROWS:
-        heights, masses, of_rows, charge = _joined_shares(scaled, counts, knots)
-        charge += histogram_cost
+        heights, masses, of_rows, n_parameters = _joined_shares(scaled, counts, knots)
+        cost = histogram_cost
     else:
-        heights, masses, of_rows, charge = mixture(
+        heights, masses, of_rows, n_parameters, cost = mixture(
             scaled, counts, width, knots, histogram_cuts, histogram_cost
         )
     n_rows, n_smooth = int(all_counts.sum()), int(counts.sum())
@@ -421,15 +423,16 @@ def _fitted(
     shape = Shape(edges, heights[0], heights[1], points)
     # groups of rows make long tails look denser than the pieces of the shape are
     of_shape = float(counts @ shape.log_scaled_density(distinct))
-    log_likelihood = min(of_rows + n_smooth * log(n_smooth / n_rows), of_shape) - charge
+    log_likelihood = min(of_rows + n_smooth * log(n_smooth / n_rows), of_shape)
+    log_likelihood -= PARAMETER_PRICE * n_parameters + cost
     log_likelihood += float(all_counts[is_point] @ np.log(shape.point_masses))
-    return ColumnShape(shape, log_likelihood, least)
+    return ColumnShape(shape, log_likelihood, least, n_parameters=n_parameters)
 
 
 def _joined_shares(
     scaled: NDArray[np.float64], counts: NDArray[np.int64], knots: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Return what `mixture` returns, for shares joined by lines or by steps, whichever is more likely."""
+    """Return what `mixture` returns, but costs, for shares joined by lines or by steps, whichever is more likely."""
     n_rows = counts.sum()
     below = np.interp(knots, scaled, np.cumsum(counts) - counts / 2)
     below[0], below[-1] = 0.0, n_rows
@@ -447,10 +450,9 @@ def _joined_shares(
     shares = (scaled - knots[piece]) / widths[piece]
     of_steps = float(counts @ np.log(steps[piece]))
     of_lines = float(counts @ np.log((1 - shares) * lines[0, piece] + shares * lines[1, piece]))
-    charge = PARAMETER_PRICE * (len(steps) - 1)
     if of_steps > of_lines:
-        return np.stack((steps, steps)), masses, of_steps, charge
-    return lines, masses, of_lines, charge
+        return np.stack((steps, steps)), masses, of_steps, len(steps) - 1
+    return lines, masses, of_lines, len(steps) - 1
 
 
 def _checked(values: ArrayLike) -> NDArray[np.float64]:

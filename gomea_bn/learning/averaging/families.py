@@ -56,7 +56,7 @@ from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals, 
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes
 from gomea_bn.runtime.threads import one_blas_thread
 
@@ -179,7 +179,7 @@ def _averaged(
     some = np.sort(generator.permutation(n_rows)[:ROWS_OF_LINES]) if n_rows > ROWS_OF_LINES else None
     if some is not None and n_rows > MANY_ROWS:
         return with_lines(network, _counted_tables(network, table), table.take(some), line=line)
-    averaging = Averaging(network, table)
+    averaging = Averaging(network, table, table_shapes(table) if network.shapes else None)
     # the more rows, the surer the cuts
     n_sets = max(round(n_copies * min(ROWS_OF_LINES / n_rows, 1.0)), 1)
     copies, left_out = averaging.copies(averaging.drawn_cuts(n_sets, generator))
@@ -267,11 +267,19 @@ def interrupted_averaging(attribute: str) -> GomeaBnWarning:
 
 
 class Averaging:
-    """A network, its rows, and what averages of its families are made of."""
+    """A network, its rows, and what averages of its families are made of.
 
-    def __init__(self, network: DiscretizedBayesNet, table: Table) -> None:
+    `fitted` has the shapes of columns that were fitted to these rows. On average a shape gives the rows that it knows
+    more log density than new ones, by its number of parameters over that of the rows, which losses of left-out rows
+    include.
+    """
+
+    def __init__(
+        self, network: DiscretizedBayesNet, table: Table, fitted: Mapping[str, ColumnShape] | None = None
+    ) -> None:
         self.network = network
         self.table = table
+        self._optimism = {name: shape.n_parameters / table.n_rows for name, shape in (fitted or {}).items()}
         self.session = RefinementSession(
             network, table, recorded_method(network.metadata, "density-bd"), None, None, "dirichlet"
         )
@@ -295,7 +303,7 @@ class Averaging:
         with one_blas_thread():
             lines, scales, units = self.lines(left_out) if line == "auto" else ({}, {}, {})
         losses = {
-            name: (len(logs), -float(logs.mean()), float(logs.std()))
+            name: (len(logs), -float(logs.mean()) + self._optimism.get(name, 0.0), float(logs.std()))
             for name, logs in left_out.items()
             if np.isfinite(logs).all()
         }

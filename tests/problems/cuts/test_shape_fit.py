@@ -112,14 +112,14 @@ def test_a_mixture_keeps_a_hundredth_uniform_and_pays_for_its_parameters() -> No
     # a peak that costs 3 nats, with densities that fall where a row is left out
     peaked = shape_fit._Component(in_sample, 0.9 * in_sample, knots, np.ones(1), 3.0)
     uniform = shape_fit._Component(ones, ones, knots, np.ones(1))
-    weights, of_rows, charge = shape_fit._mixed([uniform, peaked], counts, np.array([True, True]))
+    weights, of_rows, *charged = shape_fit._mixed([uniform, peaked], counts, np.array([True, True]))
     assert weights == pytest.approx([0.01, 0.99], abs=1e-9)
     assert of_rows == pytest.approx(float(counts @ np.log(0.01 + 0.99 * in_sample)))
     left_out = float(counts @ np.log(0.01 + 0.99 * 0.9 * in_sample))
     # one parameter more is the weight
-    assert charge == pytest.approx(1.5 * (of_rows - left_out + 1) + 3.0)
-    weights, of_rows, charge = shape_fit._mixed([uniform, peaked], counts, np.array([True, False]))
-    assert (weights.tolist(), of_rows, charge) == ([1.0, 0.0], 0.0, 0.0)
+    assert charged == pytest.approx([of_rows - left_out + 1, 3.0])
+    weights, of_rows, *charged = shape_fit._mixed([uniform, peaked], counts, np.array([True, False]))
+    assert (weights.tolist(), of_rows, charged) == ([1.0, 0.0], 0.0, [0.0, 0.0])
 
 
 @pytest.mark.parametrize(("n_steps", "fewest", "most"), [(5, 4, 9), (11, 17, 21), (30, 23, 23)])
@@ -179,7 +179,7 @@ def test_expectation_maximisation_never_takes_away_from_the_uniform_density() ->
         shape_fit._Component(np.array([5.0, 1.0]), np.array([4.0, 1e-300]), ones, np.ones(1), cost=0.1),
         shape_fit._Component(np.array([4.0, 4.0]), np.array([4.0, 4.0]), ones, np.ones(1), cost=1e6),
     ]
-    weights, in_sample, charge = shape_fit._mixed(
+    weights, in_sample, *charged = shape_fit._mixed(
         components, np.array([9, 1]), np.ones(len(components), np.bool_)
     )
     assert weights.sum() == pytest.approx(1.0)
@@ -190,7 +190,26 @@ def test_expectation_maximisation_never_takes_away_from_the_uniform_density() ->
     assert in_sample == pytest.approx(9 * math.log(weights[0] + 5 * weights[1]) + math.log(weights.sum()))
     left_out = 9 * math.log(weights[0] + 4 * weights[1]) + math.log(weights[0])
     # one weight above 1/1000, and its cost
-    assert charge == pytest.approx((in_sample - left_out + 1) * shape_fit.PARAMETER_PRICE + 0.1)
+    assert charged == pytest.approx([in_sample - left_out + 1, 0.1])
+
+
+def test_new_rows_lose_a_nat_for_every_parameter_of_a_shape() -> None:
+    losses, n_parameters = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        former, new = (np.exp(rng.normal(size=n)) * (rng.random(n) > 0.15) for n in (300, 10_000))
+        fitted = fit_shape(former)
+        above = []
+        for values in (former, new):
+            # minus the true density, so that means of rows hardly vary
+            logs = np.log(np.maximum(values, 1e-300))
+            truth = np.where(
+                values == 0, np.log(0.15), np.log(0.85 / np.sqrt(2 * np.pi)) - logs - logs**2 / 2
+            )
+            above.append(float((fitted.shape.log_density(values) - truth).mean()))
+        losses.append(300 * (above[0] - above[1]))
+        n_parameters.append(fitted.n_parameters)
+    assert np.mean(losses) == pytest.approx(np.mean(n_parameters), abs=3.0)
 
 
 @pytest.mark.sample(2)
