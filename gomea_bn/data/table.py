@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 
 
 class WeightedRows(NamedTuple):
-    """Rows of a table, and the weight of each, float64 (n_rows,)."""
+    """Rows of a table, the weight of each, and with what probability it is searched, float64 (n_rows,)."""
 
     table: Table
     weights: NDArray[np.float64]
+    shares: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -107,7 +107,7 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
     steps = np.floor(np.cumsum(shares[order]) + generator.random())
     taken = order[np.flatnonzero(np.diff(steps, prepend=0.0))]
     searched = given.take(np.sort(taken))
-    return _checked(replace(searched, weighted=True, all_rows=WeightedRows(given, of_rows)))
+    return _checked(replace(searched, weighted=True, all_rows=WeightedRows(given, of_rows, shares)))
 
 
 def _checked(table: Table) -> Table:

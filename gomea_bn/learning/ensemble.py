@@ -33,7 +33,7 @@ from gomea_bn.learning.parameters import declared_options, learner_of_options, p
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.parameters import Parameters, check_declared
-from gomea_bn.problems.cuts.shape_fit import share_point_masses, table_shapes
+from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
@@ -340,10 +340,8 @@ def _fitted_member(
     """Return a learner that is fitted to a random part of the table."""
     rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
     part = table.take(rows)
-    if len(rows) <= options["sample_rows"]:
-        part = rows_of_search(columns_of_search(part, options["shape"]), options["shape"])
     if options["shape"] != "uniform":
-        share_point_masses(part, table)
+        part = with_point_masses(part, table)
     # families are averaged over all rows, not over a part of them
     changes = {"density": "bins", "max_seconds": max_seconds, "random_state": int(generator.integers(2**32))}
     with warnings.catch_warnings():

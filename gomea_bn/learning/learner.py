@@ -45,6 +45,7 @@ from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared
+from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
@@ -209,10 +210,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
     Under "density-bd" with "optimal" cuts, the Dirichlet prior and a shape other than "uniform", tables in memory with
     continuous columns are learned without copies: of k equal rows count 1 + (k - 1) c, where c is the share of equal
-    pairs that chance explains. ``network_.metadata["left_out_copies"]`` is the number of the others. Of networks of
-    complete tables whose left-out density is within one standard error of that of the best score, the one with the
-    fewest edges is then kept (`Averaged`); ``network_.metadata["left_out_edges"]`` has the edges that go, and what they
-    add. `score_` is that of the network, and the last entry of `history_` that of the best one.
+    pairs that chance explains. ``network_.metadata["left_out_copies"]`` is the number of the others. With weights every
+    row counts as they say. Of networks of complete tables whose left-out density is within one standard error of that
+    of the best score, the one with the fewest edges is then kept (`Averaged`);
+    ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
+    and the last entry of `history_` that of the best one.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -344,6 +346,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
             table = weighted_table(table, sample_weight)
+        if table.all_rows is not None:
+            table = with_point_masses(table, table.all_rows.table, table.all_rows.shares)
         if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):

@@ -41,6 +41,7 @@ from gomea_bn.learning.options import (
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_front_kernels, size_of_table
+from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.limits import FrontHistoryEntry
 from gomea_bn.runtime.threads import in_background, thread_count
@@ -207,6 +208,8 @@ class ParetoBayesNetLearner(FrontParameters):
         table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
         if sample_weight is not None:
             table = weighted_table(table, sample_weight)
+        if table.all_rows is not None:
+            table = with_point_masses(table, table.all_rows.table, table.all_rows.shares)
         check_target(self.target, table)
         shown = check_objectives([shown_objective(o, table, self.target) for o in objectives])
         # wrong options are an error before the search for a single network; a sample shows them as well

@@ -136,6 +136,24 @@ def test_the_ends_of_columns_are_those_of_all_rows():
     assert "weights" not in refined.network.metadata
 
 
+@pytest.mark.parametrize(("seed", "is_point"), [(8, True), (11, True), (9, False)])
+def test_all_rows_decide_by_weight_which_values_are_point_masses(seed, is_point):
+    generator = np.random.default_rng(seed)
+    n = 300
+    rain = np.where(np.arange(n) < 36, 0.0, generator.gamma(2, size=n))
+    weights = generator.exponential(size=n)
+    rows = pd.DataFrame({"rain": rain, "other": generator.normal(size=n)})
+    searched = weighted_table(read_table(rows), weights).columns[0].values
+    share = weights[:36].sum() / weights.sum()
+    # the rows searched say otherwise
+    assert (np.mean(searched == 0) > 0.1) != is_point == (share > 0.1)
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=100, random_state=1, shape="marginal")
+    points = learner.fit(rows, sample_weight=weights).network_.shapes["rain"].points
+    assert points == ({0.0: pytest.approx(share)} if is_point else {})
+    front = ParetoBayesNetLearner(**OPTIONS, shape="marginal").fit(rows, sample_weight=weights).front_
+    assert set(front[0].network.shapes["rain"].points) == set(points)
+
+
 def test_a_column_without_values_is_named():
     rows = frame()
     rows.loc[30:, "x"] = np.nan
