@@ -271,6 +271,50 @@ def test_commands_take_a_column_of_weights(tmp_path, command):
     assert "unknown column 'v'" in invoke(command, data, "--weight", "v", *options).stderr
 
 
+@pytest.mark.parametrize("options", [["--columns", "x,y"], ["--drop", "k,w"], ["--columns", "y,w,x"]])
+def test_the_column_of_weights_is_read_whatever_columns_are_chosen(tmp_path, options):
+    data = tmp_path / "data.csv"
+    weights = np.arange(120) % 3 + 0.5
+    frame().assign(w=weights).to_csv(data, index=False)
+    limits = ["--max-seconds", 0, "--max-evaluations", 50, "--seed", 1, "--out", tmp_path / "out"]
+    ok("learn", data, *options, "--weight", "w", *limits)
+    learned = named_network(str(tmp_path / "out"))
+    assert sorted(learned.names) == ["x", "y"]
+    assert learned.metadata["weights"]["sum"] == 120
+    wrong = invoke("learn", data, *options, "--weight", "v", *limits)
+    assert (wrong.exit_code, "--weight: unknown column 'v'" in wrong.stderr) == (2, True)
+
+
+def test_rows_without_a_weight_are_named_or_dropped(tmp_path):
+    data = tmp_path / "data.csv"
+    rows = frame().assign(w=np.arange(120) % 3 + 0.5)
+    rows.loc[[3, 8], "w"] = np.nan
+    rows.loc[5, "x"] = np.nan
+    rows.to_csv(data, index=False)
+    limits = ["--max-seconds", 0, "--max-evaluations", 50, "--seed", 1, "--out", tmp_path / "out"]
+    for missing in ("available", "error"):
+        refused = invoke("learn", data, "--weight", "w", "--missing", missing, *limits)
+        assert refused.exit_code == 3
+        assert "Column 'w' has 2 missing or infinite values in rows 3, 8 (counted from 0)." in refused.stderr
+        assert "--missing drop" in refused.stderr
+    dropped = ok("learn", data, "--weight", "w", "--missing", "drop", *limits)
+    assert (
+        "Dropped 3 of 120 rows with missing or infinite values: rows 3, 5, 8 (counted from 0)."
+        in dropped.stderr
+    )
+    assert "90 rows, 3 columns" in dropped.stderr
+    assert "Weights chose these from 117 rows given." in dropped.stderr
+    assert named_network(str(tmp_path / "out")).metadata["weights"]["rows"] == 117
+
+
+def test_the_column_of_weights_has_no_kind(tmp_path):
+    data = tmp_path / "data.csv"
+    frame().assign(w=1.5).to_csv(data, index=False)
+    refused = invoke("front", data, "--weight", "w", "--kind", "w=continuous", "--max-evaluations", 10)
+    assert refused.exit_code == 2
+    assert "--kind: column 'w' has the weights of rows (--weight), and no kind" in refused.stderr
+
+
 def test_the_command_names_its_own_option(tmp_path):
     data = tmp_path / "data.csv"
     frame().to_csv(data, index=False)
