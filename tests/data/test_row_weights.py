@@ -46,6 +46,7 @@ def test_coarse_rows_stand_as_often_as_their_weights_say():
     repeated = weighted_table(table, weights)
     wanted = table.columns[0].values[np.repeat(np.arange(120), weights)]
     np.testing.assert_array_equal(repeated.columns[0].values, wanted)
+    assert "Weights repeat the 120 rows given." in repeated.describe()
     assert repeated.all_rows is None
 
 
@@ -122,6 +123,8 @@ def test_frequencies_of_exact_rows_are_counted_like_repeated_rows():
         "searched": searched,
         "sum": float(weights.sum()),
     }
+    assert "tables count all by weight." in network.summary()
+    assert "tables count all by weight, and further rows." in network.update(rows).summary()
 
 
 def test_the_ends_of_columns_are_those_of_all_rows():
