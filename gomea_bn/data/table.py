@@ -99,14 +99,6 @@ class Table:
         """Number of missing values in all columns."""
         return sum(column.n_missing for column in self.columns)
 
-    @property
-    def dropped_text(self) -> str:
-        """A sentence on the rows that were dropped."""
-        return (
-            f"Dropped {len(self.dropped_rows)} of {self.n_rows + len(self.dropped_rows)} rows with "
-            f"missing or infinite values: {row_list(self.dropped_rows)}."
-        )
-
     def require_complete(self, what: str, *advice: str | Setting) -> None:
         """Raise `GomeaBnError` if a value is missing; the message names columns and rows.
 
@@ -197,7 +189,12 @@ class Table:
                 f"{counted(sum(column.n_missing > 0 for column in self.columns), 'column')}."
             )
         if self.dropped_rows:
-            lines.append(self.dropped_text)
+            # of how many, only the rows that were weighted say
+            of_all = "" if self.weighted else f" of {self.n_rows + len(self.dropped_rows)}"
+            lines.append(
+                f"Dropped {len(self.dropped_rows)}{of_all} rows with "
+                f"missing or infinite values: {row_list(self.dropped_rows)}."
+            )
         shown_names = [shown_name(column.name) for column in self.columns]
         width = max(map(len, shown_names))
         for name, column in zip(shown_names, self.columns, strict=True):

@@ -112,7 +112,7 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
 
 
 def _checked(table: Table, given: Table) -> Table:
-    """Return a table in place of a given one with weights, with notes that say so.
+    """Return a table in place of a given one with weights, with a note that says so.
 
     Raise `GomeaBnError` if it has too few rows, or a column no longer varies.
     """
@@ -134,10 +134,8 @@ def _checked(table: Table, given: Table) -> Table:
         )
         raise GomeaBnError([Option("sample_weight"), f" leaves {left}."], ["drop the column"])
     verb = "repeat the" if table.all_rows is None else "chose these from"
-    notes = [f"Weights {verb} {counted(given.n_rows, 'row')} given."]
-    if given.dropped_rows:
-        notes.insert(0, given.dropped_text)
-    return replace(table, weighted=True, notes=(*given.notes, *map(Note, notes)))
+    note = Note(f"Weights {verb} {counted(given.n_rows, 'row')} given.")
+    return replace(table, weighted=True, dropped_rows=given.dropped_rows, notes=(*given.notes, note))
 
 
 def _values_repeat(table: Table, weights: NDArray[np.float64]) -> bool:

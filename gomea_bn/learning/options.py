@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from abc import ABC, abstractmethod
@@ -246,7 +247,12 @@ def learner_section(
     """
 
     def digests() -> dict[str, str]:
-        return {f"column {name!r}": digest for name, digest in column_digests(table).items()}
+        of_columns = {f"column {name!r}": digest for name, digest in column_digests(table).items()}
+        if table.all_rows is None:
+            return of_columns
+        return of_columns | {
+            "weighting of the rows": hashlib.sha256(table.all_rows.weights.tobytes()).hexdigest()
+        }
 
     return section_of_data(learner, checkpoint, type(learner).__name__, digests, seed, **options)
 
