@@ -54,9 +54,7 @@ def test_all_kinds_of_evidence_count_and_ties_are_listed_once(seed, n, tied):
     generator = np.random.default_rng(seed)
     network = small_network(seed, 4, zeros=not tied)
     if tied:
-        uniform = {
-            name: np.full(table.shape, 1 / table.shape[-1]) for name, table in network.tables.items()
-        }
+        uniform = {name: np.full(table.shape, 1 / table.shape[-1]) for name, table in network.tables.items()}
         network = with_parts(network, tables=uniform)
     order = generator.permutation(network.names).tolist()
     targets, observed = order[:2], order[2:]
