@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.lazy import offered
@@ -28,6 +27,7 @@ from gomea_bn.learning.options import (
     limits_of,
     rows_of_search,
     seed_of,
+    table_to_learn,
 )
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -162,7 +162,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         options = self._options()
         # wrong options are an error before the table is read
         check_declared(declared_options(BayesNetLearner).values(), options)
-        table = source_table(
+        table = table_to_learn(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
         learner = learner_of_options(BayesNetLearner, options)

@@ -17,9 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
-from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
@@ -35,6 +33,7 @@ from gomea_bn.learning.options import (
     rows_of_search,
     rows_to_search,
     seed_of,
+    table_to_learn,
     with_live_table,
 )
 from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
@@ -45,7 +44,6 @@ from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.parameters import check_declared
-from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
 from gomea_bn.runtime.jit import kernels_are_cached
@@ -343,11 +341,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 )
             self._fit_many_rows(X, checkpoint, limits, began, start)
             return self
-        table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        if sample_weight is not None:
-            table = weighted_table(table, sample_weight)
-        if table.all_rows is not None:
-            table = with_point_masses(table, table.all_rows.table, table.all_rows.shares)
+        table = table_to_learn(
+            X, sample_weight, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels
+        )
         if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):

@@ -576,12 +576,12 @@ def with_point_masses(part: Table, whole: Table, shares: NDArray[np.float64] | N
 
     Otherwise a value could be a point mass in one part and not in another, so that a probability would be averaged with
     a density. `shares`, float64 (n_rows,), are the probabilities with which rows of the whole table are in the part,
-    and decide how many rows a value has; by default all count alike.
+    and decide how many rows a value has; by default all count alike. Columns that know their point masses keep them.
     """
     points = {}
     for column in whole.columns:
-        if column.is_continuous:
+        if column.is_continuous and column.points is None:
             distinct, places = np.unique(column.observed, return_inverse=True)
             counts = np.bincount(places, None if shares is None else shares[~column.is_missing])
             points[column.name] = distinct[repeated_values(counts)]
-    return replace(part, columns=tuple(replace(c, points=points.get(c.name)) for c in part.columns))
+    return replace(part, columns=tuple(replace(c, points=points.get(c.name, c.points)) for c in part.columns))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from review_examples import page_data
 
 from gomea_bn import (
+    BayesNetEnsemble,
     BayesNetLearner,
     Checkpoint,
     DiscretizedBayesNet,
@@ -154,6 +155,8 @@ def test_all_rows_decide_by_weight_which_values_are_point_masses(seed, is_point)
     learner = BayesNetLearner(max_seconds=None, max_evaluations=100, random_state=1, shape="marginal")
     points = learner.fit(rows, sample_weight=weights).network_.shapes["rain"].points
     assert points == ({0.0: pytest.approx(share)} if is_point else {})
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=1).fit(learner.table_)
+    assert [set(network.shapes["rain"].points) for network in ensemble.networks_] == [set(points)] * 2
     front = ParetoBayesNetLearner(**OPTIONS, shape="marginal").fit(rows, sample_weight=weights).front_
     assert set(front[0].network.shapes["rain"].points) == set(points)
 
