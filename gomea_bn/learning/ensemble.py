@@ -165,6 +165,9 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         table = table_to_learn(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
+        if options["shape"] != "uniform":
+            # parts of the rows keep these
+            table = with_point_masses(table, table)
         learner = learner_of_options(BayesNetLearner, options)
         check_options(learner, GOMEA)
         limits_of(learner)
@@ -339,15 +342,14 @@ def _fitted_member(
 ) -> BayesNetLearner:
     """Return a learner that is fitted to a random part of the table."""
     rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
-    part = table.take(rows)
-    if options["shape"] != "uniform":
-        part = with_point_masses(part, table)
     # families are averaged over all rows, not over a part of them
     changes = {"density": "bins", "max_seconds": max_seconds, "random_state": int(generator.integers(2**32))}
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
-        return learner_of_options(BayesNetLearner, {**options, **changes}).fit(part, checkpoint=section)
+        return learner_of_options(BayesNetLearner, {**options, **changes}).fit(
+            table.take(rows), checkpoint=section
+        )
 
 
 def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, Any]) -> DiscretizedBayesNet:
