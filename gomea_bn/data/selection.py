@@ -69,7 +69,7 @@ def chosen_columns(
         for position, name in enumerate(names)
         if name == weight or ((columns is None or name in columns) and name not in drop)
     ]
-    if not remaining:
+    if all(names[position] == weight for position in remaining):
         raise GomeaBnError(["No column remains after ", Option("columns"), " and ", Option("drop"), "."])
     check_column_count(len(remaining))
     return frame.iloc[:, remaining]

@@ -189,7 +189,7 @@ class Table:
                 f"{counted(sum(column.n_missing > 0 for column in self.columns), 'column')}."
             )
         if self.dropped_rows:
-            # of how many, only the rows that were weighted say
+            # weights change the number of rows
             of_all = "" if self.weighted else f" of {self.n_rows + len(self.dropped_rows)}"
             lines.append(
                 f"Dropped {len(self.dropped_rows)}{of_all} rows with "

@@ -313,6 +313,7 @@ def test_the_column_of_weights_is_read_whatever_columns_are_chosen(tmp_path, opt
     assert learned.metadata["weights"]["sum"] == 120
     wrong = invoke("learn", data, *options, "--weight", "v", *limits)
     assert (wrong.exit_code, "--weight: unknown column 'v'" in wrong.stderr) == (2, True)
+    assert "No column remains" in invoke("learn", data, "--columns", "w", "--weight", "w", *limits).stderr
 
 
 def test_rows_without_a_weight_are_named_or_dropped(tmp_path):
