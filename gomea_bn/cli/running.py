@@ -9,7 +9,6 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,27 +52,29 @@ def read_data(
     from gomea_bn.data.table import table_of
     from gomea_bn.data.weights import weighted_table
 
-    loaded = loaded_data(data, reading)
+    loaded = loaded_data(data, reading, weight)
     names = list(map(str, loaded.frame.columns))
-    if weight is not None and weight not in names:
-        raise GomeaBnError(f"--weight: unknown column '{weight}'.{nearest(weight, names)}")
     for name in kinds:
+        if name == weight:
+            raise GomeaBnError(f"--kind: column '{name}' has the weights of rows (--weight), and no kind.")
         if name not in names:
             raise GomeaBnError(f"--kind: unknown column '{name}'.{nearest(name, names)}")
     with failing(UNUSABLE_DATA), printed_warnings():
-        if weight is not None:
-            weights = loaded.frame.iloc[:, names.index(weight)]
-            loaded = replace(loaded, frame=loaded.frame.drop(columns=weights.name))
         table = table_of(loaded, kinds=kinds, missing=treatment_in_reading(missing), max_levels=max_levels)
-        return table if weight is None else weighted_table(table, weights.to_numpy())
+        if loaded.weights is None:
+            return table
+        weights = loaded.weights.to_numpy(copy=True)
+        # dropped rows may have none
+        weights[list(table.dropped_rows)] = 0
+        return weighted_table(table, weights)
 
 
-def loaded_data(data: Path, reading: ReadingOptions) -> Loaded:
+def loaded_data(data: Path, reading: ReadingOptions, weight: str | None = None) -> Loaded:
     """Return the rows of a file; exits with code 3 if they cannot be used, and with 2 if an option does not fit."""
     from gomea_bn.data.files.table_files import load
 
     with failing(UNUSABLE_DATA, of_options=WRONG_USE):
-        return load(data, reading)
+        return load(data, reading, weight)
 
 
 def loaded_rows(data: Path, reading: ReadingOptions) -> pd.DataFrame:

@@ -74,6 +74,8 @@ class Column:
         Whether the levels come from an ordered pandas categorical.
     is_integer : bool
         Whether the values of a continuous column were stored as integers, or are dates without a time.
+    points : ndarray of shape (n_points,), optional
+        Values that are point masses, where the rows are a part of others that decide; otherwise those that repeat.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Column:
     reason: str
     ordered: bool = False
     is_integer: bool = False
+    points: NDArray[np.float64] | None = None
     # counted at the first question, since a search asks repeatedly
     _n_missing: int | None = field(default=None, init=False, repr=False)
 

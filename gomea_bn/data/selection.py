@@ -48,22 +48,28 @@ def check_column_count(n_columns: int) -> None:
         )
 
 
-def chosen_columns(frame: pd.DataFrame, columns: Sequence[str] | None, drop: Sequence[str]) -> pd.DataFrame:
-    """Return the columns named in `columns`, or all, without those in `drop`, in their order; some must remain."""
-    if columns is None and not drop:
+def chosen_columns(
+    frame: pd.DataFrame, columns: Sequence[str] | None, drop: Sequence[str], weight: str | None = None
+) -> pd.DataFrame:
+    """Return the columns named in `columns`, or all, without those in `drop`, in their order; some must remain.
+
+    The column `weight` is chosen whatever these say.
+    """
+    if columns is None and not drop and weight is None:
         check_column_count(frame.shape[1])
         return frame
     names = list(map(str, frame.columns))
-    for option, chosen in (("columns", columns or ()), ("drop", drop)):
+    of_weights = () if weight is None else (weight,)
+    for option, chosen in (("columns", columns or ()), ("drop", drop), ("sample_weight", of_weights)):
         for name in chosen:
             if name not in names:
                 raise GomeaBnError([Option(option), f": unknown column '{name}'.{nearest(name, names)}"])
     remaining = [
         position
         for position, name in enumerate(names)
-        if (columns is None or name in columns) and name not in drop
+        if name == weight or ((columns is None or name in columns) and name not in drop)
     ]
-    if not remaining:
+    if all(names[position] == weight for position in remaining):
         raise GomeaBnError(["No column remains after ", Option("columns"), " and ", Option("drop"), "."])
     check_column_count(len(remaining))
     return frame.iloc[:, remaining]

@@ -21,6 +21,7 @@ from gomea_bn.data.columns import (
     empty_column,
     gap_lines,
     gaps_of,
+    is_missing,
     refuse_gaps,
     refuse_infinite,
     storage,
@@ -44,10 +45,11 @@ if TYPE_CHECKING:
 
 
 class WeightedRows(NamedTuple):
-    """Rows of a table, and the weight of each, float64 (n_rows,)."""
+    """Rows of a table, the weight of each, and with what probability it is searched, float64 (n_rows,)."""
 
     table: Table
     weights: NDArray[np.float64]
+    shares: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -187,8 +189,10 @@ class Table:
                 f"{counted(sum(column.n_missing > 0 for column in self.columns), 'column')}."
             )
         if self.dropped_rows:
+            # weights change the number of rows
+            of_all = "" if self.weighted else f" of {self.n_rows + len(self.dropped_rows)}"
             lines.append(
-                f"Dropped {len(self.dropped_rows)} of {self.n_rows + len(self.dropped_rows)} rows with "
+                f"Dropped {len(self.dropped_rows)}{of_all} rows with "
                 f"missing or infinite values: {row_list(self.dropped_rows)}."
             )
         shown_names = [shown_name(column.name) for column in self.columns]
@@ -337,7 +341,7 @@ def table_of(
             "No column of the table is left: all hold dates, identifiers or free text.",
             ["name columns to keep"],
         )
-    columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows)
+    columns, dropped = _read_columns(frame, names, overrides, missing, max_levels, min_rows, loaded.weights)
     table = Table(
         columns,
         len(frame) - len(dropped),
@@ -358,20 +362,28 @@ def _read_columns(
     missing: str,
     max_levels: int,
     min_rows: int,
+    weights: pd.Series[Any] | None,
 ) -> tuple[tuple[Column, ...], tuple[int, ...]]:
-    """Return the columns of a frame with their kinds decided, and the rows that `missing` drops."""
+    """Return the columns of a frame with their kinds decided, and the rows that `missing` drops.
+
+    Rows need their weight also where missing values are kept.
+    """
     series = [frame.iloc[:, position] for position in range(len(names))]
     storages = [storage(values, name) for values, name in zip(series, names)]
     gaps = dict(zip(names, gaps_of(series, storages)))
     empty = _empty_columns(gaps, series)
     for name in empty:
         gaps[name] = np.zeros(len(frame), np.bool_)
-    if missing == "error":
-        refuse_gaps(gaps)
     if missing == "keep":
         refuse_infinite(gaps, series)
+    of_weights = {}
+    if weights is not None:
+        name = str(weights.name)
+        of_weights = {name: is_missing(weights, storage(weights, name))}
+    if missing != "drop":
+        refuse_gaps((gaps if missing == "error" else {}) | of_weights)
     incomplete = np.zeros(len(frame), np.bool_)
-    for is_gap in gaps.values():
+    for is_gap in (*gaps.values(), *of_weights.values()):
         if is_gap.any():
             incomplete |= is_gap
     dropped = np.flatnonzero(incomplete) if missing == "drop" else np.empty(0, np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.content_order import MOST_CHANCE, chance_of_copies
+from gomea_bn.data.files.reading import Note
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.errors import GomeaBnError, Option, row_list, wrong_option
 from gomea_bn.texts import counted
@@ -86,7 +87,7 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
         )
     if are_frequencies and (of_rows.max() <= 1 or _values_repeat(table, of_rows)):
         repeated = np.repeat(np.arange(table.n_rows), of_rows.astype(np.int64))
-        return _checked(replace(table.take(repeated), weighted=True))
+        return _checked(table.take(repeated), table)
     kept = np.flatnonzero(of_rows)
     given = table.take(kept)
     of_rows = of_rows[kept]
@@ -107,11 +108,14 @@ def weighted_table(table: Table, weights: ArrayLike) -> Table:
     steps = np.floor(np.cumsum(shares[order]) + generator.random())
     taken = order[np.flatnonzero(np.diff(steps, prepend=0.0))]
     searched = given.take(np.sort(taken))
-    return _checked(replace(searched, weighted=True, all_rows=WeightedRows(given, of_rows)))
+    return _checked(replace(searched, all_rows=WeightedRows(given, of_rows, shares)), table)
 
 
-def _checked(table: Table) -> Table:
-    """Return a table with weights; raise `GomeaBnError` if it has too few rows, or a column no longer varies."""
+def _checked(table: Table, given: Table) -> Table:
+    """Return a table in place of a given one with weights, with a note that says so.
+
+    Raise `GomeaBnError` if it has too few rows, or a column no longer varies.
+    """
     if table.n_rows < _FEWEST_ROWS:
         raise GomeaBnError(
             [
@@ -129,7 +133,9 @@ def _checked(table: Table) -> Table:
             else f"no value of column {column.name!r}"
         )
         raise GomeaBnError([Option("sample_weight"), f" leaves {left}."], ["drop the column"])
-    return table
+    verb = "repeat the" if table.all_rows is None else "chose these from"
+    note = Note(f"Weights {verb} {counted(given.n_rows, 'row')} given.")
+    return replace(table, weighted=True, dropped_rows=given.dropped_rows, notes=(*given.notes, note))
 
 
 def _values_repeat(table: Table, weights: NDArray[np.float64]) -> bool:

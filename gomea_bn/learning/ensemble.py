@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Column, Table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, check_choice, check_integer
 from gomea_bn.lazy import offered
@@ -28,12 +27,13 @@ from gomea_bn.learning.options import (
     limits_of,
     rows_of_search,
     seed_of,
+    table_to_learn,
 )
 from gomea_bn.learning.parameters import declared_options, learner_of_options, plain_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edge_probabilities import edge_frequency
 from gomea_bn.parameters import Parameters, check_declared
-from gomea_bn.problems.cuts.shape_fit import share_point_masses, table_shapes
+from gomea_bn.problems.cuts.shape_fit import table_shapes, with_point_masses
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section
 from gomea_bn.runtime.threads import thread_count
 
@@ -162,9 +162,12 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         options = self._options()
         # wrong options are an error before the table is read
         check_declared(declared_options(BayesNetLearner).values(), options)
-        table = source_table(
+        table = table_to_learn(
             X, kinds=options["kinds"], missing=options["missing"], max_levels=options["max_levels"]
         )
+        if options["shape"] != "uniform":
+            # parts of the rows keep these
+            table = with_point_masses(table, table)
         learner = learner_of_options(BayesNetLearner, options)
         check_options(learner, GOMEA)
         limits_of(learner)
@@ -339,17 +342,14 @@ def _fitted_member(
 ) -> BayesNetLearner:
     """Return a learner that is fitted to a random part of the table."""
     rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
-    part = table.take(rows)
-    if len(rows) <= options["sample_rows"]:
-        part = rows_of_search(columns_of_search(part, options["shape"]), options["shape"])
-    if options["shape"] != "uniform":
-        share_point_masses(part, table)
     # families are averaged over all rows, not over a part of them
     changes = {"density": "bins", "max_seconds": max_seconds, "random_state": int(generator.integers(2**32))}
     with warnings.catch_warnings():
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
-        return learner_of_options(BayesNetLearner, {**options, **changes}).fit(part, checkpoint=section)
+        return learner_of_options(BayesNetLearner, {**options, **changes}).fit(
+            table.take(rows), checkpoint=section
+        )
 
 
 def _with_all_rows(learner: BayesNetLearner, table: Table, record: Mapping[str, Any]) -> DiscretizedBayesNet:

@@ -17,9 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.data.content_order import counted_rows
 from gomea_bn.data.pieces import is_in_pieces
-from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, Setting, check_choice
 from gomea_bn.lazy import offered
 from gomea_bn.learning.averaging.families import average_families, interrupted_averaging
@@ -35,6 +33,7 @@ from gomea_bn.learning.options import (
     rows_of_search,
     rows_to_search,
     seed_of,
+    table_to_learn,
     with_live_table,
 )
 from gomea_bn.learning.parameters import NetworkParameters, declared_options, plain_options
@@ -209,10 +208,11 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
 
     Under "density-bd" with "optimal" cuts, the Dirichlet prior and a shape other than "uniform", tables in memory with
     continuous columns are learned without copies: of k equal rows count 1 + (k - 1) c, where c is the share of equal
-    pairs that chance explains. ``network_.metadata["left_out_copies"]`` is the number of the others. Of networks of
-    complete tables whose left-out density is within one standard error of that of the best score, the one with the
-    fewest edges is then kept (`Averaged`); ``network_.metadata["left_out_edges"]`` has the edges that go, and what they
-    add. `score_` is that of the network, and the last entry of `history_` that of the best one.
+    pairs that chance explains. ``network_.metadata["left_out_copies"]`` is the number of the others. With weights every
+    row counts as they say. Of networks of complete tables whose left-out density is within one standard error of that
+    of the best score, the one with the fewest edges is then kept (`Averaged`);
+    ``network_.metadata["left_out_edges"]`` has the edges that go, and what they add. `score_` is that of the network,
+    and the last entry of `history_` that of the best one.
 
     With missing values the score of a variable and its parents is a sum of gains. The parent that gains least, given
     the other parents, on the rows in which the variable and all its parents have values, is removed; then the next one,
@@ -341,9 +341,9 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
                 )
             self._fit_many_rows(X, checkpoint, limits, began, start)
             return self
-        table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        if sample_weight is not None:
-            table = weighted_table(table, sample_weight)
+        table = table_to_learn(
+            X, sample_weight, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels
+        )
         if asks_discretizer:
             table.require_complete("A discretizer that proposes cuts", Setting("missing", "drop"))
         if table.n_rows > rows_to_search(self, table):

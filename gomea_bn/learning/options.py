@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from abc import ABC, abstractmethod
@@ -12,19 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
-from gomea_bn.data.sources import source_frame
+from gomea_bn.data.sources import source_frame, source_table
 from gomea_bn.data.table import Table, column_digests
+from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
 from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
 from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
+from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.problems.knowledge import ExpertKnowledge
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Budget, Callback, Limits
@@ -143,6 +146,23 @@ class LearningOptions:
         return self.discretizer not in (self.family, OPTIMAL)
 
 
+def table_to_learn(
+    source: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    kinds: Mapping[str, str] | None,
+    missing: str,
+    max_levels: int,
+) -> Table:
+    """Return the table of `source_table`; of one with weights the rows to search, with the point masses of all rows."""
+    table = source_table(source, kinds=kinds, missing=missing, max_levels=max_levels)
+    if sample_weight is not None:
+        table = weighted_table(table, sample_weight)
+    if table.all_rows is None:
+        return table
+    return with_point_masses(table, table.all_rows.table, table.all_rows.shares)
+
+
 # parameters that change no result
 _WITHOUT_EFFECT = ("callback", "n_jobs", "scheduler", "verbose")
 
@@ -246,7 +266,12 @@ def learner_section(
     """
 
     def digests() -> dict[str, str]:
-        return {f"column {name!r}": digest for name, digest in column_digests(table).items()}
+        of_columns = {f"column {name!r}": digest for name, digest in column_digests(table).items()}
+        if table.all_rows is None:
+            return of_columns
+        return of_columns | {
+            "weighting of the rows": hashlib.sha256(table.all_rows.weights.tobytes()).hexdigest()
+        }
 
     return section_of_data(learner, checkpoint, type(learner).__name__, digests, seed, **options)
 

@@ -11,9 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.sources import source_table
 from gomea_bn.data.table import Table, table_digest
-from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
 from gomea_bn.front.front import Front
 from gomea_bn.front.objectives import OwnObjective, check_objectives
@@ -36,6 +34,7 @@ from gomea_bn.learning.options import (
     rows_of_search,
     sampled_table,
     seed_of,
+    table_to_learn,
     with_live_table,
 )
 from gomea_bn.learning.parameters import FrontParameters
@@ -204,9 +203,9 @@ class ParetoBayesNetLearner(FrontParameters):
         expert = expert_of(self.expert)
         objectives = objectives_of(self.objectives, expert is not None, self.target)
         began = perf_counter()
-        table = source_table(X, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels)
-        if sample_weight is not None:
-            table = weighted_table(table, sample_weight)
+        table = table_to_learn(
+            X, sample_weight, kinds=self.kinds, missing=self.missing, max_levels=self.max_levels
+        )
         check_target(self.target, table)
         shown = check_objectives([shown_objective(o, table, self.target) for o in objectives])
         # wrong options are an error before the search for a single network; a sample shows them as well

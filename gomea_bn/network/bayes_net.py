@@ -612,7 +612,8 @@ class DiscretizedBayesNet(Immutable):
         data : DataFrame, Table, or path of a CSV, TSV or Parquet file
             Further rows with the columns and levels of the network.
         weight : float, or array-like of shape (n_rows,)
-            Number of rows that each of them counts for: one above 0 for all, or one per row from 0 on.
+            Number of rows that each of them counts for: one above 0 for all, or one per row from 0 on. They sum to at
+            most 1e15.
         forget : float, optional
             Number of rows after which a row counts half, above 0. Rows are in the order of time. None forgets nothing.
 
@@ -625,8 +626,8 @@ class DiscretizedBayesNet(Immutable):
         Raises
         ------
         GomeaBnError
-            For rows that do not fit the columns and levels, and for a network that does not hold the counts of its
-            rows, such as one of an earlier version.
+            For rows that do not fit the columns and levels, for a weight out of range, and for a network that does not
+            hold the counts of its rows, such as one of an earlier version.
 
         Examples
         --------

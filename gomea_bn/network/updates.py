@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.data.weights import checked_weights
-from gomea_bn.errors import GomeaBnError, check_number
+from gomea_bn.errors import GomeaBnError, check_number, wrong_option
 from gomea_bn.network.conditionals.cells import table_over_rows
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import Columns, TableSet
@@ -28,6 +28,7 @@ from gomea_bn.network.rows import drawn_values, rows_for
 from gomea_bn.network.tables import family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,8 @@ _SEED = 20240219
 _MOST_DRAWS = 20_000
 # entries of the metadata that are of the former rows
 _OF_FORMER_ROWS = ("score", "data_sha256")
+# sum of weights to which float64 can still add a row
+_MOST_WEIGHT = 1e15
 # a piece never loses all of its probability
 _LEAST_FACTOR = 1e-12
 
@@ -62,6 +65,10 @@ def updated_network(
     rows = completed_table(network, given, np.random.default_rng(_SEED))
     n = rows.n_rows
     of_rows = checked_weights(np.full(n, weight) if is_same else weight, n, "weight")
+    # no sum that overflows
+    if (of_rows / _MOST_WEIGHT).sum() > 1:
+        largest = f"{counted(n, 'row')} of up to {of_rows.max():g}"
+        raise wrong_option("weight", f"must sum to at most {_MOST_WEIGHT:g} over all rows, got {largest}.")
     ages = np.arange(n - 1, -1, -1.0)
     # a former row is as old as all new ones together
     old = 1.0 if forget is None else float(0.5 ** (n / forget))

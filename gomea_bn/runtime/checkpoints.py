@@ -63,9 +63,9 @@ class Checkpoint:
     Notes
     -----
     A resumed run gives the same result, bit for bit, as one that was never ended, if no clock limits it. It needs the
-    same data, options and version; the number of threads may differ. Checkpoints are written between generations, at
-    Ctrl-C, and at the end. A run that had come to its end gives its result again. A checkpoint that cannot be written,
-    for example to a full disk, is a `GomeaBnWarning`, and the run goes on.
+    same data, weights, options and version; the number of threads may differ. Checkpoints are written between
+    generations, at Ctrl-C, and at the end. A run that had come to its end gives its result again. A checkpoint that
+    cannot be written, for example to a full disk, is a `GomeaBnWarning`, and the run goes on.
     """
 
     folder: str | os.PathLike[str]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, log
 from time import perf_counter
 from weakref import WeakKeyDictionary
@@ -280,8 +280,10 @@ _MOST_TAIL_KNOTS = 6
 _RESERVE = 1e-9
 
 
-def repeated_values(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def repeated_values(counts: NDArray[np.int64 | np.float64]) -> NDArray[np.bool_]:
     """Return which distinct values are point masses, bool (n_distinct,), given the number of rows of each.
+
+    Numbers of rows that are drawn may be the expected ones.
 
     In a column of few values these are all values of at least five rows, or of two rows if there are at most ten
     values: at most 64 values, which 95 % of the rows have. If only one other value is left, it is a point mass, too. In
@@ -559,7 +561,7 @@ def table_shapes(table: Table, deadline: float = np.inf) -> dict[str, ColumnShap
         n_threads = -1 if table.n_rows > ROWS_WORTH_THREADS or has_time else 1
 
         def fitted(column: Column) -> ColumnShape:
-            return fit_shape(column.observed, is_quick=perf_counter() > deadline)
+            return fit_shape(column.observed, column.points, is_quick=perf_counter() > deadline)
 
         fits = in_threads(fitted, continuous, n_threads=n_threads)
         _shapes[table] = dict(zip((column.name for column in continuous), fits, strict=True))
@@ -571,16 +573,17 @@ def share_shapes(completed: Table, table: Table) -> None:
     _shapes[completed] = table_shapes(table)
 
 
-def share_point_masses(part: Table, whole: Table) -> None:
-    """Fit the shapes of a random part of a table's rows with the point masses of the whole table.
+def with_point_masses(part: Table, whole: Table, shares: NDArray[np.float64] | None = None) -> Table:
+    """Return a part of a table's rows with the point masses of the whole table.
 
-    `table_shapes` returns these shapes for the part from now on. Without this a value could be a point mass in one part
-    and not in another, so that a probability would be averaged with a density.
+    Otherwise a value could be a point mass in one part and not in another, so that a probability would be averaged with
+    a density. `shares`, float64 (n_rows,), are the probabilities with which rows of the whole table are in the part,
+    and decide how many rows a value has; by default all count alike. Columns that know their point masses keep them.
     """
-    shapes = table_shapes(whole)
-    of_part = {
-        column.name: fit_shape(column.observed, shapes[column.name].shape.point_values)
-        for column in part.columns
-        if column.is_continuous
-    }
-    _shapes[part] = of_part
+    points = {}
+    for column in whole.columns:
+        if column.is_continuous and column.points is None:
+            distinct, places = np.unique(column.observed, return_inverse=True)
+            counts = np.bincount(places, None if shares is None else shares[~column.is_missing])
+            points[column.name] = distinct[repeated_values(counts)]
+    return replace(part, columns=tuple(replace(c, points=points.get(c.name, c.points)) for c in part.columns))

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from review_examples import page_data
 
 from gomea_bn import (
+    BayesNetEnsemble,
     BayesNetLearner,
+    Checkpoint,
     DiscretizedBayesNet,
     GomeaBnError,
     ParetoBayesNetLearner,
@@ -46,6 +48,7 @@ def test_coarse_rows_stand_as_often_as_their_weights_say():
     repeated = weighted_table(table, weights)
     wanted = table.columns[0].values[np.repeat(np.arange(120), weights)]
     np.testing.assert_array_equal(repeated.columns[0].values, wanted)
+    assert "Weights repeat the 120 rows given." in repeated.describe()
     assert repeated.all_rows is None
 
 
@@ -122,6 +125,8 @@ def test_frequencies_of_exact_rows_are_counted_like_repeated_rows():
         "searched": searched,
         "sum": float(weights.sum()),
     }
+    assert "tables count all by weight." in network.summary()
+    assert "tables count all by weight, and further rows." in network.update(rows).summary()
 
 
 def test_the_ends_of_columns_are_those_of_all_rows():
@@ -134,6 +139,26 @@ def test_the_ends_of_columns_are_those_of_all_rows():
         assert network.support[name] == (rows[name].min(), rows[name].max())
     refined = refine_boundaries(network, rows, method="dp")
     assert "weights" not in refined.network.metadata
+
+
+@pytest.mark.parametrize(("seed", "is_point"), [(8, True), (11, True), (9, False)])
+def test_all_rows_decide_by_weight_which_values_are_point_masses(seed, is_point):
+    generator = np.random.default_rng(seed)
+    n = 300
+    rain = np.where(np.arange(n) < 36, 0.0, generator.gamma(2, size=n))
+    weights = generator.exponential(size=n)
+    rows = pd.DataFrame({"rain": rain, "other": generator.normal(size=n)})
+    searched = weighted_table(read_table(rows), weights).columns[0].values
+    share = weights[:36].sum() / weights.sum()
+    # the rows searched say otherwise
+    assert (np.mean(searched == 0) > 0.1) != is_point == (share > 0.1)
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=100, random_state=1, shape="marginal")
+    points = learner.fit(rows, sample_weight=weights).network_.shapes["rain"].points
+    assert points == ({0.0: pytest.approx(share)} if is_point else {})
+    ensemble = BayesNetEnsemble(learner, n_networks=2, random_state=1).fit(learner.table_)
+    assert [set(network.shapes["rain"].points) for network in ensemble.networks_] == [set(points)] * 2
+    front = ParetoBayesNetLearner(**OPTIONS, shape="marginal").fit(rows, sample_weight=weights).front_
+    assert set(front[0].network.shapes["rain"].points) == set(points)
 
 
 def test_a_column_without_values_is_named():
@@ -214,9 +239,32 @@ def test_a_front_takes_importance_weights():
     learner = ParetoBayesNetLearner(**OPTIONS).fit(rows, sample_weight=weights)
     searched = weighted_table(read_table(rows), weights)
     assert learner.table_.n_rows == searched.n_rows < len(rows)
+    network = learner.front_[0].network
+    assert all(counts.sum() == searched.n_rows for counts in network.counts.values())
+    words = f"Graph and cuts come from {searched.n_rows} of 120 rows, chosen by weight; tables count these."
+    assert words in network.summary()
     np.testing.assert_array_equal(
         ParetoBayesNetLearner(**OPTIONS).fit(searched).front_.values, learner.front_.values
     )
+
+
+@pytest.mark.parametrize("learner", [BayesNetLearner, ParetoBayesNetLearner])
+def test_a_run_goes_on_with_the_same_weights_alone(tmp_path, learner):
+    rows = frame()
+    weights = np.random.default_rng(1).random(len(rows))
+    # the same rows are searched
+    others = weights * np.where(np.arange(len(rows)) == 0, 1 + 1e-9, 1)
+    searched = [weighted_table(read_table(rows), w).columns[0].values.tolist() for w in (weights, others)]
+    assert searched[0] == searched[1]
+    options = {**OPTIONS, "max_evaluations": 300}
+    if learner is BayesNetLearner:
+        del options["single_evaluations"]
+    learner(**options).fit(rows, sample_weight=weights, checkpoint=Checkpoint(tmp_path, every=0))
+    go_on = Checkpoint(tmp_path, resume=True)
+    learner(**options).fit(rows, sample_weight=weights, checkpoint=go_on)
+    for changed in (others, None):
+        with pytest.raises(GomeaBnError, match="belongs to another run"):
+            learner(**options).fit(rows, sample_weight=changed, checkpoint=go_on)
 
 
 def test_too_many_repeats_are_refused():
@@ -251,6 +299,48 @@ def test_commands_take_a_column_of_weights(tmp_path, command):
     )
     assert sum(counts) == weighted_table(read_table(rows), weights).n_rows
     assert "unknown column 'v'" in invoke(command, data, "--weight", "v", *options).stderr
+
+
+@pytest.mark.parametrize("options", [["--columns", "x,y"], ["--drop", "k,w"], ["--columns", "y,w,x"]])
+def test_the_column_of_weights_is_read_whatever_columns_are_chosen(tmp_path, options):
+    data = tmp_path / "data.csv"
+    weights = np.arange(120) % 3 + 0.5
+    frame().assign(w=weights).to_csv(data, index=False)
+    limits = ["--max-seconds", 0, "--max-evaluations", 50, "--seed", 1, "--out", tmp_path / "out"]
+    ok("learn", data, *options, "--weight", "w", *limits)
+    learned = named_network(str(tmp_path / "out"))
+    assert sorted(learned.names) == ["x", "y"]
+    assert learned.metadata["weights"]["sum"] == 120
+    wrong = invoke("learn", data, *options, "--weight", "v", *limits)
+    assert (wrong.exit_code, "--weight: unknown column 'v'" in wrong.stderr) == (2, True)
+    assert "No column remains" in invoke("learn", data, "--columns", "w", "--weight", "w", *limits).stderr
+
+
+def test_rows_without_a_weight_are_named_or_dropped(tmp_path):
+    data = tmp_path / "data.csv"
+    rows = frame().assign(w=np.arange(120) % 3 + 0.5)
+    rows.loc[[3, 8], "w"] = np.nan
+    rows.loc[5, "x"] = np.nan
+    rows.to_csv(data, index=False)
+    limits = ["--max-seconds", 0, "--max-evaluations", 50, "--seed", 1, "--out", tmp_path / "out"]
+    for missing in ("available", "error"):
+        refused = invoke("learn", data, "--weight", "w", "--missing", missing, *limits)
+        assert refused.exit_code == 3
+        assert "Column 'w' has 2 missing or infinite values in rows 3, 8 (counted from 0)." in refused.stderr
+        assert "--missing drop" in refused.stderr
+    dropped = ok("learn", data, "--weight", "w", "--missing", "drop", *limits)
+    assert "Dropped 3 rows with missing or infinite values: rows 3, 5, 8 (counted from 0)." in dropped.stderr
+    assert "90 rows, 3 columns" in dropped.stderr
+    assert "Weights chose these from 117 rows given." in dropped.stderr
+    assert named_network(str(tmp_path / "out")).metadata["weights"]["rows"] == 117
+
+
+def test_the_column_of_weights_has_no_kind(tmp_path):
+    data = tmp_path / "data.csv"
+    frame().assign(w=1.5).to_csv(data, index=False)
+    refused = invoke("front", data, "--weight", "w", "--kind", "w=continuous", "--max-evaluations", 10)
+    assert refused.exit_code == 2
+    assert "--kind: column 'w' has the weights of rows (--weight), and no kind" in refused.stderr
 
 
 def test_the_command_names_its_own_option(tmp_path):

@@ -228,6 +228,29 @@ def test_networks_are_those_of_the_same_rows(version, rows):
     )
 
 
+@pytest.mark.parametrize("version", ["0.1", "0.2", "tables of 0.2", "averaged in 0.2"])
+def test_later_questions_to_networks_of_earlier_versions(version, rows):
+    evidence: dict[str, object]
+    if version in ("0.1", "0.2"):
+        network = DiscretizedBayesNet.from_file(FOLDER / version / "network.json")
+        target, state, evidence = "cough", "yes", {"smoker": "no"}
+    else:
+        network = DiscretizedBayesNet.from_json(json.dumps(OLD if version[0] == "t" else OLD_AVERAGED))
+        target, state, evidence = "b", "l", {"a": 0.3}
+        rows = network.sample(60, random_state=1, values="numbers")
+    with pytest.raises(
+        GomeaBnError, match=r"does not hold the counts .* an earlier version.* average_families"
+    ):
+        network.update(rows)
+    drift = network.drift(rows)
+    assert drift["log_loss"].sum() == pytest.approx(-network.score(rows))
+    assert np.isfinite(drift[["expected", "p_value"]]).all(axis=None)
+    answer = network.query(target, evidence)
+    best = network.most_probable(evidence, target, n=1)
+    assert best["probability"].iloc[0] == pytest.approx(answer.max())
+    assert network.explain(target, evidence, state=state).answer == pytest.approx(answer[state])
+
+
 @pytest.mark.parametrize("ending", ["bif", "xdsl", "net", "uai"])
 def test_files_for_other_programs_have_the_tables(ending):
     network = DiscretizedBayesNet.from_file(FOLDER / "0.2" / "network.json")

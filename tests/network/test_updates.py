@@ -258,6 +258,13 @@ def test_missing_cells_are_drawn(averaged):
     assert updated.conditionals.copies[0].counts["b"].sum() == 500
 
 
+def test_the_largest_and_the_smallest_weights_give_distributions(averaged):
+    for weight in (2e13, 1e-300):
+        updated = averaged.update(rows(50, 14), weight, forget=0.01)
+        assert np.isfinite(updated.score(rows(50, 14)))
+        assert updated.metadata["n_rows"] == round(weight)
+
+
 def test_metadata_say_how_many_rows_were_added(averaged):
     updated = averaged.with_metadata(score=3.0).update(rows(60, 10)).update(rows(40, 10))
     assert updated.metadata["n_rows"] == 500
@@ -290,6 +297,11 @@ def test_a_network_without_counts_is_refused(averaged, kind):
     ("options", "message"),
     [
         ({"weight": 0.0}, "weight must be a finite number above 0, got 0.0"),
+        (
+            {"weight": 1e300},
+            r"weight must sum to at most 1e\+15 over all rows, got 50 rows of up to 1e\+300",
+        ),
+        ({"weight": [1e308] * 50}, r"weight must sum to at most 1e\+15 over all rows"),
         ({"forget": -1.0}, "forget must be a finite number above 0 or None, got -1.0"),
     ],
 )

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
+import numpy as np
+
+from gomea_bn.data.columns import column_positions
 from gomea_bn.data.files.cells import check_names, with_codes, without_last_empty_rows, without_nameless
 from gomea_bn.data.files.reading import Note, ReadingOptions
 from gomea_bn.data.files.separated import first_line, read_separated
@@ -85,11 +88,11 @@ def read_frame(
 
 
 def read_file(
-    path: str | os.PathLike[str], options: ReadingOptions
+    path: str | os.PathLike[str], options: ReadingOptions, weight: str | None = None
 ) -> tuple[pd.DataFrame, list[Note], list[Note]]:
     """Return the table in a file, notes on how it was read, and warnings; see `read_frame`.
 
-    Dates are not converted here.
+    Dates are not converted here. The column `weight` is read whatever the options say.
     """
     text = os.fspath(path)
     if not os.path.exists(text):
@@ -123,7 +126,7 @@ def read_file(
         frame, notes, doubts = read_sheet(text, ending, options)
     else:
         frame = _read_parquet(text) if ending in _PARQUET else _read_arrow(text)
-    chosen = chosen_columns(frame, options.columns, options.drop)
+    chosen = chosen_columns(frame, options.columns, options.drop, weight)
     frame, found, uncertain = without_symbols(chosen, options.na_values, decimal)
     return frame, notes + found, doubts + uncertain
 
@@ -313,26 +316,35 @@ def _first_with_cells(book: Any, sheets: list[str]) -> tuple[pd.DataFrame | None
 class Loaded:
     """Rows of the chosen columns of a source, without symbols of missing values, and the options that were used.
 
-    `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects.
+    `notes` say what reading detected, and `warnings` what may not be as the owner of the table expects. `weights` is
+    the column that has the weights of the rows, which is no variable.
     """
 
     frame: pd.DataFrame
     options: ReadingOptions
     notes: tuple[Note, ...]
     warnings: tuple[Note, ...]
+    weights: pd.Series[Any] | None = None
 
 
-def load(source: Any, options: ReadingOptions) -> Loaded:
-    """Return the rows of a path or another source of `frame_of`, for which options of files are an error."""
+def load(source: Any, options: ReadingOptions, weight: str | None = None) -> Loaded:
+    """Return the rows of a path or another source of `frame_of`, for which options of files are an error.
+
+    The column `weight` has the weights of the rows, whatever the options say.
+    """
     if isinstance(source, (str, os.PathLike)):
-        frame, notes, warnings = read_file(source, options)
-        return Loaded(frame, options, tuple(notes), tuple(warnings))
-    frame = frame_of(source)
-    for name in options.given:
-        if name in FILE_OPTIONS:
-            raise GomeaBnError(
-                [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
-            )
-    chosen = chosen_columns(frame, options.columns, options.drop)
-    frame, notes, warnings = without_symbols(chosen, options.na_values)
-    return Loaded(frame, options, tuple(notes), tuple(warnings))
+        frame, notes, warnings = read_file(source, options, weight)
+    else:
+        frame = frame_of(source)
+        for name in options.given:
+            if name in FILE_OPTIONS:
+                raise GomeaBnError(
+                    [Option(name), f" applies to files, but the table is a {type(source).__name__}."]
+                )
+        chosen = chosen_columns(frame, options.columns, options.drop, weight)
+        frame, notes, warnings = without_symbols(chosen, options.na_values)
+    weights = None
+    if weight is not None:
+        is_weight = np.arange(frame.shape[1]) == column_positions(frame, [weight])[weight]
+        weights, frame = frame.loc[:, is_weight].iloc[:, 0], frame.loc[:, ~is_weight]
+    return Loaded(frame, options, tuple(notes), tuple(warnings), weights)

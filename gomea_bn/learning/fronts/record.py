@@ -64,6 +64,8 @@ class FrontNetworks(PooledNetworks):
             "data_sha256": digest,
             "shape": learner.shape,
         }
+        if (given := learner.table_.all_rows) is not None:
+            origin["weights"] = {"rows": given.table.n_rows, "searched": learner.table_.n_rows}
         return cls(rows, learner.table_.names, structures, learner.pseudo_count, origin)
 
     @cached_property

@@ -87,7 +87,12 @@ def weights_text(network: NetworkLike) -> str:
     if not isinstance(weights, Mapping) or not all(is_integer(weights.get(name)) for name in names):
         return ""
     rows = counted(weights["rows"], "row")
-    return f"Graph and cuts come from {weights['searched']:,} of {rows}, chosen by weight; tables count all by weight."
+    counted_rows = "all by weight" if "sum" in weights else "these"
+    further = ", and further rows" if network.metadata.get("updates") else ""
+    return (
+        f"Graph and cuts come from {weights['searched']:,} of {rows}, chosen by weight; tables count "
+        f"{counted_rows}{further}."
+    )
 
 
 def _left_out(network: NetworkLike) -> list[str]:

@@ -9,7 +9,6 @@ import pytest
 
 from gomea_bn import BayesNetLearner, ExpertNetwork, ParetoBayesNetLearner, read_table
 from gomea_bn.data.sources import source_table
-from gomea_bn.learning import learner as of_learner
 from gomea_bn.learning import learning_problem as of_problems
 from gomea_bn.learning.options import limits_after_preparation
 from gomea_bn.learning.pareto_learner import check_front_learning
@@ -78,7 +77,7 @@ def test_the_clock_counts_the_reading_of_a_frame(monkeypatch):
         sleep(0.3)
         return source_table(*arguments, **options)
 
-    monkeypatch.setattr(of_learner, "source_table", slow)
+    monkeypatch.setattr("gomea_bn.learning.options.source_table", slow)
     seconds_before: list[float] = []
 
     def noting(limits: Limits, seconds: float) -> Limits:

@@ -9,7 +9,7 @@ from averaged_examples import averaged_example
 from hypothesis import given
 from hypothesis import strategies as st
 from inference_examples import slow_joint
-from network_examples import small_network
+from network_examples import slow_code, small_network, with_parts
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.inference import engine
@@ -47,6 +47,40 @@ def test_evidence_counts_and_all_other_variables_are_targets(seed, observed):
     answer = network.most_probable({name: value, others[0]: None}, n=1)
     assert answer.columns.tolist() == [*others, "probability"]
     assert answer["probability"].iloc[0] == pytest.approx(network.query(others, {name: value}).max())
+
+
+@given(seed=st.integers(0, 10**6), n=st.sampled_from([1, 4, 5_000]), tied=st.booleans())
+def test_all_kinds_of_evidence_count_and_ties_are_listed_once(seed, n, tied):
+    generator = np.random.default_rng(seed)
+    network = small_network(seed, 4, zeros=not tied)
+    if tied:
+        uniform = {name: np.full(table.shape, 1 / table.shape[-1]) for name, table in network.tables.items()}
+        network = with_parts(network, tables=uniform)
+    order = generator.permutation(network.names).tolist()
+    targets, observed = order[:2], order[2:]
+    row = network.sample(1, random_state=seed, values="numbers").iloc[0]
+    evidence: dict[str, object] = {}
+    likelihoods = ones(network)
+    for name in observed:
+        states = network.query(name).index.tolist()
+        weights = generator.choice([0.0, 0.3, 1.0], len(states))
+        if not weights.any():
+            evidence[name] = row[name]
+            weights[slow_code(network, name, row[name])] = 1.0
+        elif set(weights.tolist()) <= {0.0, 1.0}:
+            evidence[name] = {state for state, weight in zip(states, weights, strict=True) if weight}
+        else:
+            evidence[name] = dict(zip(states, weights.tolist(), strict=True))
+        likelihoods[name] = weights
+    joint = slow_joint(network, likelihoods, targets)
+    if not joint.any():
+        with pytest.raises(GomeaBnError, match="probability 0"):
+            network.most_probable(evidence, targets, n)
+        return
+    answer = network.most_probable(evidence, targets, n)
+    expected = np.sort(joint[joint > 0])[::-1] / joint.sum()
+    np.testing.assert_allclose(answer["probability"], expected[:n], rtol=1e-9)
+    assert not answer[targets].astype(str).duplicated().any()
 
 
 @pytest.mark.sample(3)

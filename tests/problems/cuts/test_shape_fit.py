@@ -20,8 +20,8 @@ from gomea_bn.problems.cuts.shape_fit import (
     fit_shape,
     repeated_values,
     resolution,
-    share_point_masses,
     table_shapes,
+    with_point_masses,
 )
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
@@ -588,7 +588,7 @@ def test_a_part_of_a_table_has_the_point_masses_of_the_whole_table():
     alone, part = table.take(rows), table.take(rows)
     assert [list(s.shape.points) for s in table_shapes(table).values()] == [[0.0], []]
     assert [list(s.shape.points) for s in table_shapes(alone).values()] == [[], [5.0]]
-    share_point_masses(part, table)
+    part = with_point_masses(part, table)
     assert [list(s.shape.points) for s in table_shapes(part).values()] == [[0.0], []]
     assert table_shapes(part)["x"].shape.points == {0.0: 3 / len(rows)}
     assert (table_shapes(part)["x"].shape.low, table_shapes(part)["x"].shape.high) == (
