@@ -4,8 +4,9 @@ The programs take turns, seed by seed, on one thread. The package `gomea` (1.1.0
 its columns stay empty.
 
 discrete  Both programs relearn an unfiltered linkage tree by mutual information every generation, start with two
-          solutions and double, and force improvements. `gomea` has no stopping value for NK landscapes: it runs to a
-          limit of evaluations, and its first record of the optimum counts.
+          solutions and double, and force improvements. "Defaults" is `GOMEA()` on the same problem. `gomea` has no
+          stopping value for NK landscapes: it runs to a limit of evaluations, and its first record of the optimum
+          counts.
 real      Both programs start with ten solutions, double, and stop at 1e-10. "tree" is relearned from the correlations
           every generation, "static tree" joins variables that share a term (ties at random, the root included),
           "full" is one covariance matrix. The package's black box knows no interactions, so it has no static tree.
@@ -26,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
+from gomea_bn.algorithms.optimisation import optimise
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.linkage.models import LinkageTree
-from gomea_bn.problems.benchmarks import MaxCut, NKLandscape, Trap
+from gomea_bn.problems.benchmarks import HIFF, MaxCut, NKLandscape, Trap
 from gomea_bn.problems.continuous import RealKernelProblem, rosenbrock, soreb_chain, sphere
 from gomea_bn.runtime.limits import Limits
 from lab.runner.experiment import Option, Options
@@ -39,9 +41,11 @@ from lab.runner.tabulated import tabulated
 HAS_PACKAGE = find_spec("gomea") is not None
 DISCRETE_SECONDS = 60.0
 """Limit of a run of a discrete problem."""
-TORUS_SIDE, TORUS_SEED = 20, 1
-# by a linear program over the edges, with odd-cycle inequalities added until its solution was integral
-TORUS_OPTIMUM = 268.0
+# side and optimum of tori: of 20 by a linear program over the edges, with odd-cycle inequalities added until its
+# solution was integral; of 14 the best value of long runs
+TORI = ((14, 144.0, 8), (20, 268.0, 10))
+TORUS_SEED = 1
+N_LITERALS = 3
 REAL_SECONDS = 45.0
 """Limit of a run of a real-valued problem, if the command line gives none."""
 REAL_TARGET = 1e-10
@@ -57,6 +61,7 @@ COLUMNS = (
     "problem", "solved", "gomea", "gomea grey", "evaluations", "gomea", "ratio", "in full", "gomea grey", "ratio",
     "seconds", "gomea", "gomea grey", "ratio to the faster",
 )  # fmt: skip
+DISCRETE_COLUMNS = (*COLUMNS, "defaults", "ratio to gomea")
 
 
 @dataclass(frozen=True)
@@ -77,16 +82,16 @@ Runs = tuple[list[Outcome], list[Outcome], list[Outcome]]
 class DiscreteCase:
     """A discrete problem for both programs.
 
-    `black_box` and `grey_box` return the package's fitness objects and take a folder for files of instances. `optimum`
-    is the value that the package maximises. `records` says that the package has no stopping value, so that its records
-    are read.
+    `black_box` and `grey_box` return the package's fitness objects and take a folder for files of instances; some
+    problems have no grey box. `optimum` is the value that the package maximises. `records` says that the package has no
+    stopping value, so that its records are read.
     """
 
     name: str
     n_runs: int
     ours: Callable[[], Any]
     black_box: Callable[[Path], Any]
-    grey_box: Callable[[Path], Any]
+    grey_box: Callable[[Path], Any] | None
     optimum: float
     records: bool = False
 
@@ -101,46 +106,83 @@ def nk_tables(n_variables: int, k: int, seed: int) -> NDArray[np.float64]:
     return np.floor(1e6 * ((halves[:, 0] + halves[:, 1] * 2.0**32) / 2.0**64)).reshape(shape)
 
 
-def torus() -> MaxCut:
-    """Return the sparse MAXCUT instance."""
-    problem = MaxCut.torus(TORUS_SIDE, weights="sign", random_state=TORUS_SEED)
-    problem.target = -TORUS_OPTIMUM
+def torus(side: int, optimum: float) -> MaxCut:
+    """Return a sparse MAXCUT instance with weights of 1 and -1."""
+    problem = MaxCut.torus(side, weights="sign", random_state=TORUS_SEED)
+    problem.target = -optimum
     return problem
 
 
-def _torus_files(folder: Path) -> tuple[str, str]:
+def _torus_files(side: int, optimum: float, folder: Path) -> tuple[str, str]:
     """Write the instance and its optimum in the package's format; returns both paths."""
-    problem = torus()
+    problem = torus(side, optimum)
     data, lines = problem.data, []
+    weights = -data.weights.ravel()
     for g in range(problem.n_variables):
         for e in range(data.starts[g], data.starts[g + 1]):
             if data.neighbours[e] > g:
-                lines.append(f"{g + 1} {data.neighbours[e] + 1} {-data.weights[e]:g}")
-    instance, optimum = folder / "instance.txt", folder / "optimum.txt"
+                lines.append(f"{g + 1} {data.neighbours[e] + 1} {weights[e]:g}")
+    instance, values = folder / "instance.txt", folder / "optimum.txt"
     instance.write_text(f"{problem.n_variables} {len(lines)}\n" + "\n".join(lines) + "\n", encoding="ascii")
-    optimum.write_text(f"{TORUS_OPTIMUM:g}\n", encoding="ascii")
-    return str(instance), str(optimum)
+    values.write_text(f"{optimum:g}\n", encoding="ascii")
+    return str(instance), str(values)
 
 
-def _trap_of_package(n: int, name: str, _folder: Path) -> Any:
+class MaxSat:
+    """A satisfiable MAX-3SAT instance as a Python function: minus the number of clauses that hold."""
+
+    alphabet = 2
+
+    def __init__(self, n_variables: int, n_clauses: int, seed: int) -> None:
+        generator = np.random.default_rng(seed)
+        self.n_variables, self.target = n_variables, -float(n_clauses)
+        solution = generator.integers(0, 2, n_variables)
+        clauses: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        while len(clauses) < n_clauses:
+            variables = generator.choice(n_variables, N_LITERALS, replace=False)
+            wanted = generator.integers(0, 2, N_LITERALS)
+            if (solution[variables] == wanted).any():
+                clauses.append((variables, wanted))
+        self._variables, self._wanted = (np.array(part) for part in zip(*clauses, strict=True))
+
+    def evaluate(self, x: NDArray[np.integer]) -> float:
+        """Return minus the number of clauses that hold."""
+        return -float((np.asarray(x)[self._variables] == self._wanted).any(axis=1).sum())
+
+
+def _max_sat_of_package(problem: MaxSat, _folder: Path) -> Any:
     from gomea import fitness
 
-    return getattr(fitness, name)(n, 5)
+    class Fitness(fitness.BBOFitnessFunctionDiscrete):  # type: ignore[misc]
+        def __new__(cls) -> Any:
+            return super().__new__(
+                cls, number_of_variables=problem.n_variables, value_to_reach=-problem.target
+            )
+
+        def objective_function(self, _objective: int, variables: Any) -> float:
+            return -problem.evaluate(variables)
+
+    return Fitness()
+
+
+def _of_package(name: str, arguments: tuple[Any, ...], _folder: Path) -> Any:
+    from gomea import fitness
+
+    return getattr(fitness, name)(*arguments)
+
+
+def _torus_of_package(name: str, side: int, optimum: float, folder: Path) -> Any:
+    return _of_package(name, _torus_files(side, optimum, folder), folder)
 
 
 def _discrete_cases() -> tuple[DiscreteCase, ...]:
-    def package() -> Any:
-        from gomea import fitness
-
-        return fitness
-
     cases = [
         DiscreteCase(
             f"trap-5 l={n}",
             runs,
             partial(Trap, n),
-            partial(_trap_of_package, n, "DeceptiveTrapFunctionBBO"),
-            partial(_trap_of_package, n, "DeceptiveTrapFunction"),
+            partial(_of_package, "DeceptiveTrapFunctionBBO", (n, 5)),
+            partial(_of_package, "DeceptiveTrapFunction", (n, 5)),
             float(n),
         )
         for n, runs in ((100, 30), (400, 10), (800, 10))
@@ -153,20 +195,45 @@ def _discrete_cases() -> tuple[DiscreteCase, ...]:
             "NK-S1 l=160",
             30,
             lambda: landscape,
-            lambda folder: package().NKLandscapesBBO(160, 5, 1),
-            lambda folder: package().NKLandscapes(160, 5, 1),
+            partial(_of_package, "NKLandscapesBBO", (160, 5, 1)),
+            partial(_of_package, "NKLandscapes", (160, 5, 1)),
             -landscape.target,
             records=True,
         )
     )
+    cases += [
+        DiscreteCase(
+            f"MAXCUT torus l={side**2}",
+            runs,
+            partial(torus, side, optimum),
+            partial(_torus_of_package, "MaxCutBBO", side, optimum),
+            partial(_torus_of_package, "MaxCut", side, optimum),
+            optimum,
+        )
+        for side, optimum, runs in TORI
+    ]
+    for n in (64, 128):
+        hierarchy = HIFF(n)
+        assert hierarchy.target is not None
+        cases.append(
+            DiscreteCase(
+                f"HIFF l={n}",
+                30,
+                partial(HIFF, n),
+                partial(_of_package, "HierarchicalIfAndOnlyIfFunctionBBO", (n,)),
+                None,
+                -hierarchy.target,
+            )
+        )
+    formula = MaxSat(40, 160, 0)
     cases.append(
         DiscreteCase(
-            "MAXCUT torus l=400",
-            10,
-            torus,
-            lambda folder: package().MaxCutBBO(*_torus_files(folder)),
-            lambda folder: package().MaxCut(*_torus_files(folder)),
-            TORUS_OPTIMUM,
+            "MAX-3SAT l=40, Python function",
+            30,
+            lambda: formula,
+            partial(_max_sat_of_package, formula),
+            None,
+            -formula.target,
         )
     )
     return tuple(cases)
@@ -175,12 +242,16 @@ def _discrete_cases() -> tuple[DiscreteCase, ...]:
 DISCRETE_CASES = _discrete_cases()
 
 
-def _ours_discrete(problem: Any, seed: int) -> Outcome:
+# as the package is set
+EQUAL_SETTINGS = GOMEA(linkage=LinkageTree("mi", filtered=False), local_search=False, base_population=2)
+
+
+def _ours_discrete(problem: Any, seed: int, algorithm: GOMEA = EQUAL_SETTINGS) -> Outcome:
     """Return one run of GOMEA."""
-    algorithm = GOMEA(linkage=LinkageTree("mi", filtered=False), local_search=False, base_population=2)
     began = perf_counter()
-    limits = Limits(max_seconds=DISCRETE_SECONDS, target=problem.target)
-    result = algorithm.run(problem, limits, random_state=seed)
+    result = optimise(
+        problem, algorithm, max_seconds=DISCRETE_SECONDS, target=problem.target, random_state=seed
+    )
     seconds = perf_counter() - began
     return Outcome(result.stopped_by == "target", result.n_eval, seconds, result.n_eval_full)
 
@@ -190,7 +261,9 @@ def _package_discrete(case: DiscreteCase, *, grey: bool, seed: int) -> Outcome:
     from gomea import discrete, linkage
 
     with tempfile.TemporaryDirectory() as folder:
-        function = (case.grey_box if grey else case.black_box)(Path(folder))
+        box = case.grey_box if grey else case.black_box
+        assert box is not None
+        function = box(Path(folder))
     limit = 50_000 if grey else 500_000
     while True:
         model = linkage.LinkageTree()  # the package keeps no reference to it
@@ -214,16 +287,19 @@ def _package_discrete(case: DiscreteCase, *, grey: bool, seed: int) -> Outcome:
         limit *= 2
 
 
-def run_discrete_case(case: DiscreteCase, n_runs: int | None = None) -> Runs:
-    """Return the runs of all programs, which take turns."""
+def run_discrete_case(case: DiscreteCase, n_runs: int | None = None) -> tuple[Runs, list[Outcome]]:
+    """Return the runs of all programs with equal settings, and ours by defaults; they take turns."""
     _ours_discrete(case.ours(), 0)  # compiles
     runs: Runs = ([], [], [])
+    by_defaults = []
     for seed in range(1, 1 + (n_runs or case.n_runs)):
         runs[0].append(_ours_discrete(case.ours(), seed))
+        by_defaults.append(_ours_discrete(case.ours(), seed, GOMEA()))
         if HAS_PACKAGE:
             runs[1].append(_package_discrete(case, grey=False, seed=seed))
-            runs[2].append(_package_discrete(case, grey=True, seed=seed))
-    return runs
+            if case.grey_box:
+                runs[2].append(_package_discrete(case, grey=True, seed=seed))
+    return runs, by_defaults
 
 
 @dataclass(frozen=True)
@@ -363,8 +439,12 @@ def row_of(name: str, runs: Runs) -> list[str]:
 def discrete(options: Options) -> Sheet:
     """Return the table of discrete cases."""
     chosen = [case for case in DISCRETE_CASES if case.name in options.cases]
-    rows = [row_of(c.name, run_discrete_case(c, options.seeds)) for c in chosen]
-    return sheet("medians; ratios ours / gomea with a 95 % bootstrap interval", COLUMNS, rows)
+    rows = []
+    for case in chosen:
+        runs, by_defaults = run_discrete_case(case, options.seeds)
+        ratio = _ratio(by_defaults, runs[1], "evaluations", "evaluations")
+        rows.append([*row_of(case.name, runs), _median(by_defaults, "evaluations"), ratio])
+    return sheet("medians; ratios ours / gomea with a 95 % bootstrap interval", DISCRETE_COLUMNS, rows)
 
 
 def real(options: Options) -> Sheet:
