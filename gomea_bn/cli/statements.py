@@ -1,4 +1,4 @@
-"""Statements about variables on the command line: "x=3.2", "y in 2..5", "z in {a,b}"."""
+"""Statements about variables on the command line: "x=3.2", "x>3", "y in 2..5", "z in {a,b}"."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from gomea_bn.texts import listed
 if TYPE_CHECKING:
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
 
-_FORMS = "NAME=VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
+_FORMS = "NAME=VALUE, NAME>VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}"
+# longer ones first
+_COMPARISONS = (">=", "<=", ">", "<")
 
 
 def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayesNet) -> dict[str, Any]:
     """Return what statements say, by variable, as `DiscretizedBayesNet.query` takes it.
 
-    A statement is a value, an interval of a continuous variable, which may be open ("2..", "..5"), or a set of levels.
-    Names may hold any characters. `option` holds the statements, for messages.
+    A statement is a value, an interval of a continuous variable, to which its ends belong and which may be infinite
+    ("2..", "..5"), a comparison with <, <=, > or >=, or a set of levels. Names may hold any characters. `option` holds the statements, for messages.
     """
     stated: dict[str, Any] = {}
     for text in texts:
@@ -32,6 +34,8 @@ def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayes
             raise GomeaBnError(f"{option} names '{name}' twice; give one statement per variable.")
         if operator == "=":
             stated[name] = _value(option, name, value, network)
+        elif operator in _COMPARISONS:
+            stated[name] = _compared(option, name, operator, value, network)
         elif value.startswith("{") and value.endswith("}"):
             if name in network.cut_points:
                 raise GomeaBnError(
@@ -54,7 +58,7 @@ def read_values(option: str, texts: Iterable[str], network: DiscretizedBayesNet)
 
 
 def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, str, str]:
-    """Return the variable, the operator "=" or "in", and the rest of a statement."""
+    """Return the variable, the operator "=", "in" or a comparison, and the rest of a statement."""
     bare = text.strip()
     # a column of dates may be named as in its file, without the unit
     variables = spellings(network.names)
@@ -67,6 +71,9 @@ def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, s
         value = rest.lstrip()
         if value.startswith("=") and value[1:].strip():
             return name, "=", value[1:].strip()
+        for comparison in _COMPARISONS:
+            if value.startswith(comparison) and value.removeprefix(comparison).strip():
+                return name, comparison, value.removeprefix(comparison).strip()
         if (
             rest[:1].isspace()
             and value.startswith("in")
@@ -112,6 +119,21 @@ def _number(option: str, name: str, text: str) -> float:
     raise GomeaBnError(
         f"{option}: '{name}' is continuous and needs {value_in_words(name)}, got {text!r:.80}.{advice}"
     )
+
+
+def _compared(option: str, name: str, operator: str, text: str, network: DiscretizedBayesNet) -> Any:
+    """Return the interval of the values for which a comparison holds."""
+    if name not in network.cut_points:
+        raise GomeaBnError(
+            f"{option}: '{name}' has levels, which no comparison orders; give {name}=LEVEL or '{name} in {{a,b}}'."
+        )
+    end = _number(option, name, text)
+    if operator in (">=", "<="):
+        return (end, None) if operator == ">=" else (None, end)
+    import pandas as pd
+
+    low, high = (end, float("inf")) if operator == ">" else (float("-inf"), end)
+    return pd.Interval(low, high, closed="neither")
 
 
 def _interval(

@@ -752,8 +752,9 @@ class DiscretizedBayesNet(Immutable):
             * a number in original units, or a level; for a variable of dates, durations or times of day also a date,
               datetime, Timestamp, timedelta or time, or their text, such as "2024-12-31" or "13:30";
             * None, NaN or NA for an unknown value;
-            * for a continuous variable an interval, as a pandas Interval or as a pair (low, high), in which None is
-              infinite, or a set of intervals;
+            * for a continuous variable an interval, as a pandas Interval or as a pair (low, high), to which both ends
+              belong and in which None is infinite, or a set of intervals; an Interval that begins at the smallest
+              value contains it, as the first bin does, unless it is closed at neither end;
             * for a discrete variable a set of levels;
             * a mapping of levels or intervals to weights: the likelihood of what was observed given each of them, up to
               a factor. Levels and values that are not named have weight 0. The answer of a query is such a mapping.

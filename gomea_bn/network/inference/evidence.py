@@ -249,8 +249,8 @@ class EvidenceReader:
         of_whole_bins = np.zeros(len(bins.edges) - 1)
         inside, of_bins, outside = [], [], []
         for (low, high, closed), weight in parts:
-            # the first bin contains the minimum, although its label in an IntervalIndex is open there
-            start = -np.inf if low <= minimum else low
+            # the first bin contains the minimum, although its label in an IntervalIndex, closed at its right, does not
+            start = -np.inf if low < minimum or (low == minimum and closed != "neither") else low
             part = bins.interval(start, high, closed)
             if part[1].any():
                 inside.append(((start, high, closed), weight))

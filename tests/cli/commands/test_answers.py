@@ -161,7 +161,7 @@ def test_query_tells_interventions_from_evidence(files, network):
     ("statement", "message"),
     [
         ("e=1", "unknown variable 'e'"),
-        ("a", "must be NAME=VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}, got 'a'"),
+        ("a", "must be NAME=VALUE, NAME>VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}, got 'a'"),
         ("a=", "must be NAME=VALUE"),
         ("a=low", "'a' is continuous and needs a number, got 'low'"),
         ("a=inf", "needs a number"),
@@ -171,6 +171,9 @@ def test_query_tells_interventions_from_evidence(files, network):
         ("c=hig", "'c' has no level 'hig'; its levels are high, low. Did you mean 'high'?"),
         ("c in 1..2", "'c' needs a set of levels, 'c in {a,b}'"),
         ("d=7", "its levels are 0, 1, 2"),
+        ("d>1", "'d' has levels, which no comparison orders; give d=LEVEL or 'd in {a,b}'"),
+        ("a>", "must be NAME=VALUE, NAME>VALUE"),
+        ("a>=high", "'a' is continuous and needs a number, got 'high'"),
     ],
 )
 def test_wrong_statements_are_named(files, statement, message):
@@ -187,6 +190,13 @@ def test_statements_find_names_with_operators_and_typed_levels():
     stated = read_statements("--given", ["a=b = 1", "a=0.5", 'x in y in {"p,q", r}', "n=2"], network)
     assert stated == {"a=b": "1", "a": 0.5, "x in y": {"p,q", "r"}, "n": 2.0}
     assert read_statements("--given", ["a in -1..-0.5"], network) == {"a": (-1.0, -0.5)}
+    for text, wanted in [
+        ("a >= 0.25", (0.25, None)),
+        ("a<=0.25", (None, 0.25)),
+        ("a > 0.25", pd.Interval(0.25, np.inf, closed="neither")),
+        ("a<0.25", pd.Interval(-np.inf, 0.25, closed="neither")),
+    ]:
+        assert read_statements("--given", [text], network) == {"a": wanted}
     with pytest.raises(GomeaBnError, match="names 'a' twice"):
         read_statements("--given", ["a=0.5", "a=0.6"], network)
 

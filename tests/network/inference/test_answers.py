@@ -14,7 +14,7 @@ from inference_examples import slow_joint
 from network_examples import one_column, slow_code, small_network
 from shaped_examples import random_network
 
-from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
+from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape, fit_shape
 from gomea_bn.data.columns import encode_levels
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.network.bin_distributions import BinDistributions
@@ -76,6 +76,27 @@ def test_evidence_weighs_the_bins_and_levels(network, evidence, likelihoods):
         rows = network.query("y", frame)
         np.testing.assert_allclose(rows.to_numpy()[0], answer.to_numpy(), atol=1e-12)
         np.testing.assert_allclose(rows.to_numpy()[1], network.query("y").to_numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [None, "bins"])
+def test_an_interval_open_at_the_smallest_value_leaves_its_point_mass_out(cells):
+    generator = np.random.default_rng(0)
+    rain = np.where(generator.random(400) < 0.5, 0.0, generator.gamma(2.0, 2.0, 400))
+    wet = np.where(rain + 0.3 * generator.normal(size=400) > 0.4, "yes", "no")
+    frame = pd.DataFrame({"rain": rain, "wet": wet})
+    shapes = {"rain": fit_shape(rain).shape}
+    network = DiscretizedBayesNet.from_table(frame, [("rain", "wet")], {"rain": [0.1, 3.0]}, shapes=shapes)
+    assert 0.0 in shapes["rain"].points
+    above = network.query("wet", {"rain": pd.Interval(0, np.inf, closed="neither")}, cells=cells)
+    just_above = network.query("wet", {"rain": (1e-12, None)}, cells=cells)
+    np.testing.assert_allclose(above, just_above, atol=1e-9)
+    # both ends of a pair belong to it, and the label of the first bin contains the smallest value
+    for all_of_it in ((0, None), pd.Interval(0, np.inf, closed="right")):
+        answer = network.query("wet", {"rain": all_of_it}, cells=cells)
+        np.testing.assert_allclose(answer, network.query("wet", cells=cells), atol=1e-9)
+    assert abs(above["yes"] - answer["yes"]) > 0.1
+    evidence = {"rain": pd.Interval(0, np.inf, closed="neither")}
+    assert (network.sample(50, evidence=evidence, random_state=1)["rain"] > 0).all()
 
 
 def test_an_answer_of_a_query_is_evidence(network):
