@@ -25,7 +25,8 @@ def read_statements(option: str, texts: Iterable[str], network: DiscretizedBayes
     """Return what statements say, by variable, as `DiscretizedBayesNet.query` takes it.
 
     A statement is a value, an interval of a continuous variable, to which its ends belong and which may be infinite
-    ("2..", "..5"), a comparison with <, <=, > or >=, or a set of levels. Names may hold any characters. `option` holds the statements, for messages.
+    ("2..", "..5"), a comparison with <, <=, > or >=, or a set of levels. Names may hold any characters. `option` holds
+    the statements, for messages.
     """
     stated: dict[str, Any] = {}
     for text in texts:

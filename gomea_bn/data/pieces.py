@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -195,6 +196,22 @@ def files_digest(source: str | os.PathLike[str]) -> str:
             raise GomeaBnError(f"File '{path}' cannot be read: {error.strerror}.") from error
         digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
     return digest.hexdigest()
+
+
+def frames_digests(frames: Iterable[pd.DataFrame]) -> dict[str, str]:
+    """Return a SHA-256 of the values of every column of frames below one another, in hexadecimal, by name.
+
+    A column of lists or records, which no table takes, has the digest of its name.
+    """
+    from pandas.util import hash_pandas_object
+
+    digests: dict[str, Any] = {}
+    for frame in frames:
+        for position, name in enumerate(frame.columns):
+            digest = digests.setdefault(str(name), hashlib.sha256(str(name).encode()))
+            with suppress(TypeError):
+                digest.update(hash_pandas_object(frame.iloc[:, position], index=False).to_numpy().tobytes())
+    return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
 def pieces_of(source: Any) -> list[Piece]:

@@ -536,7 +536,7 @@ def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:
     """Compile or load the kernels of a table of many rows by learning from a few, and return the seconds this took.
 
     `announce` receives a line on each kernel that takes long, if kernels are not in the cache of this machine; by
-    default the line is printed.
+    default the line is printed. Ctrl-C is a `KeyboardInterrupt`, for there is no result yet that it could keep.
     """
     if _has_compiled:
         return 0.0
@@ -553,6 +553,10 @@ def compile_many_rows(announce: Callable[[str], object] | None = None) -> float:
         sources: tuple[Any, ...] = ([frame], frame)
         for source in sources:
             learner.fit(source)
+            # the network of an interrupted search, or without the conditionals that Ctrl-C left out
+            if learner.stopped_by_ == "interrupt" or learner.network_.conditionals is None:
+                _has_compiled.clear()
+                raise KeyboardInterrupt
     return perf_counter() - began
 
 

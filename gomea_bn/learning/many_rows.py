@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.pieces import pieces_of
+from gomea_bn.data.pieces import frames_digests, pieces_of
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
@@ -183,9 +183,14 @@ class Improvement:
         self.problem: StructureProblem | None = None
         # a run with a drawn seed can be repeated
         seed, kind = seed_of(learner.random_state), f"{type(learner).__name__}, table in pieces"
-        digests = {"names, sizes and times of the files": self.files.digest}
+
+        def digests() -> dict[str, str]:
+            if isinstance(source, (list, tuple)):
+                return {f"column {name!r}": digest for name, digest in frames_digests(source).items()}
+            return {"names, sizes and times of the files": self.files.digest}
+
         self.section, self.seed = (
-            section_of_data(learner, checkpoint, kind, lambda: digests, seed)
+            section_of_data(learner, checkpoint, kind, digests, seed)
             if self.in_memory is None
             else learner_section(learner, checkpoint, self.in_memory, seed)
         )

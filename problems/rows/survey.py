@@ -16,6 +16,8 @@ from gomea_bn.data.pieces import Piece
 _FIRST_ROWS = 2000
 # a column with more distinct values has no rows for each of them
 _FEW = 300
+# largest share of texts that are no numbers in a column that may be declared continuous
+_MOST_TEXTS = 0.5
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,52 @@ def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:
         most = len(first) // 2 if pd.api.types.is_float_dtype(column) else _FEW
         if _n_distinct(first) <= min(most, _FEW):
             kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:_FEW])
-        is_ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
-        if is_ordered and not is_missing.all():
-            # pandas would copy the values to look for gaps
-            is_plain = isinstance(column.dtype, np.dtype) and not is_missing.any()
-            ordered = column.to_numpy() if is_plain else column
-            kept.append(np.array([ordered.argmin(), ordered.argmax()], np.int64))
+        kept.append(_extremes(column, ~is_missing))
+    # where rows with gaps are dropped, these columns end at complete rows
+    has_gap = frame.isna().any(axis=1).to_numpy()
+    if has_gap.any() and not has_gap.all():
+        complete = np.flatnonzero(~has_gap)
+        of_complete = frame.iloc[complete]
+        every = np.ones(len(complete), np.bool_)
+        kept += [complete[_extremes(of_complete.iloc[:, k], every)] for k in range(frame.shape[1])]
     return np.unique(np.concatenate(kept)) if kept else np.empty(0, np.int64)
+
+
+def _extremes(column: pd.Series[Any], is_known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the positions of the smallest and the largest known value of a column with an order; none of others.
+
+    Texts of numbers, which may be declared continuous, have the order of their numbers.
+    """
+    types = pd.api.types
+    if types.is_object_dtype(column) or types.is_string_dtype(column):
+        known = np.flatnonzero(is_known)
+        values = column.to_numpy(object)[known]
+        first = pd.Series(values[:_FIRST_ROWS], dtype=object)
+        if first.map(lambda value: isinstance(value, str)).any():
+            if pd.to_numeric(first, errors="coerce").isna().mean() > _MOST_TEXTS:
+                return np.empty(0, np.int64)
+            values = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce").to_numpy(np.float64)
+            known, values = known[~np.isnan(values)], values[~np.isnan(values)]
+    elif (
+        types.is_numeric_dtype(column)
+        or types.is_datetime64_any_dtype(column)
+        or types.is_timedelta64_dtype(column)
+    ):
+        # pandas would copy the values to look for gaps
+        if isinstance(column.dtype, np.dtype) and is_known.all() and len(column):
+            plain = column.to_numpy()
+            return np.array([plain.argmin(), plain.argmax()], np.int64)
+        known = np.flatnonzero(is_known)
+        values = column.iloc[known].array
+    else:
+        return np.empty(0, np.int64)
+    if not len(known):
+        return np.empty(0, np.int64)
+    try:
+        return known[[values.argmin(), values.argmax()]]
+    except TypeError:
+        # objects without an order
+        return np.empty(0, np.int64)
 
 
 def _n_distinct(column: pd.Series[Any]) -> float:

@@ -1,7 +1,9 @@
 """Cells, counts and cuts of tables in pieces, against the machines for tables in memory."""
 
+import datetime as dt
 import os
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -175,6 +177,39 @@ def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
     sample = sample_of([Sampled(untyped.iloc[[5]], 9), Sampled(full, 2000)], positions)
     assert sample["x"].min() == values[0]
     assert sample["x"].max() == values[-1]
+
+
+def sample_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    whole = pieces(frame, 300, 301)
+    positions = sampled_rows([len(piece.frame) for piece in whole], 20, seed=1)
+    return sample_of([survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
+
+
+@pytest.mark.parametrize(
+    "value_of",
+    [
+        lambda v: Decimal(f"{v:.6f}"),
+        lambda v: dt.date(2000, 1, 1) + dt.timedelta(days=round(1e4 * v)),
+        lambda v: pd.Timedelta(seconds=round(1e4 * v)),
+        lambda v: f"{v:.6f}",
+        # a text among the numbers of a column that may be declared continuous
+        lambda v: "?" if 0.5 < v < 0.52 else f"{v:.6f}",
+    ],
+)
+def test_a_sample_has_the_extremes_of_all_kinds_of_values(frame, value_of):
+    frame["q"] = [value_of(v) for v in frame["x"]]
+    frame.loc[7, "q"] = None
+    sample = sample_of_frame(frame)
+    others = frame.drop(index=7)
+    for row in (others["x"].idxmin(), others["x"].idxmax()):
+        assert frame.loc[row, "q"] in sample["q"].tolist()
+
+
+def test_a_sample_has_the_extremes_of_complete_rows(frame):
+    frame.loc[frame["x"].nlargest(3).index, "y"] = np.nan
+    sample = sample_of_frame(frame)
+    assert sample["x"].max() == frame["x"].max()
+    assert sample.dropna()["x"].max() == frame.dropna()["x"].max()
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,13 +11,27 @@ from pieces_examples import network_of_sample, score_over_all_rows
 
 from gomea_bn import Checkpoint
 from gomea_bn.errors import GomeaBnError
+from gomea_bn.learning import learner as learner_module
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.improvement import Climb, Move
 from gomea_bn.problems.rows.counter import LocalCounter
 from gomea_bn.runtime import checkpoints
 
 
-def test_ctrl_c_keeps_a_network_of_all_rows(frame, learner, monkeypatch) -> None:
+def test_ctrl_c_while_kernels_are_loaded_is_no_result(frame, learner, monkeypatch) -> None:
+    before = Climb.improve
+
+    def interrupted(self, *, edges: bool) -> float:
+        os.kill(os.getpid(), signal.SIGINT)
+        return before(self, edges=edges)
+
+    monkeypatch.setattr(learner_module, "_has_compiled", [])
+    monkeypatch.setattr(many_rows.Climb, "improve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replace(learner).fit([frame])
+
+
+def test_ctrl_c_keeps_a_network_of_all_rows(frame, fit, learner, monkeypatch) -> None:
     before = Climb.improve
     calls = []
 
@@ -108,8 +122,14 @@ def test_a_checkpoint_of_other_rows_or_options_is_refused(frame, learner, tmp_pa
         replace(short, max_evaluations=200).fit([frame], checkpoint=again)
     with pytest.raises(GomeaBnError, match="the table has other values"):
         replace(short).fit([frame.iloc[1:]], checkpoint=again)
+    # rows that the sample need not have
+    name = frame.columns[0]
+    others = frame.copy()
+    others.loc[[3, 4], name] = frame.loc[[4, 3], name].to_numpy()
+    with pytest.raises(GomeaBnError, match=f"the table has other values in column '{name}'"):
+        replace(short).fit([others], checkpoint=again)
     frame.to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(GomeaBnError, match="names, sizes and times of the files was"):
+    with pytest.raises(GomeaBnError, match="belongs to another run"):
         replace(short).fit(tmp_path, checkpoint=again)
 
 
