@@ -393,8 +393,8 @@ def encode_levels(
     """Return the codes, int32 (n_rows,), of new values into known levels (compared by ==, so 1 equals 1.0).
 
     With `allow_missing` a missing value has the code -1. Numbers match levels that are texts of numbers, as files of
-    other programs hold them, with a warning. Undeclared levels are errors, and so are missing values unless they are
-    allowed or `EMPTY_LEVEL` is the only level.
+    other programs hold them, and texts of numbers match levels that are numbers, with a warning. Undeclared levels are
+    errors, and so are missing values unless they are allowed or `EMPTY_LEVEL` is the only level.
     """
     import pandas as pd
 
@@ -420,8 +420,9 @@ def encode_levels(
         by_number = np.array([code_of_number(value, levels) for value in uniques], dtype=np.int32)
         if (by_number > table).any():
             table = np.maximum(table, by_number)
+            kinds = ("numbers", "text") if isinstance(levels[0], str) else ("text", "numbers")
             warnings.warn(
-                f"Column '{name}' holds numbers, and its levels in the network are text: "
+                f"Column '{name}' holds {kinds[0]}, and its levels in the network are {kinds[1]}: "
                 f"{listed(map(repr, levels), 5)}. They are matched by their values.",
                 GomeaBnWarning,
                 stacklevel=3,
@@ -442,9 +443,13 @@ def encode_levels(
 
 
 def code_of_number(value: object, levels: Sequence[Level]) -> int:
-    """Return the position of the only level that is the text of a number or a bool, or -1."""
+    """Return the position of the only level that is the text of a number or a bool, or whose text is given; or -1.
+
+    Levels must all be texts, or all be none.
+    """
     plain = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(plain, (bool, int, float)) or not all(isinstance(level, str) for level in levels):
+    is_text = isinstance(plain, str)
+    if not isinstance(plain, (bool, int, float, str)) or any(isinstance(x, str) == is_text for x in levels):
         return -1
     codes = [code for code, level in enumerate(levels) if same_as_text(level, plain)]
     return codes[0] if len(codes) == 1 else -1

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import MANY_ROWS
 from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.data.dates import source_name
+from gomea_bn.data.pieces import is_in_pieces
 from gomea_bn.data.sources import source_frame, source_table
 from gomea_bn.data.table import Table, column_digests
 from gomea_bn.data.weights import weighted_table
@@ -155,6 +156,11 @@ def table_to_learn(
     max_levels: int,
 ) -> Table:
     """Return the table of `source_table`; of one with weights the rows to search, with the point masses of all rows."""
+    if is_in_pieces(source):
+        raise GomeaBnError(
+            "Fronts and ensembles take no table in pieces, since they judge networks by rows in memory.",
+            ["give one table, such as pandas.concat(frames) or pandas.read_parquet(folder)"],
+        )
     table = source_table(source, kinds=kinds, missing=missing, max_levels=max_levels)
     if sample_weight is not None:
         table = weighted_table(table, sample_weight)

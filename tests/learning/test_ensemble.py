@@ -20,6 +20,7 @@ from gomea_bn import (
     DiscretizedBayesNet,
     ExpertKnowledge,
     GomeaBnError,
+    ParetoBayesNetLearner,
     read_table,
 )
 from gomea_bn.data.content_order import in_column_order, in_row_order
@@ -456,3 +457,13 @@ def test_networks_with_conditionals_of_all_rows_make_up_the_density(line: str) -
     assert ensemble.score(frame) == pytest.approx(
         np.mean(np.logaddexp(*(network.log_density(frame) for network in ensemble.networks_)) - np.log(2))
     )
+
+
+@pytest.mark.parametrize(
+    "learner", [BayesNetEnsemble(QUICK, n_networks=2), ParetoBayesNetLearner(max_evaluations=50)]
+)
+def test_tables_in_pieces_are_refused_with_a_way_out(frame, learner, tmp_path):
+    frame.drop(columns="d").to_parquet(tmp_path / "rows.parquet")
+    for source in ([frame, frame], tmp_path):
+        with pytest.raises(GomeaBnError, match=r"no table in pieces.*pandas\.read_parquet"):
+            learner.fit(source)

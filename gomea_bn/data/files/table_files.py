@@ -98,7 +98,10 @@ def read_file(
     if not os.path.exists(text):
         raise GomeaBnError(f"File '{text}' does not exist.")
     if os.path.isdir(text):
-        raise GomeaBnError(f"'{text}' is a folder; give a file that ends in {_ENDINGS}.")
+        raise GomeaBnError(
+            f"'{text}' is a folder, which only learners of a single network and discretizers read; "
+            f"give a file that ends in {_ENDINGS}."
+        )
     check_is_file(text)
     endings, ending = _endings(text)
     applicable = applicable_options(text, options.sep)

@@ -1,5 +1,6 @@
 """Missing values of tables in pieces, against tables in memory."""
 
+import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -159,3 +160,16 @@ def test_symbols_of_missing_values_are_those_of_tables_in_memory(frame) -> None:
     with pytest.warns(GomeaBnWarning, match="read as missing values in a column: 'level'"):
         network = network_from_pieces([texts[:2_500], texts[2_500:]], [], cuts, missing="drop")
     assert network == network_from_pieces([numbers], [], cuts, missing="drop")
+
+
+def test_texts_of_numbers_in_some_pieces_are_the_levels_of_the_others(frame, learner) -> None:
+    codes = np.random.default_rng(2).integers(1, 4, len(frame))
+    texts = frame[["X1"]].assign(code=codes.astype(str).astype(object))
+    # one symbol of a missing value makes numbers of the column in its piece
+    texts.loc[len(texts) - 3, "code"] = "?"
+    pieces = [texts[:2_500], texts[2_500:]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GomeaBnWarning)
+        network = replace(learner, density="bins", missing="drop").fit(pieces).network_
+    assert network.levels["code"] == (1, 2, 3)
+    assert network.counts["code"].sum() == len(frame) - 1

@@ -545,8 +545,21 @@ def test_numbers_match_levels_that_are_texts_of_them(rows, networks):
     assert filled["cylinders"][0] in (4, 6, 8)
 
 
+def test_texts_of_numbers_match_levels_that_are_numbers(rows, networks):
+    network, _ = networks
+    texts = rows.astype({"cylinders": str})
+    with pytest.warns(GomeaBnWarning, match="Column 'cylinders' holds text.*numbers: 4, 6, 8"):
+        answer = network.predict_proba(texts, "fast")
+    np.testing.assert_array_equal(answer, network.predict_proba(rows, "fast"))
+    with pytest.raises(GomeaBnError, match="unknown level 'six'"):
+        network.predict_proba(texts.replace("6", "six"), "fast")
+
+
 def test_evidence_may_be_a_number(networks):
     network, of_text = networks
+    np.testing.assert_array_equal(
+        network.query("fast", {"cylinders": "6"}), network.query("fast", {"cylinders": 6})
+    )
     expected = network.query("fast", {"cylinders": 6})
     np.testing.assert_allclose(of_text.query("fast", {"cylinders": 6}), expected, atol=1e-6)
     np.testing.assert_allclose(of_text.query("fast", {"cylinders": {6.0, 8}}).sum(), 1)
