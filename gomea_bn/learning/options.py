@@ -30,6 +30,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.problems.knowledge import ExpertKnowledge
+from gomea_bn.problems.rows.survey import FEW_VALUES, FIRST_ROWS
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Budget, Callback, Limits
 from gomea_bn.texts import counted
@@ -200,7 +201,8 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     """Return the rows of a table that a learner searches: all of at most `sample_rows` rows, otherwise a sample.
 
     The sample is smaller if the seconds are few for the columns, since all of it is prepared before the search. It has
-    the rows with the extreme values of continuous columns, and the first row of every level.
+    the rows with the extreme values of continuous columns, and the first row of every level, of every value of a column
+    of few values, and with a gap, as the sample of a table in pieces has (`gomea_bn.problems.rows.survey`).
     """
     size = rows_to_search(learner, table)
     if table.n_rows <= size:
@@ -213,7 +215,12 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
     generator = np.random.default_rng(seed)
     positions = [generator.choice(table.n_rows, size, replace=False, shuffle=False)]
     for column in table.columns:
+        if column.n_missing:
+            positions.append(np.flatnonzero(column.is_missing)[:1])
         if column.levels is None:
+            if len(np.unique(column.values[:FIRST_ROWS])) <= FEW_VALUES:
+                _, first_rows = np.unique(column.values, return_index=True)
+                positions.append(np.sort(first_rows)[:FEW_VALUES])
             # those that skip missing values look for them first
             first_of = (np.nanargmin, np.nanargmax) if column.n_missing else (np.argmin, np.argmax)
             positions.append(np.array([position_of(column.values) for position_of in first_of]))

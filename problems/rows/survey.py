@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from gomea_bn.data.pieces import Piece
 
 # first rows that show whether a column has few values
-_FIRST_ROWS = 2000
+FIRST_ROWS = 2000
 # a column with more distinct values has no rows for each of them
-_FEW = 300
+FEW_VALUES = 300
 # largest share of texts that are no numbers in a column that may be declared continuous
 _MOST_TEXTS = 0.5
 
@@ -106,11 +106,11 @@ def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:
         # so that missing values outside the sample are an error before the search
         is_missing = column.isna().to_numpy()
         kept.append(np.flatnonzero(is_missing)[:1])
-        first = column.iloc[:_FIRST_ROWS]
+        first = column.iloc[:FIRST_ROWS]
         # numbers with a fraction are levels only if they repeat
-        most = len(first) // 2 if pd.api.types.is_float_dtype(column) else _FEW
-        if _n_distinct(first) <= min(most, _FEW):
-            kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:_FEW])
+        most = len(first) // 2 if pd.api.types.is_float_dtype(column) else FEW_VALUES
+        if _n_distinct(first) <= min(most, FEW_VALUES):
+            kept.append(np.flatnonzero(~column.duplicated().to_numpy())[:FEW_VALUES])
         kept.append(_extremes(column, ~is_missing))
     # where rows with gaps are dropped, these columns end at complete rows
     has_gap = frame.isna().any(axis=1).to_numpy()
@@ -131,7 +131,7 @@ def _extremes(column: pd.Series[Any], is_known: NDArray[np.bool_]) -> NDArray[np
     if types.is_object_dtype(column) or types.is_string_dtype(column):
         known = np.flatnonzero(is_known)
         values = column.to_numpy(object)[known]
-        first = pd.Series(values[:_FIRST_ROWS], dtype=object)
+        first = pd.Series(values[:FIRST_ROWS], dtype=object)
         if first.map(lambda value: isinstance(value, str)).any():
             if pd.to_numeric(first, errors="coerce").isna().mean() > _MOST_TEXTS:
                 return np.empty(0, np.int64)

@@ -273,3 +273,17 @@ def test_members_of_an_ensemble_count_all_rows(frame, learner):
 def test_an_ensemble_names_a_wrong_number_of_rows_of_the_sample(frame, value):
     with pytest.raises(GomeaBnError, match="sample_rows must be an integer of at least"):
         BayesNetEnsemble(BayesNetLearner(sample_rows=value)).fit(frame)
+
+
+def test_a_table_of_few_values_and_gaps_gives_the_network_of_its_pieces(learner):
+    generator = np.random.default_rng(3)
+    a = generator.normal(size=4_000)
+    frame = pd.DataFrame({"a": a, "count": generator.poisson(np.exp(a / 2)), "i": np.round(30 * a)})
+    frame.loc[3_900, "a"] = np.nan
+    few = replace(learner, max_evaluations=500, missing="available")
+    in_memory, in_pieces = (replace(few).fit(source) for source in (frame, [frame[:1_000], frame[1_000:]]))
+    assert in_memory.network_.edges == in_pieces.network_.edges
+    assert in_memory.network_.cut_points.keys() == in_pieces.network_.cut_points.keys()
+    for name, cuts in in_memory.network_.cut_points.items():
+        np.testing.assert_array_equal(cuts, in_pieces.network_.cut_points[name])
+    assert in_memory.score_ == pytest.approx(in_pieces.score_, rel=1e-9)
