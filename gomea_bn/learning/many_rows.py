@@ -254,7 +254,7 @@ class Improvement:
     def _seconds_of_lines(self) -> float:
         """Seconds of the limit that are left for lines; 0 without a limit."""
         limit = self.learner.max_seconds
-        return 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 4)
+        return 0.0 if limit is None else min(_SECONDS_OF_LATE_LINES, limit / 3)
 
     def _most_rows_of_lines(self) -> int:
         """Return the number of rows that lines are learned from: fewer after a stop, and where the limit is near."""
