@@ -243,7 +243,8 @@ def test_few_seconds_give_a_table_with_gaps_a_smaller_sample(learner):
     assert sampled_table(learner, read_table(frame), 1).n_rows >= 4_000
     with pytest.warns(GomeaBnWarning, match=r"a sample of 1,000 of 5,000 rows"):
         sample = sampled_table(learner, read_table(gaps, missing="keep"), 1)
-    assert 1_000 <= sample.n_rows <= 1_040
+    # the ends of 20 columns, and the first gap of each
+    assert 1_000 <= sample.n_rows <= 1_060
 
 
 def test_the_networks_of_a_front_count_all_rows(frame):
