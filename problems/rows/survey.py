@@ -58,7 +58,7 @@ def survey(piece: Piece, positions: NDArray[np.int64]) -> Sampled:
         first += len(frame)
     if not parts:
         return Sampled(pd.DataFrame(), 0)
-    rows = _joined(parts)
+    rows = pd.concat(parts)
     # the corners of all frames of the piece, of which most are none of the piece
     kept = np.union1d(np.flatnonzero(rows.index.isin(positions)), _corners(rows))
     return Sampled(rows.iloc[kept], first)
@@ -69,33 +69,9 @@ def sample_of(parts: Sequence[Sampled], positions: Sequence[NDArray[np.int64]]) 
     is_chosen = np.concatenate(
         [part.rows.index.isin(of_piece) for part, of_piece in zip(parts, positions, strict=True)]
     )
-    rows = _joined([part.rows for part in parts if part.n_rows]).reset_index(drop=True)
+    rows = pd.concat([part.rows for part in parts if part.n_rows]).reset_index(drop=True)
     kept = np.union1d(np.flatnonzero(is_chosen), _corners(rows))
     return rows.iloc[kept].reset_index(drop=True)
-
-
-def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return frames below one another; a column without a value in one frame has the type that it has in the others.
-
-    Files may give such a column no type. Numbers next to it would then be objects without an order.
-    """
-    dtypes: dict[Any, Any] = {}
-    for frame in frames:
-        for name, dtype in frame.dtypes.items():
-            if not pd.api.types.is_object_dtype(dtype):
-                # integers and truth values have no missing values
-                has_none = isinstance(dtype, np.dtype) and dtype.kind in "iub"
-                dtypes.setdefault(name, np.dtype(np.float64) if has_none else dtype)
-    typed = []
-    for frame in frames:
-        is_untyped = np.array([pd.api.types.is_object_dtype(dtype) for dtype in frame.dtypes], np.bool_)
-        wanted = {
-            name: dtypes[name]
-            for name in frame.columns[is_untyped & frame.isna().all().to_numpy()]
-            if name in dtypes
-        }
-        typed.append(frame.astype(wanted) if wanted else frame)
-    return pd.concat(typed)
 
 
 def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:

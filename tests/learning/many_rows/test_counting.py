@@ -180,7 +180,8 @@ def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
 
 
 def sample_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    whole = pieces(frame, 300, 301)
+    # a piece of up to 300 values would be kept as a whole
+    whole = pieces(frame, 3, 4)
     positions = sampled_rows([len(piece.frame) for piece in whole], 20, seed=1)
     return sample_of([survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
 
