@@ -1,6 +1,6 @@
 """Structure learners of other libraries: run on a sample in a process of their own, and as scorers of families.
 
-The libraries are in the extra "peers". One that is not installed gives no edges, and its note says so.
+A library that is not installed gives no edges, and its note says what installs it.
 """
 
 import argparse
@@ -246,6 +246,13 @@ STOPPABLE: dict[str, Callable[[pd.DataFrame, str, float, float], list[Edge]]] = 
 _GRACE = 0.5
 
 
+def why_missing(error: ImportError) -> str:
+    """Return that a library is not installed, and what installs it."""
+    if error.name == "xges":  # requires NumPy below 2, and works with later ones
+        return f"{error}; pip install --no-deps xges sortedcontainers"
+    return f"{error}; the extra gomea-bn[peers] installs it"
+
+
 def _note(label: str, score: str, ess: float) -> str:
     """Return what the peer optimised where that differs from the score asked for."""
     if label in ("causal-learn GES", "causal-learn BOSS"):
@@ -309,7 +316,7 @@ def _run_job(job: Path, answer: Path) -> None:
     try:
         PEERS[label](frame.iloc[:50, :3], score, ess)
     except ImportError as error:
-        sys.exit(f"{error}; the extra gomea-bn[peers] installs it")
+        sys.exit(why_missing(error))
     stops_itself = returns_best and timeout is not None and label in STOPPABLE
     if timeout is not None:
         signal.setitimer(signal.ITIMER_REAL, timeout * (1.0 + _GRACE) if stops_itself else timeout)
@@ -367,7 +374,7 @@ def peer_family_scores(
             try:
                 local_score = make(frame, score, ess)
             except ImportError as error:
-                print(f"{label} is left out: {error}; the extra gomea-bn[peers] installs it", flush=True)
+                print(f"{label} is left out: {why_missing(error)}", flush=True)
                 break
             local_score(distinct[-1][0], distinct[-1][1])  # lazy set-up is not scoring
             start = time.perf_counter()

@@ -2,7 +2,7 @@
 
 GES and PC of causal-learn, XGES and the searches of Tetrad treat every column as a number with linear Gaussian
 dependences. pybnesian has conditional linear Gaussian and semiparametric networks. pyAgrum's learners get five bins of
-equal frequency. The libraries are in the extra "peers". One that is not installed gives no edges, and its note says so.
+equal frequency. A library that is not installed gives no edges, and its note says what installs it.
 """
 
 import math
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lab.methods.peers import without_arrow
+from lab.methods.peers import why_missing, without_arrow
 from lab.published.judge import Edge
 from lab.published.search_engine import pyagrum_learner
 from lab.runner.runs import ReplaceableProcess
@@ -162,7 +162,7 @@ def peer_skeletons(
             try:
                 process.call(_imported, module, timeout=SECONDS_TO_IMPORT)
             except ImportError as error:
-                yield PeerSkeleton(label, None, math.nan, f"{error}; the extra gomea-bn[peers] installs it")
+                yield PeerSkeleton(label, None, math.nan, why_missing(error))
                 continue
             try:
                 edges, seconds = process.call(_timed, learn, frame, timeout=timeout)
