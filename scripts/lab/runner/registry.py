@@ -35,7 +35,7 @@ _MODULES = {
         "answers",
         "inference",
         "prediction",
-        "questions",
+        "clinical",
     ),
     "scaling": ("rows", "scale"),
 }
