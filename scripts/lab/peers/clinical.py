@@ -171,7 +171,9 @@ def one_fold(task: Task) -> dict[str, Any]:
             continue
         scores = probabilistic_scores(answer, classes, truth)
         methods[label] = [*scores, nan, nan, nan, perf_counter() - began]
-    return {"rows": len(x) + len(new), "features": x.shape[1], "methods": methods}
+    # JSON has no nan
+    known = {label: [None if isnan(s) else s for s in scores] for label, scores in methods.items()}
+    return {"rows": len(x) + len(new), "features": x.shape[1], "methods": known}
 
 
 def folds_of(options: Options) -> list[Task]:
