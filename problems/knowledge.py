@@ -76,6 +76,13 @@ class EdgeRules:
         upper = np.triu(np.ones(self.allowed.shape[:2], np.bool_), 1)
         return np.where(upper, self.allowed[:, :, 0], self.allowed[:, :, 0].T)
 
+    @cached_property
+    def is_settled(self) -> bool:
+        """Whether the rules allow a single graph: every further parent is forbidden, or one too many."""
+        required = self.may_lead & ~self.may_lack
+        is_full = required.sum(axis=0) >= self.max_indegree
+        return bool((is_full | (required == self.may_lead).all(axis=0)).all())
+
     def addable(self, child: int, parents: Collection[int], cardinality: Sequence[float]) -> list[int]:
         """Return the variables that may be added to the parents of a child, ascending, given all cardinalities."""
         if len(parents) >= self.max_indegree:

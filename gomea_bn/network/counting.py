@@ -130,7 +130,9 @@ def counted_network(
     codes = in_threads(codes_of, names, n_threads=n_threads)
     cards = [len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names]
     counts = in_threads(counts_of, range(len(names)), n_threads=n_threads)
-    completed = CompletedRows(codes, parents, cards) if table.n_missing else None
+    # a missing value that nothing depends on adds nothing to the counts of the rows that have values
+    has_told = any(table.columns[parent].n_missing for of_child in parents for parent in of_child)
+    completed = CompletedRows(codes, parents, cards) if has_told else None
     return network_of_counts(kind, names, edges, counts, parts, completed, n_threads=n_threads)
 
 
@@ -273,16 +275,19 @@ def _family_views(network: NetworkLike) -> list[list[View]]:
 
 def completes_pieces(
     views: Sequence[View],
+    parents: Iterable[int],
     n_rows: int,
     rows: PieceSums,
     announce: Callable[[str], object],
     is_over: Callable[[], bool] = bool,
 ) -> CompletesRows | None:
-    """Return the step that completes the rows of all pieces in a pass over them; None if no value is missing.
+    """Return the step that completes the rows of all pieces in a pass over them; None if no parent has gaps.
 
-    `announce` receives a line on every pass, and `is_over` says whether there is no time for another one.
+    `parents` are the positions of columns with children: a missing value that nothing depends on adds nothing to the
+    counts of the rows that have values. `announce` receives a line on every pass, and `is_over` says whether there is
+    no time for another one.
     """
-    if not any(view.has_missing for view in views):
+    if not any(views[parent].has_missing for parent in parents):
         return None
     n_draws = int(np.clip(_MOST_DRAWS // n_rows, 1, N_DRAWS))
 

@@ -46,6 +46,8 @@ _LEAST_OF_LAST = 0.15
 # parts of the left-out rows between which weights are judged
 _N_PARTS = 3
 _SEED_OF_PARTS = 20261126
+# a structure is given up that loses more than the best one by so many standard errors of the difference
+_ERRORS_BEHIND = 4.0
 _EVALUATIONS_OF_CUTS = 500
 # most rows of a fold that are predicted
 _MOST_HELD_OUT = 4_000
@@ -156,8 +158,9 @@ def chosen_structure(
 
     Of ties the first candidate wins. A structure that contradicts the knowledge of the options is left out; it is an
     error if all do. Folds after the first one are left out if preparation and averaging alone would take the time of
-    the searches from all rows. `answer` is what a network says of held-out rows about the target and about all members
-    of the families around it, and `folds`, int64 (n_rows,), are numbered from 0.
+    the searches from all rows, and in them structures that are far behind the best one. `answer` is what a network
+    says of held-out rows about the target and about all members of the families around it, and `folds`, int64
+    (n_rows,), are numbered from 0.
     """
     possible, refused = [], []
     for structure in candidates:
@@ -200,20 +203,44 @@ def chosen_structure(
                         density, inner, target, n_copies=_N_COPIES, line=line, random_state=seed
                     )
                 answers[structure].append(answer(density, frame, names))
+        rows = values[held_out[-1]]
+        losses = {structure: _powered(answers[structure][-1], rows, loss_of, names) for structure in possible}
+        best = min(losses, key=lambda structure: float(losses[structure].mean()))
+        left = [structure for structure in possible if not _is_behind(losses[structure], losses[best])]
+        budget.n_shares -= (n_folds - 1 - fold) * (len(possible) - len(left))
+        possible = left
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
             "Give more rows, or name the structure."
         )
-    of_rows = values[np.concatenate(held_out)]
-    parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
-    chosen = {
-        structure: _weighted(Answers.joined(of_folds), of_rows, parts, loss_of, names)
-        for structure, of_folds in answers.items()
-    }
-    losses = {structure: loss for structure, (_, loss) in chosen.items()}
-    best = min(losses, key=lambda structure: losses[structure])
-    return Choice(best, chosen[best][0], losses, len(held_out))
+    chosen = {}
+    for structure, of_folds in answers.items():
+        of_rows = values[np.concatenate(held_out[: len(of_folds)])]
+        parts = np.random.default_rng(_SEED_OF_PARTS).permutation(len(of_rows)) % _N_PARTS
+        chosen[structure] = _weighted(Answers.joined(of_folds), of_rows, parts, loss_of, names)
+    mean_losses = {structure: loss for structure, (_, loss) in chosen.items()}
+    best = min(possible, key=lambda structure: mean_losses[structure])
+    return Choice(best, chosen[best][0], mean_losses, len(held_out))
+
+
+def _powered(
+    answers: Answers, values: NDArray[Any], loss_of: LossOf, names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the losses of left-out rows with the best power of the probabilities."""
+    loss = loss_of(values)
+    return loss(fitted_weights(answers, loss, names, 0.0, _unit_of(answers, loss)).applied(answers, names))[0]
+
+
+def _is_behind(losses: NDArray[np.float64], least: NDArray[np.float64]) -> bool:
+    """Return whether a structure loses so much more than the best one on the same rows that it is not tried again."""
+    difference = losses - least
+    error = float(difference.std()) / np.sqrt(len(difference))
+    return bool(difference.mean() > _ERRORS_BEHIND * error)
+
+
+def _unit_of(answers: Answers, loss: Loss) -> float:
+    return float(loss(answers.probabilities)[0].mean()) or 1.0
 
 
 def _weighted(
@@ -224,7 +251,7 @@ def _weighted(
     Answers are of rows by networks that were learned without them; the weights of some `parts`, int64 (n_rows,), are
     judged on the others.
     """
-    unit = float(loss_of(values)(answers.probabilities)[0].mean()) or 1.0
+    unit = _unit_of(answers, loss_of(values))
     members = [parts == part for part in np.unique(parts)]
     best: tuple[float, float] | None = None
     for deviation in DEVIATIONS:

@@ -157,6 +157,23 @@ def test_from_table_counts_rows():
             np.testing.assert_allclose(network.tables["c"][i, j], expected, rtol=1e-14)
 
 
+def test_gaps_of_columns_without_children_leave_the_counts_of_the_other_rows():
+    rng = np.random.default_rng(6)
+    cause = rng.choice(["no", "yes"], 400)
+    effects = {name: np.where(rng.random(400) < 0.7, cause, "no") for name in ("ache", "rash")}
+    frame = pd.DataFrame({"cause": cause, **effects}).mask(rng.random((400, 3)) < [0, 0.3, 0.5])
+    table = read_table(frame, missing="keep")
+    edges = [("cause", "ache"), ("cause", "rash")]
+    network = DiscretizedBayesNet.from_table(table, edges, {})
+    for name in effects:
+        counts = pd.crosstab(frame["cause"], frame[name]).to_numpy() + 0.5
+        np.testing.assert_allclose(network.tables[name], counts / counts.sum(axis=1, keepdims=True))
+    # of a gap of a cause its effects tell something
+    turned = DiscretizedBayesNet.from_table(table, [("ache", "cause"), ("rash", "cause")], {})
+    known = frame["ache"].value_counts()[["no", "yes"]].to_numpy() + 0.5
+    assert np.abs(turned.tables["ache"] - known / known.sum()).max() > 1e-3
+
+
 def test_an_empty_bin_and_an_unseen_level_keep_a_density():
     frame = pd.DataFrame(
         {"x": [0.0, 1.0] * 10, "d": pd.Categorical(["a", "b"] * 10, categories=["a", "b", "c"])}

@@ -72,6 +72,27 @@ def test_searches_share_the_time_that_is_left(monkeypatch):
     assert shares[-1] is None
 
 
+def test_a_structure_that_is_far_behind_is_not_tried_on_further_folds(monkeypatch):
+    rng = np.random.default_rng(2)
+    y = pd.Series(rng.integers(2, size=300), name="sick")
+    x = pd.DataFrame({f"f{k}": np.where(rng.random(300) < 0.8, y, 0).astype(str) for k in range(3)})
+    searched, fitted = [], Budget.fitted
+
+    def noting(budget: Budget, options: Any, table: Any, **how: Any) -> BayesNetLearner:
+        most = options["max_indegree"]
+        searched.append(most)
+        # a search that finds nothing, where no edge is required
+        return fitted(budget, {**options, "max_indegree": 0} if most == 5 else options, table, **how)
+
+    monkeypatch.setattr(Budget, "fitted", noting)
+    learner = BayesNetLearner(max_seconds=None, max_evaluations=1, max_indegree=5, density="bins")
+    model = BayesNetClassifier(learner, random_state=1).fit(x, y)
+    assert searched[:3] == [1, 2, 5]
+    assert 5 not in searched[3:]
+    assert (model.n_folds_, set(model.losses_)) == (3, {"naive", "tree", "free"})
+    assert model.losses_["free"] > model.losses_[model.structure_] + 0.05
+
+
 @pytest.mark.long
 def test_folds_are_left_out_where_the_time_is_short():
     x, y = repeated_features(120)

@@ -221,3 +221,39 @@ def test_the_best_network_within_the_rules_is_found() -> None:
             for seed in range(5)
         }
         assert len(scores) == 1
+
+
+def _rules_on_three(kinds: tuple[int, ...]) -> ExpertKnowledge:
+    """Return knowledge in which each of the six directed pairs of three columns is free, required or forbidden."""
+    pairs = [(a, b) for a, b in itertools.permutations(NAMES[:3], 2)]
+    return ExpertKnowledge(
+        required_edges=[pair for pair, kind in zip(pairs, kinds, strict=True) if kind == 1],
+        forbidden_edges=[pair for pair, kind in zip(pairs, kinds, strict=True) if kind == 2],
+    )
+
+
+@pytest.mark.parametrize("max_indegree", [1, 2])
+def test_settled_rules_allow_a_single_graph(max_indegree):
+    settled = 0
+    arcs = list(itertools.permutations(range(3), 2))
+    graphs = [
+        graph
+        for n in range(4)
+        for graph in itertools.combinations(arcs, n)
+        if not any((j, i) in graph for i, j in graph) and len({j for _, j in graph}) < 3
+    ]
+    for kinds in itertools.product(range(3), repeat=6):
+        try:
+            rules = edge_rules(_rules_on_three(kinds), NAMES[:3], FEWEST[:3], max_indegree=max_indegree)
+        except GomeaBnError:
+            continue
+        if rules.is_settled:
+            settled += 1
+            assert sum(not rules.violations(NAMES[:3], graph, FEWEST[:3]) for graph in graphs) == 1
+    assert settled > 10
+
+
+def test_a_class_above_all_features_is_settled_with_one_parent_and_open_with_two():
+    knowledge = ExpertKnowledge(required_edges=[("age", name) for name in NAMES[1:]])
+    assert edge_rules(knowledge, NAMES, FEWEST, max_indegree=1).is_settled
+    assert not edge_rules(knowledge, NAMES, FEWEST, max_indegree=2).is_settled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def network_from_pieces(
             for of_family, family in zip(plan.tables(counter.count(plan)), families, strict=True)
         ]
         parts["metadata"] = {"n_rows": coded.n_rows}
-        completed = completes_pieces(views, coded.n_rows, counter, announce)
+        completed = completes_pieces(views, chain(*parents), coded.n_rows, counter, announce)
         network = network_of_counts(DiscretizedBayesNet, table.names, edges, counts, parts, completed)
     files.check_unchanged()
     return network

@@ -14,6 +14,7 @@ from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
 from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
 
 # share of the seconds after which a preparation makes no further first cuts, and the search must begin
@@ -35,9 +36,6 @@ def search(
     of everything together: they pay for a share of the seconds that the preparation of the table takes, which began at
     the time `began` of `perf_counter`. `start` is a network from whose graph and cuts the search begins.
     """
-    if table.n_missing:
-        from gomea_bn.learning.search.completed_tables import limits_before, with_completions
-
     deadline = np.inf
     most = settings.limits.max_seconds
     if most is not None and (settings.of_sample or ranks_pairs(table)):
@@ -50,20 +48,36 @@ def search(
         callback=reporting(settings.callback, problem.scorer.constant_score),
     )
     first = settings.part("search")
+    fills_gaps = table.n_missing > 0 and (options.has_curves or not _is_counted_exactly(problem, table))
+    if fills_gaps:
+        from gomea_bn.learning.search.completed_tables import limits_before, with_completions
     begin = None if start is None else start_of(start, table, problem, options.min_bin_count)
     if options.asks_discretizer:
         from gomea_bn.learning.search.discretizer_rounds import DiscretizerSearch
 
         problem, result = DiscretizerSearch(problem, table, options, first).run(begin)
     else:
-        limits = limits_before(problem, settings.limits) if table.n_missing else settings.limits
+        limits = limits_before(problem, settings.limits) if fills_gaps else settings.limits
         result = searched(problem, first.within(limits), begin)
     # Ctrl-C must not lose what the search has found
     with delayed_interrupts():
-        if table.n_missing:
+        if fills_gaps:
             found = with_completions(problem, table, options, result, settings.part("completions"))
         else:
             found = Found(problem, *with_shown_cuts(problem, result))
     if is_cut_short:
         found.result.statistics["preparation_cut_short"] = 1
     return replace(found, result=reported(found.result, found.problem.scorer.constant_score))
+
+
+def _is_counted_exactly(problem: StructureProblem, table: Table) -> bool:
+    """Return whether the rows that have values in a family say all that the table says of it.
+
+    That is so if the rules allow a single graph, in which columns with gaps have no children: a missing value that
+    nothing depends on says nothing.
+    """
+    if not problem.edge_rules.is_settled:
+        return False
+    has_gaps = np.array([column.n_missing > 0 for column in table.columns])
+    required = problem.edge_rules.may_lead & ~problem.edge_rules.may_lack
+    return not required[has_gaps].any()
