@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isinf
 from pathlib import Path
@@ -22,7 +22,7 @@ from gomea_bn.cli.output import (
     say,
     spelling,
 )
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, nearest
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, nearest
 from gomea_bn.runtime.interrupts import signal_exit_code
 
 if TYPE_CHECKING:
@@ -190,3 +190,12 @@ def announcement(learner: Any, out: Path | None) -> str:
 def limit(value: float) -> float | None:
     """Return the limit that an option stands for: None, no limit, for 0 and infinity."""
     return None if value == 0 or isinf(value) else value
+
+
+def refuse_in_pieces(given: Iterable[str]) -> None:
+    """Raise if options for reading a table in one file are given for a folder, whose files say what they hold."""
+    for name in given:
+        raise GomeaBnError(
+            [Option(name), " does not apply to a folder of files, which state their columns and types."],
+            ["write the files with the columns and types that you want, for example by DataFrame.to_parquet"],
+        )

@@ -231,6 +231,11 @@ def pieces_of(source: Any) -> list[Piece]:
         size = min(BATCH_ROWS, max(_VALUES_OF_PIECE // len(source.columns), 1))
         starts = range(0, source.n_rows, size)
         return [TablePiece(source, start, min(start + size, source.n_rows)) for start in starts]
+    names = [str(name) for name in source[0].columns]
+    for position, frame in enumerate(source):
+        of_frame = [str(name) for name in frame.columns]
+        if of_frame != names:
+            raise GomeaBnError(_difference("frame 0", names, f"frame {position}", of_frame))
     return [FramePiece(frame) for frame in source]
 
 
@@ -251,7 +256,7 @@ def _pieces_of_files(text: str) -> list[Piece]:
         if names is None:
             names = of_file
         elif names != of_file:
-            raise GomeaBnError(_difference(paths[0], names, path, of_file))
+            raise GomeaBnError(_difference(f"'{paths[0]}'", names, f"'{path}'", of_file))
         pieces += [FilePiece(path, group, group + 1, added) for group in range(n_groups)]
     return pieces
 
@@ -332,9 +337,9 @@ def _schema(path: str) -> tuple[list[str], int]:
 
 
 def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> str:
-    """Return the message for two files with different columns."""
+    """Return the message for two files or frames with different columns."""
     if sorted(names) == sorted(of_file):
-        return f"The columns of '{path}' have another order than those of '{first}'; write all files in one order."
+        return f"The columns of {path} have another order than those of {first}; give all the same order."
     missing = [repr(name) for name in names if name not in of_file]
     surplus = [repr(name) for name in of_file if name not in names]
     parts = []
@@ -345,7 +350,7 @@ def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> 
         parts.append(
             f"has {counted(len(surplus), 'further column')}: {listed(surplus, 5)}.{hint}".rstrip(".")
         )
-    return f"All files must have the same columns: '{path}' {' and '.join(parts)}; compared with '{first}'."
+    return f"All pieces must have the same columns: {path} {' and '.join(parts)}; compared with {first}."
 
 
 def _parquet(path: str) -> Any:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column
 from gomea_bn.data.dates import source_name
-from gomea_bn.errors import GomeaBnError, check_flag, check_number
+from gomea_bn.errors import GomeaBnError, check_flag, check_number, nearest
+from gomea_bn.texts import listed, shown_name
 
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
@@ -122,3 +123,13 @@ def spellings(names: Sequence[str]) -> dict[str, str]:
         source: name for source, name in zip(sources, names, strict=True) if sources.count(source) == 1
     }
     return of_columns | {name: name for name in names}
+
+
+def unknown_variable(names: Sequence[str], wanted: str) -> str:
+    """Return that no variable has a name, with a similar name or the names that there are."""
+    known = spellings(names)
+    hint = nearest(wanted, known)
+    if not hint:
+        quoted = listed([f"'{shown_name(source_name(name))}'" for name in names], 10)
+        hint = f" The network has {quoted}; learning leaves out columns such as identifiers, and says so."
+    return f"unknown variable {wanted!r:.80}.{hint}"

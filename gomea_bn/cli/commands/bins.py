@@ -56,9 +56,9 @@ from gomea_bn.cli.output import (
     spelling,
 )
 from gomea_bn.cli.plain_help import opt
-from gomea_bn.cli.running import limit, loaded_data, loaded_rows, printed_warnings
+from gomea_bn.cli.running import limit, loaded_data, loaded_rows, printed_warnings, refuse_in_pieces
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, Option, check_choice, nearest
+from gomea_bn.errors import GomeaBnError, check_choice, nearest
 from gomea_bn.runtime.kernel_progress import announced_kernels
 from gomea_bn.texts import listed, shown_name
 
@@ -309,8 +309,8 @@ def fit(
         smoothing = value_of(DECLARED["pseudo_count"], pseudo_count)
         value_of(DECLARED["shape"], shape)
         of_files = [name for name in reading.given if name in FILE_OPTIONS]
-        if of_files and is_in_pieces(data):
-            raise GomeaBnError([Option(of_files[0]), " does not apply to a folder of files."])
+        if is_in_pieces(data):
+            refuse_in_pieces(of_files)
     check_writable(out)
     if device != "cpu":
         say("Warning: --device has no effect, and the next version has no such option.")

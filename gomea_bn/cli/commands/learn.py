@@ -26,6 +26,7 @@ from gomea_bn.cli.options import (
 from gomea_bn.cli.output import (
     FAILED,
     NOTHING_WRITTEN,
+    UNUSABLE_DATA,
     WRONG_USE,
     check_targets,
     fail,
@@ -41,9 +42,10 @@ from gomea_bn.cli.running import (
     compile_first,
     printed_warnings,
     read_data,
+    refuse_in_pieces,
 )
 from gomea_bn.data.files.reading import ReadingOptions
-from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
 from gomea_bn.texts import counted
 
@@ -175,7 +177,7 @@ def _read_source(
     weight: str | None,
 ) -> tuple[Path | Table, str]:
     """Return a checked table, or the path of one in pieces, and the SHA-256 of its files."""
-    from gomea_bn.data.pieces import files_digest, is_in_pieces
+    from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
     from gomea_bn.runtime.environment import file_digest
@@ -183,13 +185,18 @@ def _read_source(
 
     if is_in_pieces(data):
         if weight is not None:
-            raise GomeaBnError("--weight needs a table in one file; leave it out for a folder.")
-        if reading.given:
-            raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
+            raise GomeaBnError(
+                "--weight needs a table in one file: rows in pieces are counted where they lie, and count once each; "
+                "repeat the rows in the files, or give one file."
+            )
+        refuse_in_pieces(reading.given)
         if after_search.confidence or after_search.n_repeats:
             raise GomeaBnError(
                 "--confidence and --repeat need a table in one file; leave them out for a folder."
             )
+        with failing(UNUSABLE_DATA):
+            # files that cannot be read are refused before a search is announced
+            pieces_of(data)
         return data, files_digest(data)
     if learner.scheduler is not None:
         raise GomeaBnError(
@@ -268,7 +275,8 @@ def _report(learner: BayesNetLearner) -> str:
     gains = cut_gains(learner.network_, learner.table_)
     summary = learner.network_.summary(gains)
     measure = points_measure(learner.network_)
-    of_rows = "these data" if "all_rows" not in learner.network_.metadata else "the sample"
+    of_all = learner.network_.metadata.get("all_rows", {"n_rows": learner.table_.n_rows})
+    of_rows = "these data" if learner.table_.n_rows == of_all["n_rows"] else "the sample"
     return (
         f"{summary}\n\n"
         f"{_all_rows(learner.network_)}"
@@ -309,7 +317,7 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
         # the cuts of some discretizers and scores stay those of the search; older records do not say so
         ended += ", and no compared cuts of one column would gain a nat." if record.get("recut", 1) else "."
     return (
-        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the files, "
+        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of them, "
         f"{counted(record['passes'], 'pass', 'passes')} over their cells, {record['seconds']:.1f} s. They changed "
         f"{counted(edges, 'edge')} of the network that the search found on {record['sample_rows']:,} rows, and moved "
         f"the cuts of columns {counted(kinds['cuts'], 'time')}. {ended}\n"

@@ -160,7 +160,7 @@ def test_query_tells_interventions_from_evidence(files, network):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("e=1", "unknown variable 'e'"),
+        ("e=1", "unknown variable 'e'. The network has 'a', "),
         ("a", "must be NAME=VALUE, NAME>VALUE, NAME in LOW..HIGH or NAME in {VALUE,VALUE}, got 'a'"),
         ("a=", "must be NAME=VALUE"),
         ("a=low", "'a' is continuous and needs a number, got 'low'"),

@@ -186,7 +186,14 @@ def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     pattern = ok("learn", rows / "*.parquet", *small, "--json")
     assert json.loads(pattern.stdout)["network"]["variables"] == network["variables"]
     assert "the command reads it (DATA)" in refused(2, "learn", rows, *small, "--out", rows / "run")
-    assert "--sep does not apply to a folder of files" in refused(2, "learn", rows, *small, "--sep", ",")
+    for option in ("--sep", "--drop"):
+        assert f"{option} does not apply to a folder of files" in refused(
+            2, "learn", rows, *small, option, "x"
+        )
+    (tmp_path / "texts").mkdir()
+    frame.to_csv(tmp_path / "texts" / "rows.csv")
+    unread = learn(tmp_path / "texts", *small)
+    assert (unread.exit_code, "Searching" in unread.stderr) == (3, False)
     assert learn(tmp_path / "absent*", *small).exit_code != 0
     assert "leave it out for a table in one file" in refused(
         2, "learn", rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9"

@@ -110,6 +110,8 @@ def test_files_of_different_columns_are_named(frame, learner, tmp_path) -> None:
     frame[frame.columns[::-1]].to_parquet(tmp_path / "b.parquet")
     with pytest.raises(GomeaBnError, match="another order"):
         learner.fit(tmp_path)
+    with pytest.raises(GomeaBnError, match=r"frame 1 lacks the column 'X3'"):
+        learner.fit([frame, frame.rename(columns={"X3": "Y3"})])
     (tmp_path / "b.parquet").write_bytes(b"no table")
     with pytest.raises(GomeaBnError, match="not a readable Parquet file"):
         learner.fit(tmp_path)
