@@ -11,6 +11,7 @@ decision tree has as many leaves as that network has free parameters; the leaves
 import io
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from math import isnan, nan
 from time import perf_counter
@@ -21,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn import BayesNetClassifier, BayesNetLearner, ParetoBayesNetLearner
+from gomea_bn.errors import GomeaBnWarning
 from lab.peers.prediction import CLASSES, class_peers, class_scores, encoded, fold_of, table_of
 from lab.runner.experiment import Experiment, Option, Options, Row, records
 from lab.runner.printing import mean_difference, sheet, with_error
@@ -143,10 +145,22 @@ def one_fold(task: Task) -> dict[str, Any]:
     train, test = folds != task["fold"], folds == task["fold"]
     x, y, new, truth = x[train], y[train], x[test], y[test]
     warm_up({})
-    methods: dict[str, list[float]] = {}
+    with warnings.catch_warnings():
+        # test rows beyond the ends of the training rows are expected, and so are few rows for a probability
+        warnings.simplefilter("ignore", GomeaBnWarning)
+        methods = _scores_of_methods(x, y, new, truth, task["seconds"])
+    # JSON has no nan
+    known = {label: [None if isnan(s) else s for s in scores] for label, scores in methods.items()}
+    return {"rows": len(x) + len(new), "features": x.shape[1], "methods": known}
 
+
+def _scores_of_methods(
+    x: pd.DataFrame, y: pd.Series, new: pd.DataFrame, truth: pd.Series, seconds: float
+) -> dict[str, list[float]]:
+    """Return the scores of all methods on new rows, by method, in the order of `_SCORES`."""
+    methods: dict[str, list[float]] = {}
     began = perf_counter()
-    model = BayesNetClassifier(BayesNetLearner(max_seconds=task["seconds"], curves="none"), random_state=0)
+    model = BayesNetClassifier(BayesNetLearner(max_seconds=seconds, curves="none"), random_state=0)
     answer = model.fit(x, y).predict_proba(new)
     sizes = [float(model.network_.n_parameters), float(len(model.network_.edges))]
     sizes.append(min(model.losses_.values()) if model.losses_ else nan)
@@ -156,7 +170,7 @@ def one_fold(task: Task) -> dict[str, Any]:
         perf_counter() - began,
     ]
     began = perf_counter()
-    answer, classes, sizes = front_answer(x, y, new, task["seconds"])
+    answer, classes, sizes = front_answer(x, y, new, seconds)
     methods[FRONT] = [*probabilistic_scores(answer, classes, truth), *sizes, perf_counter() - began]
     x, new = imputed(x, new)
     for label, n_leaves in (("as many leaves", int(sizes[0])), ("eight leaves", 8)):
@@ -171,9 +185,7 @@ def one_fold(task: Task) -> dict[str, Any]:
             continue
         scores = probabilistic_scores(answer, classes, truth)
         methods[label] = [*scores, nan, nan, nan, perf_counter() - began]
-    # JSON has no nan
-    known = {label: [None if isnan(s) else s for s in scores] for label, scores in methods.items()}
-    return {"rows": len(x) + len(new), "features": x.shape[1], "methods": known}
+    return methods
 
 
 def folds_of(options: Options) -> list[Task]:
