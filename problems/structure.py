@@ -21,7 +21,7 @@ from gomea_bn.problems.kernels.structure import StructureData, StructureRules, S
 from gomea_bn.problems.knowledge import EdgeRules
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
 from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
-from gomea_bn.runtime.run_state import fill
+from gomea_bn.runtime.checkpoints import fill
 
 
 class StructureProblem(DiscreteDefaults):

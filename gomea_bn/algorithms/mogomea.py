@@ -35,9 +35,8 @@ from gomea_bn.operators.kernels.front_mixing import (
 )
 from gomea_bn.operators.kernels.mixing import MixingRules, PopulationData
 from gomea_bn.problems.base import CompiledProblem, Refiner
-from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.checkpoints import State, fill, history_of, history_state
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.run_state import fill, history_of, history_state
 
 _MOST_ROUNDS = 1000
 # sum of the centres' shifts at which k-means ends

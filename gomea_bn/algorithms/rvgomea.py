@@ -37,9 +37,8 @@ from gomea_bn.operators.kernels.real_mixing import (
 )
 from gomea_bn.parameters import without_effect
 from gomea_bn.problems.continuous import RealProblem, new_real_journal, outside, with_real_defaults
-from gomea_bn.runtime.checkpoints import CheckpointOption, State
+from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_of, generator_states
 from gomea_bn.runtime.limits import Callback, Limits, Result
-from gomea_bn.runtime.run_state import filled, generator_of, generator_states
 
 _UNLIMITED = 2**62
 # below this expected time a generation runs in the calling thread

@@ -24,7 +24,7 @@ from gomea_bn.network.protocol import NetworkLike
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
+from gomea_bn.runtime.files import named_source, prefixed_errors
 from gomea_bn.texts import counted, listed
 
 # equal-frequency bins of a column without bins from the expert: low, middle, high

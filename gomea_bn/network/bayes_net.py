@@ -35,7 +35,7 @@ from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.smoothing import PseudoCount
 from gomea_bn.network.tables import bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds
-from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files import write_text
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import listed
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.linkage.kernels.tree import MI, CountWork, count_alleles, fill_bits, pair_similarity
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.random_draws import shuffle
+from gomea_bn.runtime.kernels import shuffle
 
 _STOP_EVERY = 64
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.bits import bit_count
-from gomea_bn.runtime.kernels.random_draws import random_below
+from gomea_bn.runtime.kernels import bit_count, random_below
 
 # measures of similarity
 MI, NMI, CORRECTED = 0, 1, 2

@@ -43,7 +43,7 @@ from gomea_bn.operators.kernels.mixing import (
 )
 from gomea_bn.problems.base import GENES, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
+from gomea_bn.runtime.kernels import random_below, shuffle
 
 # a further outcome of offering a solution, next to those of the archive
 INFEASIBLE = 5

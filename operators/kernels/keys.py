@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.bits import float_bits
+from gomea_bn.runtime.kernels import float_bits
 
 # adding and subtracting 2**12 times a number drops the low 12 of its 53 bits (Veltkamp's splitting)
 _SPLIT = 4097.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.problems.kernels.curves import CurveData, CurveScratch, curve_key, curve_score, has_curves
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.bits import bit_count
+from gomea_bn.runtime.kernels import bit_count
 
 # kinds of score
 LIKELIHOOD, DIRICHLET, BDEU, SMOOTHED, LEFT_OUT, LEFT_OUT_BEST = 0, 1, 2, 3, 4, 5

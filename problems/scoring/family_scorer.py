@@ -28,7 +28,7 @@ from gomea_bn.problems.kernels.score import (
 from gomea_bn.problems.scoring.curves import curves_of_views, new_curve_scratch, no_curves
 from gomea_bn.problems.scoring.scored_columns import ScoredColumn, ScoredVariable
 from gomea_bn.problems.scoring.scores import ScoringMethod
-from gomea_bn.runtime.run_state import fill, generator_states, generators_of
+from gomea_bn.runtime.checkpoints import fill, generator_states, generators_of
 from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import in_threads
 

@@ -23,9 +23,16 @@ from gomea_bn.problems.kernels.curves import has_curves
 from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
 from gomea_bn.problems.scoring.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
+from gomea_bn.runtime.checkpoints import (
+    NO_CHECKPOINT,
+    Section,
+    State,
+    history_of,
+    history_state,
+    result_of,
+    result_state,
+)
 from gomea_bn.runtime.limits import Budget, Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.run_state import history_of, history_state, result_of, result_state
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import counted, listed
 

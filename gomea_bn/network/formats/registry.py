@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.runtime.files.text_files import decoded, file_bytes, named_source, prefixed_errors
+from gomea_bn.runtime.files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
 # commands import this module before they know whether they need numba

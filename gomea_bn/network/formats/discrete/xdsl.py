@@ -23,7 +23,7 @@ from gomea_bn.network.formats.discrete.file_variables import (
 )
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.runtime.files.text_files import prefixed_errors
+from gomea_bn.runtime.files import prefixed_errors
 
 Box = tuple[float, float, float, float]
 
