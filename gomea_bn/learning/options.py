@@ -24,7 +24,7 @@ from gomea_bn.data.table import Table, column_digests
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
 from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
-from gomea_bn.network.checks import check_pseudo_count
+from gomea_bn.network.parts import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES

@@ -23,7 +23,7 @@ from gomea_bn.texts import counted, listed, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 LARGEST_DIFFERENCE = 0.1
 """Largest difference of the probability of a pair between two chains that have mixed."""

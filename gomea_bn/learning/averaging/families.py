@@ -31,8 +31,12 @@ from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.cells import table_over_rows
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals, around_cuts
+from gomea_bn.network.conditionals.conditionals import (
+    CUT_INTERVAL,
+    Conditionals,
+    around_cuts,
+    table_over_rows,
+)
 from gomea_bn.network.conditionals.family import Columns, TableSet
 from gomea_bn.network.conditionals.family_line import (
     FamilyLine,

@@ -31,7 +31,7 @@ from gomea_bn.learning.reported_scores import SCORE_FIELDS, recorded_method, rep
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.network.rows import table_for
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.blanket import Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn

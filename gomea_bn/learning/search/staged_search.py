@@ -16,7 +16,7 @@ from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning, Option
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.cuts.policies import without_sparse_bins
 from gomea_bn.problems.cuts.pricing import CutPricer
 from gomea_bn.problems.kernels.curves import has_curves

@@ -14,7 +14,7 @@ from gomea_bn.texts import listed
 
 # commands import this module before they know whether they need numba
 if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
     Net = TypeVar("Net", bound=NetworkLike)
 

@@ -28,9 +28,9 @@ from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Averaged
 from gomea_bn.learning.averaging import families as averaging
-from gomea_bn.network.conditionals.cells import table_over_rows
+from gomea_bn.network.conditionals.conditionals import table_over_rows
 from gomea_bn.network.rows import drawn_values
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood
 from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn

@@ -21,7 +21,7 @@ from gomea_bn.network.formats.discrete.file_variables import (
     distinct_names,
     file_variables,
 )
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 
 # words of the format; pyAgrum refuses them as names and as labels
 _WORDS = frozenset(["network", "variable", "property", "probability", "type", "discrete", "table", "default"])

@@ -17,7 +17,7 @@ from gomea_bn.network.formats.discrete.file_variables import (
     plain_text,
     table_of_numbers,
 )
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 
 Box = tuple[float, float, float, float]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gomea_bn.data.frames import column_names
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.formats.discrete.file_variables import FileVariable, file_variables, table_of_numbers
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 
 
 def to_uai(network: NetworkLike) -> str:

@@ -22,7 +22,7 @@ from gomea_bn.network.formats.discrete.file_variables import (
     table_of_numbers,
 )
 from gomea_bn.network.graph import topological_order
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.runtime.files import prefixed_errors
 
 Box = tuple[float, float, float, float]
