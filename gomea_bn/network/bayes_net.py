@@ -26,8 +26,7 @@ from gomea_bn.network.conditionals.conditionals import (
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
-from gomea_bn.network.formats import dot, json_format, other_libraries, registry, summary
-from gomea_bn.network.formats.discrete import bif, net, uai, xdsl
+from gomea_bn.network.formats import discrete, dot, json_format, other_libraries, registry, summary
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers, completion
 from gomea_bn.network.inference.engine import Seed, engine_for
@@ -1254,24 +1253,24 @@ class DiscretizedBayesNet(Immutable):
         return _written(json_format.to_json(self), path)
 
     def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return BIF text (see `formats.discrete.bif`); write it to `path` if given."""
-        return _written(bif.to_bif(self), path)
+        """Return BIF text; write it to `path` if given."""
+        return _written(discrete.to_bif(self), path)
 
     def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return XDSL text of GeNIe, drawn in layers (see `formats.discrete.xdsl`); write it to `path` if given."""
-        return _written(xdsl.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
+        """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given."""
+        return _written(discrete.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return NET text of HUGIN, drawn in layers (see `formats.discrete.net`); write it to `path` if given."""
-        return _written(net.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
+        """Return NET text of HUGIN, drawn in layers; write it to `path` if given."""
+        return _written(discrete.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
         raise registry.no_xmlbif()
 
     def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return UAI text, without names (see `formats.discrete.uai`); write it to `path` if given."""
-        return _written(uai.to_uai(self), path)
+        """Return UAI text, without names; write it to `path` if given."""
+        return _written(discrete.to_uai(self), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.
