@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.operators.kernels.archive import (
+from gomea_bn.operators.archive import (
     ADDITIONS,
     BLOCK_SIZE,
     BLOCKS,

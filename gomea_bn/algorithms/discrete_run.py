@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme, opened_run
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Learner, Linkage, linkage_model, single_genes
-from gomea_bn.operators.kernels.mixing import (
+from gomea_bn.operators.mixing import (
     EVALUATIONS,
     FINISHED,
     NOT_RUN,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
-from gomea_bn.operators.kernels.mixing import Elite
+from gomea_bn.operators.mixing import Elite
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     CheckpointOption,

@@ -19,8 +19,7 @@ from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, ch
 from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.rows.cells import BLOCK_ROWS, CodedPiece
-from gomea_bn.problems.rows.counter import CountPlan, OfPiece, View
+from gomea_bn.problems.row_counts import BLOCK_ROWS, CodedPiece, CountPlan, OfPiece, View
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:

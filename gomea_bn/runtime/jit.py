@@ -63,7 +63,6 @@ _WITHOUT_CODE = frozenset(
     f"gomea_bn.{name}"
     for name in (
         "errors",
-        "linkage.sparse_tree",
         "runtime.files",
         "runtime.kernel_progress",
     )

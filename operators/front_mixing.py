@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.operators.kernels.archive import (
+from gomea_bn.operators.archive import (
     ADDED,
     DOMINATED,
     KNOWN,
     MEMBERS,
     SAME_BOX,
     Archive,
+    canonical,
+    genotype_key,
     offer,
     standing,
 )
-from gomea_bn.operators.kernels.keys import canonical, genotype_key
-from gomea_bn.operators.kernels.mixing import (
+from gomea_bn.operators.mixing import (
     COPIES,
     CUT_SHORT,
     EVALUATIONS,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.operators.kernels.mixing import improves, solution_of
-from gomea_bn.operators.kernels.real_estimation import (
+from gomea_bn.operators.mixing import improves, solution_of
+from gomea_bn.operators.real_estimation import (
     RealPopulation,
     SelectionWork,
     beats,
