@@ -17,9 +17,7 @@ from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.runtime.fingerprint import fingerprint
-from gomea_bn.runtime.jit import kernel, note_source
-from gomea_bn.runtime.kernel_compiler import CalledKernelCompiler
+from gomea_bn.runtime.jit import CalledKernelCompiler, fingerprint, kernel, note_source
 
 __all__ = [
     "AUX",

@@ -13,6 +13,7 @@ from gomea_bn.problems.continuous import RealDefaults
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import Policy
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families, new_scratch
 from gomea_bn.problems.kernels.boundaries import (
     BoundaryColumns,
     BoundaryData,
@@ -22,9 +23,7 @@ from gomea_bn.problems.kernels.boundaries import (
     shortfall,
 )
 from gomea_bn.problems.kernels.score import ScoreRule
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families, new_scratch
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import ScoringMethod
+from gomea_bn.problems.scores import ScoringMethod
 
 Cuts = Mapping[int, NDArray[np.float64]]
 

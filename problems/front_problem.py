@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 from gomea_bn.errors import GomeaBnError, Option, Setting, check_choice, check_number
 from gomea_bn.problems.base import ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import ParentSets
-from gomea_bn.problems.cuts.pricing import CodedNetwork, CodedQuestion, Pricing
+from gomea_bn.problems.cuts.libraries import CodedNetwork, CodedQuestion, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
+from gomea_bn.problems.family_scorer import (
+    FamilyScorer,
+    LibraryGrowth,
+    ScoredVariable,
+    ThreadCaches,
+    new_cache,
+    new_scratch,
+)
 from gomea_bn.problems.kernels.front import (
     COMPLEXITY,
     EXPERT_DISTANCE,
@@ -28,15 +36,7 @@ from gomea_bn.problems.kernels.front import (
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
 from gomea_bn.problems.kernels.target import TargetRows
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scoring.family_scorer import (
-    FamilyScorer,
-    LibraryGrowth,
-    ThreadCaches,
-    new_cache,
-    new_scratch,
-)
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import scoring_method
+from gomea_bn.problems.scores import scoring_method
 from gomea_bn.problems.structure import StructureProblem
 
 MISFIT_ESTIMATES = ("left-out", "in-sample")

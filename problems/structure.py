@@ -13,15 +13,15 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.base import DiscreteDefaults, ValuesInUse, data_digest
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood, ParentSets
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
+from gomea_bn.problems.cuts.libraries import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.cuts.pricing import CodedNetwork, CutPricer, Pricing
 from gomea_bn.problems.cuts.shape import ColumnShape
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.score import CACHE_HITS, FAMILIES_SCORED
 from gomea_bn.problems.kernels.structure import StructureData, StructureRules, StructureWork
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
-from gomea_bn.runtime.run_state import fill
+from gomea_bn.problems.parents import ParentLibraries, ParentPricer
+from gomea_bn.runtime.checkpoints import fill
 
 
 class StructureProblem(DiscreteDefaults):

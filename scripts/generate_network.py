@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files import write_text
 from gomea_bn.simulation.random_networks import random_network
 
 

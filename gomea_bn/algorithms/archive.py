@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, check_integer
-from gomea_bn.operators.kernels.archive import (
+from gomea_bn.operators.archive import (
     ADDITIONS,
     BLOCK_SIZE,
     BLOCKS,
@@ -20,7 +20,7 @@ from gomea_bn.operators.kernels.archive import (
     offer_rows,
     refill,
 )
-from gomea_bn.runtime.run_state import filled
+from gomea_bn.runtime.checkpoints import filled
 
 # shares of the wanted size above which the grid is switched on, and below which it is switched off
 _TOO_MANY, _TOO_FEW = 1.25, 0.75

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.algorithms.multi_start import MultiStartRun, Scheme, opened_run
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Learner, Linkage, linkage_model, single_genes
-from gomea_bn.operators.kernels.mixing import (
+from gomea_bn.operators.mixing import (
     EVALUATIONS,
     FINISHED,
     NOT_RUN,
@@ -27,9 +27,8 @@ from gomea_bn.operators.kernels.mixing import (
     evaluate_row,
 )
 from gomea_bn.problems.base import CompiledProblem, Refiner, Solution, new_journal, with_defaults
-from gomea_bn.runtime.checkpoints import CheckpointOption, State
+from gomea_bn.runtime.checkpoints import CheckpointOption, State, filled, generator_states, generators_of
 from gomea_bn.runtime.limits import Callback, Limits, Result
-from gomea_bn.runtime.run_state import filled, generator_states, generators_of
 from gomea_bn.runtime.threads import thread_count
 
 # a budget of evaluations without limit

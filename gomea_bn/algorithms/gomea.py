@@ -12,7 +12,7 @@ from gomea_bn.algorithms.discrete_run import DiscreteRun, DiscreteSearch, Popula
 from gomea_bn.algorithms.multi_start import EliteRun, check_scheme
 from gomea_bn.errors import check_choice
 from gomea_bn.linkage.models import Learner, linkage_model
-from gomea_bn.operators.kernels.mixing import MixingWork, PopulationData, initialise_range, vary_range
+from gomea_bn.operators.mixing import MixingWork, PopulationData, initialise_range, vary_range
 from gomea_bn.problems.base import CompiledProblem, Refiner
 from gomea_bn.runtime.checkpoints import State
 from gomea_bn.runtime.limits import Limits

@@ -22,8 +22,8 @@ from gomea_bn.algorithms.discrete_run import (
 from gomea_bn.algorithms.multi_start import check_scheme
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.linkage.models import Learner, Linkage, linkage_model
-from gomea_bn.operators.kernels.archive import REFUSED_FULL, Archive, clear
-from gomea_bn.operators.kernels.front_mixing import (
+from gomea_bn.operators.archive import REFUSED_FULL, Archive, clear
+from gomea_bn.operators.front_mixing import (
     ALL,
     EVALUATED,
     LATEST_ADDITION,
@@ -33,11 +33,10 @@ from gomea_bn.operators.kernels.front_mixing import (
     initialise_front,
     vary_front,
 )
-from gomea_bn.operators.kernels.mixing import MixingRules, PopulationData
+from gomea_bn.operators.mixing import MixingRules, PopulationData
 from gomea_bn.problems.base import CompiledProblem, Refiner
-from gomea_bn.runtime.checkpoints import State
+from gomea_bn.runtime.checkpoints import State, fill, history_of, history_state
 from gomea_bn.runtime.limits import FrontHistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.run_state import fill, history_of, history_state
 
 _MOST_ROUNDS = 1000
 # sum of the centres' shifts at which k-means ends

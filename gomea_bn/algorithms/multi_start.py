@@ -12,28 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, check_flag, check_integer, is_integer
-from gomea_bn.operators.kernels.mixing import Elite
+from gomea_bn.operators.mixing import Elite
 from gomea_bn.runtime.checkpoints import (
     NO_CHECKPOINT,
     CheckpointOption,
     Section,
     State,
-    opened,
-    option_text,
-    option_texts,
-)
-from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.run_state import (
     filled,
     history_of,
     history_state,
     limits_of_state,
     limits_state,
+    opened,
+    option_text,
+    option_texts,
     result_of,
     result_state,
     seeds_of,
     seeds_state,
 )
+from gomea_bn.runtime.limits import STOPPED_BY_USER, Callback, HistoryEntry, Limits, Progress, Result
 from gomea_bn.runtime.threads import StopFlag, Workers
 
 _RESULT = "result"

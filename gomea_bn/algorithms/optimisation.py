@@ -14,7 +14,7 @@ from gomea_bn.algorithms.gomea import GOMEA
 from gomea_bn.algorithms.mogomea import MOGOMEA
 from gomea_bn.algorithms.rvgomea import RVGOMEA, RealRun
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.operators.kernels.mixing import evaluate_row
+from gomea_bn.operators.mixing import evaluate_row
 from gomea_bn.problems.base import CompiledProblem, with_defaults
 from gomea_bn.problems.continuous import RealProblem
 from gomea_bn.problems.python_problem import as_compiled

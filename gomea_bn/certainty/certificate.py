@@ -23,7 +23,7 @@ from gomea_bn.errors import check_number
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.graph import topological_order
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.scoring.scores import rounding
+from gomea_bn.problems.scores import rounding
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_integer
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.checks import random_generator
+from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import table_for
-from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.family_scorer import Family
 from gomea_bn.texts import counted, shown_name
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.random_draws import random_below
+from gomea_bn.runtime.kernels import random_below
 
 MOST_DRAWN = 4
 """Largest number of variables whose parents are drawn at once."""

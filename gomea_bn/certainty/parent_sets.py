@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Option
+from gomea_bn.problems.family_scorer import FamilyScorer
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer
 
 # memory and seconds: a score takes about a microsecond per thousand rows
 _MOST_FAMILIES = 20_000_000

@@ -16,8 +16,7 @@ from gomea_bn.cli.running import printed_warnings, read_data
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.formats.registry import FORMATS, format_of
-from gomea_bn.runtime.files.atomic_files import finish_exchange
-from gomea_bn.runtime.files.text_files import read_json
+from gomea_bn.runtime.files import finish_exchange, read_json
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def loaded_network(text: str) -> DiscretizedBayesNet:
 def _is_of_expert(path: str) -> bool:
     """Return whether a file holds an expert's network, whose bins and probabilities may be missing."""
     from gomea_bn.expert.files import FORMAT
-    from gomea_bn.runtime.files.text_files import has_format
+    from gomea_bn.runtime.files import has_format
 
     return path.lower().endswith(_OF_EXPERTS) or (
         path.lower().endswith(".json") and has_format(Path(path), FORMAT)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.cli.output import say
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, Option, nearest
-from gomea_bn.runtime.files.text_files import file_text, load_json, prefixed_errors
+from gomea_bn.runtime.files import file_text, load_json, prefixed_errors
 
 if TYPE_CHECKING:
     from gomea_bn.problems.knowledge import ExpertKnowledge

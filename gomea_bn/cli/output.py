@@ -133,7 +133,7 @@ def writing(out: Path, task: str = "the file") -> Iterator[None]:
 
 def deliver(text: str, out: Path | None) -> None:
     """Print a text, or write it to a file; exits with code 1 if that cannot be written."""
-    from gomea_bn.runtime.files.atomic_files import write_text
+    from gomea_bn.runtime.files import write_text
 
     if out is None:
         typer.echo(text, nl=False)
@@ -147,7 +147,7 @@ def deliver_frame(
 ) -> None:
     """Print a table as CSV, or write it to a file as CSV or Parquet; exits with code 1 if that cannot be written."""
     from gomea_bn.data.frames import require_pyarrow
-    from gomea_bn.runtime.files.atomic_files import write_bytes
+    from gomea_bn.runtime.files import write_bytes
 
     if out is None or not as_parquet:
         deliver(frame.to_csv(lineterminator="\n", index=index), out)
@@ -162,7 +162,7 @@ def check_writable(target: Path) -> None:
 
     Its folder is missing or may not be written to, it is a folder itself, or its name is too long.
     """
-    from gomea_bn.runtime.files.atomic_files import check_name
+    from gomea_bn.runtime.files import check_name
 
     if not os.path.isdir(target.absolute().parent) or os.path.isdir(target):
         fail(f"Cannot write '{target}': its folder must exist, and it must not be a folder itself.", FAILED)
@@ -221,7 +221,7 @@ def check_figure(option: str, target: Path) -> None:
 
 def write_figure(draw: Callable[[], Axes], target: Path) -> None:
     """Write the figure of the axes that a function draws, or exit with code 1."""
-    from gomea_bn.runtime.files.atomic_files import write_bytes
+    from gomea_bn.runtime.files import write_bytes
 
     content = BytesIO()
     figure = draw().get_figure(root=True)

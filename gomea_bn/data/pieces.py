@@ -17,7 +17,7 @@ from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.runtime.files.text_files import check_is_file
+from gomea_bn.runtime.files import check_is_file
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gomea_bn.errors import GomeaBnError, is_real
-from gomea_bn.runtime.files.atomic_files import write_text
-from gomea_bn.runtime.files.text_files import field_of, read_json
+from gomea_bn.runtime.files import field_of, read_json, write_text
 
 FORMAT = "gomea-bn cut points"
 FORMAT_VERSION = 1

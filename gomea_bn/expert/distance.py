@@ -13,8 +13,7 @@ from gomea_bn.errors import GomeaBnError, Setting
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.bin_distributions import unshared_points
 from gomea_bn.network.graph import layers
-from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.network.recorded import columns_of_expert_fit
+from gomea_bn.network.recorded import NetworkLike, columns_of_expert_fit
 from gomea_bn.network.tables import family_index
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.front_problem import ExpertSample

@@ -15,16 +15,14 @@ from gomea_bn.data.table import Column, Table
 from gomea_bn.errors import GomeaBnError, Setting, is_real, nearest
 from gomea_bn.expert import files
 from gomea_bn.expert.files import ExpertParts
-from gomea_bn.network import checks
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.checks import check_pseudo_count
 from gomea_bn.network.formats.dot import read_dot_graph
-from gomea_bn.network.parts import Immutable
-from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.parts import Immutable, check_cut_points, check_edges, check_names, check_pseudo_count
+from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.files.text_files import named_source, prefixed_errors
+from gomea_bn.runtime.files import named_source, prefixed_errors
 from gomea_bn.texts import counted, listed
 
 # equal-frequency bins of a column without bins from the expert: low, middle, high
@@ -77,10 +75,10 @@ class ExpertNetwork(Immutable):
         cut_points: Mapping[str, ArrayLike] | None = None,
         network: DiscretizedBayesNet | None = None,
     ) -> None:
-        names = checks.check_names(names)
+        names = check_names(names)
         edge_list = _edge_list(edges)
         with prefixed_errors("Expert's network"):
-            checks.check_edges(edge_list, names)
+            check_edges(edge_list, names)
         cuts = _checked_cuts(cut_points or {}, names)
         if network is not None:
             if network.names != names or set(network.edges) != set(edge_list):
@@ -359,7 +357,7 @@ def _checked_cuts(
         ):
             raise GomeaBnError(f"cut_points['{name}'] must be a list of numbers, got {cuts!r:.80}.")
     checked = {
-        name: checks.check_cut_points(cut_points[name], name, (-math.inf, math.inf))
+        name: check_cut_points(cut_points[name], name, (-math.inf, math.inf))
         for name in names
         if name in cut_points
     }

@@ -14,8 +14,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.formats.json_format import FORMAT as NETWORK_FORMAT
 from gomea_bn.network.formats.json_format import network_from_content
 from gomea_bn.network.formats.registry import FORMATS, format_of, readable_endings
-from gomea_bn.runtime.files.atomic_files import write_text
-from gomea_bn.runtime.files.text_files import (
+from gomea_bn.runtime.files import (
     check_fields,
     check_format,
     file_text,
@@ -23,6 +22,7 @@ from gomea_bn.runtime.files.text_files import (
     named_source,
     prefixed_errors,
     source_text,
+    write_text,
 )
 from gomea_bn.texts import listed
 

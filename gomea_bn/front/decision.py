@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError, check_number, is_integer, nearest
-from gomea_bn.runtime.files.text_files import check_fields, prefixed_errors, read_json
+from gomea_bn.runtime.files import check_fields, prefixed_errors, read_json
 
 if TYPE_CHECKING:
     from gomea_bn.front.front import Front

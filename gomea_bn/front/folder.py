@@ -19,14 +19,17 @@ from gomea_bn.front.judged_rows import is_prediction_summary
 from gomea_bn.front.objectives import EXPERT_DISTANCE, Objective
 from gomea_bn.front.predictions import prediction_summary
 from gomea_bn.front.store import StoredNetworks, packed_networks
-from gomea_bn.runtime.files.atomic_files import check_folder, check_name, finish_exchange, replaced_entries
-from gomea_bn.runtime.files.text_files import (
+from gomea_bn.runtime.files import (
+    check_folder,
     check_is_file,
+    check_name,
     field_of,
+    finish_exchange,
     has_format,
     named_source,
     prefixed_errors,
     read_json,
+    replaced_entries,
     unpacked,
 )
 

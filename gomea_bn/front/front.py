@@ -35,8 +35,8 @@ from gomea_bn.front.objectives import (
 )
 from gomea_bn.front.store import NetworkParts, PooledNetworks, parts_of
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.checks import check_metadata
 from gomea_bn.network.edge_probabilities import edge_frequency
+from gomea_bn.network.parts import check_metadata
 
 if TYPE_CHECKING:
     import pandas as pd

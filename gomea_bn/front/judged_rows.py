@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from gomea_bn.discretization.baselines import MDLP
 from gomea_bn.errors import is_integer, is_real
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import family_counts, table_of_counts
+from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.problems.cuts.policies import bin_codes
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.network.formats import json_format
-from gomea_bn.runtime.files.text_files import (
+from gomea_bn.runtime.files import (
     decoded,
     field_of,
     named_source,

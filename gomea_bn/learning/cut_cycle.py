@@ -20,10 +20,9 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalSc
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy, equal_frequency_cuts
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
+from gomea_bn.problems.family_scorer import FamilyScorer, ScoredVariable, graph_families
 from gomea_bn.problems.knowledge import DEFAULT_MAX_TABLE_CELLS
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, graph_families
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import is_gain, score_rule, scoring_method
+from gomea_bn.problems.scores import is_gain, score_rule, scoring_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Progress
 from gomea_bn.runtime.threads import StopFlag, Workers
 

@@ -25,19 +25,25 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits, IntervalScore, candida
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.score import DIRICHLET, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules
-from gomea_bn.problems.rows.cells import (
+from gomea_bn.problems.row_counts import (
+    Coded,
     CodedPiece,
     Coding,
+    CountPlan,
+    FamilyCounter,
+    OfPiece,
+    View,
+    available_score,
     coded_piece,
+    count_in_passes,
+    cuts_around,
     estimated_distinct,
     first_boundaries,
     repeats_values,
     scaled_log_density,
     zoomed_boundaries,
 )
-from gomea_bn.problems.rows.counter import Coded, CountPlan, FamilyCounter, OfPiece, View, count_in_passes
-from gomea_bn.problems.rows.terms import available_score, cuts_around
-from gomea_bn.problems.scoring.scores import is_gain, price_per_parameter, scoring_method
+from gomea_bn.problems.scores import is_gain, price_per_parameter, scoring_method
 from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
 from gomea_bn.runtime.threads import StopFlag
 from gomea_bn.texts import counted, listed

@@ -16,8 +16,8 @@ from gomea_bn.data.columns import extremes
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
 from gomea_bn.learning.options import OPTIMAL, LearningOptions
-from gomea_bn.problems.cuts.first_cuts import first_cuts
 from gomea_bn.problems.cuts.interval_dp import IntervalScore
+from gomea_bn.problems.cuts.libraries import Pricing, first_cuts, library_capacity
 from gomea_bn.problems.cuts.policies import (
     MAX_CARDINALITY,
     Policy,
@@ -26,17 +26,13 @@ from gomea_bn.problems.cuts.policies import (
     without_narrow_bins,
     without_sparse_bins,
 )
-from gomea_bn.problems.cuts.pricing import Pricing, library_capacity
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.problems.kernels.curves import CurveData
-from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, ScoreRule
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable, curve_data
+from gomea_bn.problems.kernels.score import BDEU, DIRICHLET, CurveData, ScoreRule
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
-from gomea_bn.problems.parents.screening import UNSCREENED_VARIABLES, candidate_pairs, ranked_pairs
-from gomea_bn.problems.scoring.curves import curve_data
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import ScoringMethod, score_rule, scoring_method
+from gomea_bn.problems.parents import UNSCREENED_VARIABLES, candidate_pairs, ranked_pairs
+from gomea_bn.problems.scores import ScoringMethod, score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.threads import thread_pool
 from gomea_bn.texts import listed
@@ -141,7 +137,7 @@ def _pairs_of_discrete(
     These are screened pairs, and those that local searches over all pairs join. Tables that are too large for these
     searches get pairs of parents that matter only together, and as long as there is time those around a graph.
     """
-    from gomea_bn.problems.parents.order_starts import pairs_of_climbs, widened_pairs
+    from gomea_bn.problems.parents import pairs_of_climbs, widened_pairs
 
     generator = np.random.default_rng(_SEED_OF_CLIMBS)
     if ranks_pairs(table):

@@ -52,11 +52,15 @@ from gomea_bn.network.recorded import counted_parents
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_of_counts
 from gomea_bn.problems.kernels.score import DIRICHLET
-from gomea_bn.problems.rows.counter import FamilyCounter, LocalCounter
-from gomea_bn.problems.rows.on_dask import DaskCounter
-from gomea_bn.problems.rows.survey import sample_of, sampled_rows
-from gomea_bn.problems.rows.terms import available_score, observed_counts
+from gomea_bn.problems.row_counts import (
+    DaskCounter,
+    FamilyCounter,
+    LocalCounter,
+    available_score,
+    observed_counts,
+)
 from gomea_bn.problems.structure import StructureProblem
+from gomea_bn.problems.survey import sample_of, sampled_rows
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.limits import Limits

@@ -24,13 +24,13 @@ from gomea_bn.data.table import Table, column_digests
 from gomea_bn.data.weights import weighted_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_integer
 from gomea_bn.learning.parameters import LearnerParameters, NetworkParameters, declared_options, plain_options
-from gomea_bn.network.checks import check_pseudo_count
+from gomea_bn.network.parts import check_pseudo_count
 from gomea_bn.parameters import Parameters, check_declared
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import POLICY_FAMILIES
 from gomea_bn.problems.cuts.shape_fit import with_point_masses
 from gomea_bn.problems.knowledge import ExpertKnowledge
-from gomea_bn.problems.rows.survey import FEW_VALUES, FIRST_ROWS
+from gomea_bn.problems.survey import FEW_VALUES, FIRST_ROWS
 from gomea_bn.runtime.checkpoints import CheckpointOption, Section, opened, option_texts
 from gomea_bn.runtime.limits import Budget, Callback, Limits
 from gomea_bn.texts import counted
@@ -202,7 +202,7 @@ def sampled_table(learner: LearnerParameters, table: Table, seed: int) -> Table:
 
     The sample is smaller if the seconds are few for the columns, since all of it is prepared before the search. It has
     the rows with the extreme values of continuous columns, and the first row of every level, of every value of a column
-    of few values, and with a gap, as the sample of a table in pieces has (`gomea_bn.problems.rows.survey`).
+    of few values, and with a gap, as the sample of a table in pieces has (`gomea_bn.problems.survey`).
     """
     size = rows_to_search(learner, table)
     if table.n_rows <= size:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gomea_bn.expert.expert_network import ExpertNetwork
     from gomea_bn.front.objectives import OwnObjective
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.network.tables import PseudoCount
     from gomea_bn.problems.knowledge import ExpertKnowledge
     from gomea_bn.runtime.limits import Callback, Result
 

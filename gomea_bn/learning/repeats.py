@@ -15,7 +15,7 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.recorded import STABILITY_WORDS
 from gomea_bn.network.tables import edge_texts
-from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files import write_text
 from gomea_bn.texts import counted, listed, percent, shown_name
 
 Edge: TypeAlias = tuple[str, str]

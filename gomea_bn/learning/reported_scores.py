@@ -9,7 +9,7 @@ from typing import Any
 
 from gomea_bn.errors import is_real
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
-from gomea_bn.problems.scoring.scores import ScoringMethod
+from gomea_bn.problems.scores import ScoringMethod
 from gomea_bn.runtime.limits import Callback, Progress, Result
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.parameters import LearnerParameters, plain_options
 from gomea_bn.runtime.environment import environment
-from gomea_bn.runtime.files.atomic_files import (
+from gomea_bn.runtime.files import (
     check_folder,
     check_name,
     finish_exchange,
+    has_format,
     replaced_entries,
     write_text,
 )
-from gomea_bn.runtime.files.text_files import has_format
 
 if TYPE_CHECKING:
     from gomea_bn.learning.learner import BayesNetLearner

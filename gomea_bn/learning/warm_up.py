@@ -18,20 +18,18 @@ from gomea_bn.algorithms.multi_start import MultiStartRun
 from gomea_bn.data.table import Table, read_table
 from gomea_bn.linkage.models import LinkageTree
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.student import below_student
-from gomea_bn.network.smoothing import smoothed_and_left_out
+from gomea_bn.network.conditionals.family_line import below_student
+from gomea_bn.network.tables import smoothed_and_left_out
 from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.cuts.pricing import Pricing
-from gomea_bn.problems.kernels.curves import has_curves
-from gomea_bn.problems.kernels.score import score_counts
+from gomea_bn.problems.family_scorer import FamilyScorer, LibraryGrowth, ScoredVariable
+from gomea_bn.problems.kernels.score import has_curves, score_counts
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
-from gomea_bn.problems.parents.screening import candidate_pairs
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer, LibraryGrowth
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+from gomea_bn.problems.parents import candidate_pairs
+from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.jit import kernels_are_cached, kernels_can_be_kept
 from gomea_bn.runtime.kernel_progress import announced_kernels
@@ -217,7 +215,7 @@ def _shape_and_average(problem: StructureProblem) -> None:
 
 
 def _screen_and_link(problem: StructureProblem | FrontProblem, is_wide: bool) -> None:
-    from gomea_bn.problems.parents.order_starts import pairs_of_climbs
+    from gomea_bn.problems.parents import pairs_of_climbs
 
     # screening scores families in one call, as reports on the learned network do
     candidate_pairs(problem.scorer, problem.edge_rules, 1)

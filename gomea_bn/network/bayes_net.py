@@ -15,27 +15,44 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
 from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
 from gomea_bn.lazy import offered
-from gomea_bn.network import checks
 from gomea_bn.network.bin_distributions import log_widths_of_points
-from gomea_bn.network.conditionals.cells import CellGrids
-from gomea_bn.network.conditionals.conditionals import Conditionals, around_cuts, families_of, row_values
+from gomea_bn.network.conditionals.conditionals import (
+    CellGrids,
+    Conditionals,
+    around_cuts,
+    families_of,
+    row_values,
+)
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
 from gomea_bn.network.earlier_versions import averaged_member, warn_of_curve_edges, with_axes
 from gomea_bn.network.edges import EdgeReasons, EquivalenceClass, equivalence_class, why
-from gomea_bn.network.formats import dot, json_format, other_libraries, registry, summary
-from gomea_bn.network.formats.discrete import bif, net, uai, xdsl
+from gomea_bn.network.formats import discrete, dot, json_format, other_libraries, registry, summary
 from gomea_bn.network.graph import are_separated, markov_blanket, reachable, topological_order
 from gomea_bn.network.inference import answers, completion
 from gomea_bn.network.inference.engine import Seed, engine_for
 from gomea_bn.network.inference.evidence import EvidenceReader
 from gomea_bn.network.inference.most_probable import most_probable
 from gomea_bn.network.marginals import conditional_density, conditional_probabilities
-from gomea_bn.network.parts import Immutable
+from gomea_bn.network.parts import (
+    Immutable,
+    check_counts,
+    check_cut_points,
+    check_edges,
+    check_keys,
+    check_levels,
+    check_metadata,
+    check_names,
+    check_pseudo_count,
+    check_rows,
+    check_shapes,
+    check_support,
+    check_table,
+    random_generator,
+)
 from gomea_bn.network.rows import drawn_values, frame_of_draws
-from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import bin_texts
+from gomea_bn.network.tables import PseudoCount, bin_texts
 from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds
-from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files import write_text
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import listed
 
@@ -172,23 +189,23 @@ class DiscretizedBayesNet(Immutable):
         if curve_edges := list(curve_edges):
             warn_of_curve_edges("tables have an axis for every parent; the given ones are repeated along it")
             tables = with_axes(names, edges, curve_edges, cut_points, levels, tables)
-        names = checks.check_names(names)
+        names = check_names(names)
         continuous = [name for name in names if name in cut_points]
-        checks.check_keys(cut_points, continuous, names, "cut_points")
-        checks.check_keys(support, continuous, names, "support")
-        checks.check_keys(levels, [name for name in names if name not in cut_points], names, "levels")
-        ends = {name: checks.check_support(support[name], name) for name in continuous}
-        cuts = {name: checks.check_cut_points(cut_points[name], name, ends[name]) for name in continuous}
+        check_keys(cut_points, continuous, names, "cut_points")
+        check_keys(support, continuous, names, "support")
+        check_keys(levels, [name for name in names if name not in cut_points], names, "levels")
+        ends = {name: check_support(support[name], name) for name in continuous}
+        cuts = {name: check_cut_points(cut_points[name], name, ends[name]) for name in continuous}
         for inner in cuts.values():
             inner.flags.writeable = False
-        of_discrete = {name: checks.check_levels(levels[name], name) for name in names if name not in cuts}
-        parents = checks.check_edges(edges, names)
-        checks.check_keys(tables, names, names, "tables")
+        of_discrete = {name: check_levels(levels[name], name) for name in names if name not in cuts}
+        parents = check_edges(edges, names)
+        check_keys(tables, names, names, "tables")
         cards = tuple(len(cuts[name]) + 1 if name in cuts else len(of_discrete[name]) for name in names)
         of_parents = {}
         for position, name in enumerate(names):
             shape = tuple(cards[member] for member in (*parents[position], position))
-            of_parents[name] = checks.check_table(tables[name], name, shape)
+            of_parents[name] = check_table(tables[name], name, shape)
         self._set_parts(
             {
                 "_names": names,
@@ -197,12 +214,12 @@ class DiscretizedBayesNet(Immutable):
                 "_cards": cards,
                 "_cuts": cuts,
                 "_support": ends,
-                "_shapes": checks.check_shapes(shapes, ends, names),
+                "_shapes": check_shapes(shapes, ends, names),
                 "_levels": of_discrete,
                 "_tables": of_parents,
-                "_counts": checks.check_counts((counts or {}) if conditionals is None else {}, of_parents),
-                "_pseudo_count": checks.check_pseudo_count(pseudo_count),
-                "_metadata": checks.check_metadata(metadata),
+                "_counts": check_counts((counts or {}) if conditionals is None else {}, of_parents),
+                "_pseudo_count": check_pseudo_count(pseudo_count),
+                "_metadata": check_metadata(metadata),
                 "_value_kinds": check_value_kinds(value_kinds, names, cuts),
                 "_conditionals": None,
             }
@@ -241,7 +258,7 @@ class DiscretizedBayesNet(Immutable):
             Without rows and with 0 it is uniform. With "auto", P(cell) = (n_cell + amount * base) / (n_row + amount),
             averaged over amounts and over three bases, which are smoothed in the same way: the uniform distribution,
             the marginal of the variable, and its table with one parent fewer. Weights grow with the likelihood of the
-            rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.smoothing`.
+            rows, each row left out of the counts; no probability is 0. See `gomea_bn.network.tables`.
         shapes : mapping of str to Shape, optional
             Distributions of continuous columns inside their bins, for example from `fit_shape`; their ranges must be
             those of the columns.
@@ -255,7 +272,7 @@ class DiscretizedBayesNet(Immutable):
         """
         from gomea_bn.network.counting import counted_network, parts_without_tables
 
-        rows, edges = checks.check_rows(table, cut_points), list(edges)
+        rows, edges = check_rows(table, cut_points), list(edges)
         parents, parts = parts_without_tables(
             rows, edges, cut_points, pseudo_count=pseudo_count, shapes=shapes, metadata=metadata
         )
@@ -591,7 +608,7 @@ class DiscretizedBayesNet(Immutable):
             return completion.sample_given(self, n, evidence, random_state=random_state, values=values)
         check_integer("n", n, 0)
         check_choice("values", values, VALUES)
-        return frame_of_draws(self, drawn_values(self, n, checks.random_generator(random_state)), values)
+        return frame_of_draws(self, drawn_values(self, n, random_generator(random_state)), values)
 
     def update(
         self,
@@ -1067,7 +1084,7 @@ class DiscretizedBayesNet(Immutable):
         GomeaBnError
             For absent columns, unknown levels, rows of probability 0, and exact answers that are too large.
         """
-        generator = checks.random_generator(random_state)
+        generator = random_generator(random_state)
         return completion.impute(engine_for(self, method, n_draws, generator), frame, how, generator)
 
     def do(self, values: Mapping[str, object]) -> DiscretizedBayesNet:
@@ -1236,24 +1253,24 @@ class DiscretizedBayesNet(Immutable):
         return _written(json_format.to_json(self), path)
 
     def to_bif(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return BIF text (see `formats.discrete.bif`); write it to `path` if given."""
-        return _written(bif.to_bif(self), path)
+        """Return BIF text; write it to `path` if given."""
+        return _written(discrete.to_bif(self), path)
 
     def to_xdsl(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return XDSL text of GeNIe, drawn in layers (see `formats.discrete.xdsl`); write it to `path` if given."""
-        return _written(xdsl.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
+        """Return XDSL text of GeNIe, drawn in layers; write it to `path` if given."""
+        return _written(discrete.to_xdsl(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_net(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return NET text of HUGIN, drawn in layers (see `formats.discrete.net`); write it to `path` if given."""
-        return _written(net.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
+        """Return NET text of HUGIN, drawn in layers; write it to `path` if given."""
+        return _written(discrete.to_net(self, offered("node_boxes")(self.names, self.edges)), path)
 
     def to_xmlbif(self, path: str | os.PathLike[str] | None = None) -> NoReturn:
         """Raise the error that says how pyAgrum writes XMLBIF; the next version drops this name."""
         raise registry.no_xmlbif()
 
     def to_uai(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return UAI text, without names (see `formats.discrete.uai`); write it to `path` if given."""
-        return _written(uai.to_uai(self), path)
+        """Return UAI text, without names; write it to `path` if given."""
+        return _written(discrete.to_uai(self), path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write the network to a file for another program.

@@ -23,7 +23,7 @@ from gomea_bn.texts import listed, percent, shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 RESOLUTIONS = ("points", "steps")
 """Measures of values that are point masses: their probability, or the density of a bin of one measuring step."""

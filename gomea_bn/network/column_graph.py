@@ -8,8 +8,8 @@ from typing import Any
 
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.checks import check_edges
 from gomea_bn.network.graph import topological_order
+from gomea_bn.network.parts import check_edges
 from gomea_bn.network.recorded import counted_parents
 from gomea_bn.problems.cuts.blanket import ParentSets
 

@@ -15,18 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.columns import ROWS_WORTH_THREADS
 from gomea_bn.data.content_order import row_order
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.network import checks
-from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import family_counts, table_of_counts
+from gomea_bn.network.parts import check_cut_points, check_edges, check_keys, check_pseudo_count
+from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
-from gomea_bn.problems.rows.cells import BLOCK_ROWS, CodedPiece
-from gomea_bn.problems.rows.counter import CountPlan, OfPiece, View
+from gomea_bn.problems.row_counts import BLOCK_ROWS, CodedPiece, CountPlan, OfPiece, View
 from gomea_bn.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from gomea_bn.data.table import Table
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
     from gomea_bn.problems.cuts.shape import Shape
 
 Net = TypeVar("Net", bound="NetworkLike")
@@ -192,15 +190,15 @@ def parts_without_tables(
     names = table.names
     columns = {column.name: column for column in table.columns}
     continuous = [name for name in names if columns[name].is_continuous]
-    checks.check_keys(cut_points, continuous, names, "cut_points")
-    weight = checks.check_pseudo_count(pseudo_count) or 0.0
+    check_keys(cut_points, continuous, names, "cut_points")
+    weight = check_pseudo_count(pseudo_count) or 0.0
     support = {
         name: (float(columns[name].observed.min()), float(columns[name].observed.max()))
         for name in continuous
     }
-    cuts = {name: checks.check_cut_points(cut_points[name], name, support[name]) for name in continuous}
+    cuts = {name: check_cut_points(cut_points[name], name, support[name]) for name in continuous}
     levels = {column.name: column.levels for column in table.columns if column.levels is not None}
-    return list(checks.check_edges(edges, names)), {
+    return list(check_edges(edges, names)), {
         "cut_points": cuts,
         "support": support,
         "levels": levels,

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
-from gomea_bn.network.checks import check_edges
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.parts import check_edges
+from gomea_bn.network.recorded import NetworkLike
 
 # cells of a table that axes are added to
 _MOST_CELLS = 2**22

@@ -17,13 +17,13 @@ from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.graph import reachable
 from gomea_bn.network.recorded import EDGE_PROBABILITIES
-from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files import write_text
 from gomea_bn.texts import counted, listed, shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 LARGEST_DIFFERENCE = 0.1
 """Largest difference of the probability of a pair between two chains that have mixed."""

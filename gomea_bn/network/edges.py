@@ -14,7 +14,7 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.network.graph import topological_order
 from gomea_bn.network.inference.engine import Evidence, ExactEngine
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import table_for
 from gomea_bn.network.tables import table_and_left_out
 from gomea_bn.problems.cuts.blanket import coded_bins

@@ -19,7 +19,7 @@ from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.inference.answers import reduced, refuse_both
 from gomea_bn.network.inference.engine import Engine, Evidence, engine_for, refuse_impossible
 from gomea_bn.network.inference.evidence import EvidenceReader, is_unknown, refuse_stated
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.texts import counted, shown_name
 
 # findings whose subsets are all asked about for Shapley values

@@ -18,8 +18,7 @@ from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.network.bin_distributions import Curve, bin_ratios, curve_inside, piece_ends, scaled_by_bin
 from gomea_bn.network.conditionals.conditionals import row_values
 from gomea_bn.network.conditionals.family import Columns
-from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.network.recorded import ordered_parents
+from gomea_bn.network.recorded import NetworkLike, ordered_parents
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

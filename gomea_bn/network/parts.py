@@ -1,18 +1,32 @@
-"""The parts of a network, which are set by its constructor and never change: its graph, bins and tables."""
+"""The parts of a network, which its constructor sets and nothing changes: their types, and checks of what is given.
+
+Each check returns its part in the stored form.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-    from gomea_bn.data.columns import Level
-    from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.data.columns import LEAST_RANGE, Level
+from gomea_bn.data.files.table_files import read_frame
+from gomea_bn.data.table import Table, read_table
+from gomea_bn.errors import GomeaBnError, is_real, nearest
+from gomea_bn.network.graph import topological_order
+from gomea_bn.network.tables import PseudoCount
+from gomea_bn.problems.cuts.shape import Shape
+
+if TYPE_CHECKING:
+    import pandas as pd
+
     from gomea_bn.network.value_kinds import ValueKind
-    from gomea_bn.problems.cuts.shape import Shape
+
+_SUM_TOLERANCE = 1e-6
 
 
 class Immutable:
@@ -99,3 +113,238 @@ class WithTables(WithEdges, Protocol):
 
     def bin_labels(self, name: str) -> tuple[str, ...]:
         """Return the bins or levels of a variable as text, in code order."""
+
+
+def random_generator(
+    random_state: int | np.random.SeedSequence | np.random.Generator | None,
+) -> np.random.Generator:
+    """Return the generator of a seed, or the given one; raises `GomeaBnError` for anything else."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GomeaBnError(
+            f"random_state must be a non-negative integer, a numpy generator or None, got {random_state!r}."
+        ) from error
+
+
+def check_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the variables: at least one, not blank, without duplicates."""
+    if isinstance(names, str):
+        raise GomeaBnError(f"names must be a sequence of names, got the single text {names!r}.")
+    checked = tuple(names)
+    if not checked:
+        raise GomeaBnError("A network must have at least one variable, got none.")
+    for name in checked:
+        if not isinstance(name, str) or not name.strip():
+            raise GomeaBnError(f"Variable names must be text that is not blank, got {name!r}.")
+    if len(set(checked)) < len(checked):
+        duplicate = next(name for position, name in enumerate(checked) if name in checked[:position])
+        raise GomeaBnError(f"Duplicate variable name '{duplicate}'; rename one.")
+    return tuple(str(name) for name in checked)
+
+
+def check_keys(mapping: Mapping[str, Any], keys: Sequence[str], names: Sequence[str], option: str) -> None:
+    """Raise `GomeaBnError` for a mapping whose keys are not exactly the given variables among `names`."""
+    if not isinstance(mapping, Mapping):
+        raise GomeaBnError(f"{option} must map variable names to values, got {type(mapping).__name__}.")
+    for name in mapping:
+        if name not in names:
+            raise GomeaBnError(f"{option}: unknown variable {name!r}.{nearest(str(name), names)}")
+        if name not in keys:
+            kind = "continuous" if option == "levels" else "discrete"
+            raise GomeaBnError(f"{option} must not have an entry for '{name}', which is {kind}.")
+    for name in keys:
+        if name not in mapping:
+            raise GomeaBnError(f"{option} must have an entry for '{name}', got none.")
+
+
+def check_rows(
+    rows: Table | pd.DataFrame | str | os.PathLike[str], cut_points: Mapping[str, ArrayLike]
+) -> Table:
+    """Return a table as it is, or the table of a frame or file whose columns with cut points are continuous."""
+    if isinstance(rows, Table):
+        return rows
+    if not isinstance(cut_points, Mapping):
+        raise GomeaBnError(f"cut_points must map variable names to values, got {type(cut_points).__name__}.")
+    frame = read_frame(rows) if isinstance(rows, (str, os.PathLike)) else rows
+    names = list(map(str, getattr(frame, "columns", ())))
+    kinds = {name: "continuous" if name in cut_points else "discrete" for name in names}
+    return read_table(frame, kinds=kinds, min_rows=1)
+
+
+def check_support(support: object, name: str) -> tuple[float, float]:
+    """Return (min, max) of a continuous variable: finite, min < max, with a difference that densities can have."""
+    try:
+        low, high = (float(value) for value in support)  # type: ignore[attr-defined]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GomeaBnError(f"support['{name}'] must be two numbers (min, max), got {support!r}.") from error
+    if not (np.isfinite(high - low) and low < high):
+        raise GomeaBnError(f"support['{name}'] must be finite with min < max, got ({low!r}, {high!r}).")
+    if high - low < LEAST_RANGE:
+        raise GomeaBnError(
+            f"support['{name}'] must be at least {LEAST_RANGE:g} wide, got ({low!r}, {high!r}).",
+            ["rescale it"],
+        )
+    return low, high
+
+
+def check_cut_points(cuts: ArrayLike, name: str, support: tuple[float, float]) -> NDArray[np.float64]:
+    """Return the inner cut points, float64 (n_bins - 1,): strictly increasing, strictly inside the support."""
+    try:
+        checked = np.array(cuts, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GomeaBnError(f"cut_points['{name}'] must be numbers, got {cuts!r}.") from error
+    if checked.ndim != 1:
+        raise GomeaBnError(f"cut_points['{name}'] must be one-dimensional, got shape {checked.shape}.")
+    if not np.isfinite(checked).all():
+        raise GomeaBnError(f"cut_points['{name}'] must be finite, got {checked.tolist()}.")
+    not_increasing = np.flatnonzero(np.diff(checked) <= 0)
+    if not_increasing.size:
+        first, second = checked[not_increasing[0]].item(), checked[not_increasing[0] + 1].item()
+        raise GomeaBnError(f"cut_points['{name}'] must increase strictly, got {first!r} before {second!r}.")
+    low, high = support
+    outside = checked[(checked <= low) | (checked >= high)]
+    if outside.size:
+        raise GomeaBnError(
+            f"cut_points['{name}'] must lie inside the support ({low!r}, {high!r}), got {outside[0].item()!r}; a cut "
+            "point there would leave a bin without width."
+        )
+    return checked
+
+
+def check_shapes(
+    shapes: Mapping[str, Shape] | None, support: Mapping[str, tuple[float, float]], names: Sequence[str]
+) -> dict[str, Shape]:
+    """Return the shapes by continuous variable, in column order; each must have the range of its variable."""
+    if shapes is None:
+        return {}
+    check_keys(shapes, [name for name in support if name in shapes], names, "shapes")
+    for name, shape in shapes.items():
+        if not isinstance(shape, Shape):
+            raise GomeaBnError(f"shapes['{name}'] must be a Shape, got {type(shape).__name__}.")
+        if (shape.low, shape.high) != support[name]:
+            raise GomeaBnError(
+                f"shapes['{name}'] must have the support of the variable {support[name]!r}, got "
+                f"{(shape.low, shape.high)!r}."
+            )
+    return {name: shapes[name] for name in support if name in shapes}
+
+
+def check_levels(levels: Sequence[Level], name: str) -> tuple[Level, ...]:
+    """Return the levels of a discrete variable: at least one text, finite number or bool, without duplicates."""
+    if isinstance(levels, str) or not isinstance(levels, (Sequence, np.ndarray)) or len(levels) == 0:
+        raise GomeaBnError(f"levels['{name}'] must be a sequence of at least one value, got {levels!r}.")
+    checked: list[Level] = []
+    for value in levels:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(plain, (str, bool, int, float)) or plain != plain or plain in (np.inf, -np.inf):
+            raise GomeaBnError(f"levels['{name}'] must be text, finite numbers or bools, got {value!r}.")
+        if plain in checked:
+            raise GomeaBnError(f"levels['{name}'] has the duplicate {value!r} (1, 1.0 and True are equal).")
+        checked.append(str(plain) if isinstance(plain, str) else plain)
+    return tuple(checked)
+
+
+def check_edges(edges: Iterable[tuple[str, str]], names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the parents of every variable, as sorted positions in `names`.
+
+    An edge must be a (parent, child) pair of known variables, without duplicates and cycles.
+    """
+    index = {name: position for position, name in enumerate(names)}
+    parents: list[set[int]] = [set() for _ in names]
+    for edge in edges:
+        if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
+            raise GomeaBnError(f"An edge must be a pair (parent, child), got {edge!r}.")
+        parent, child = edge
+        for end in (parent, child):
+            if not isinstance(end, str) or end not in index:
+                raise GomeaBnError(
+                    f"Edge '{parent}' → '{child}': unknown variable '{end}'.{nearest(str(end), names)}"
+                )
+        if parent == child:
+            raise GomeaBnError(f"Edge '{parent}' → '{child}' connects a variable with itself.")
+        if index[parent] in parents[index[child]]:
+            raise GomeaBnError(f"Duplicate edge '{parent}' → '{child}'.")
+        parents[index[child]].add(index[parent])
+    sorted_parents = tuple(tuple(sorted(positions)) for positions in parents)
+    topological_order(sorted_parents, names)
+    return sorted_parents
+
+
+def check_counts(
+    counts: Mapping[str, ArrayLike], tables: Mapping[str, NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers of rows of the cells of all tables or of none, float64 and read-only."""
+    if not counts:
+        return {}
+    check_keys(counts, list(tables), list(tables), "counts")
+    checked = {}
+    for name, table in tables.items():
+        try:
+            of_name = np.array(counts[name], np.float64)
+        except (TypeError, ValueError, OverflowError):
+            of_name = np.empty(0)
+        if of_name.shape != table.shape or not (np.isfinite(of_name) & (of_name >= 0)).all():
+            raise GomeaBnError(
+                f"The counts of '{name}' must be finite numbers from 0 on, of the shape {table.shape} of its table."
+            )
+        of_name.flags.writeable = False
+        checked[name] = of_name
+    return checked
+
+
+def check_table(table: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a conditional probability table, float64 of `shape`, read-only, whose rows (last axis) sum to 1."""
+    try:
+        checked = np.array(table, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GomeaBnError(f"tables['{name}'] must be an array of shape {shape}: {error}.") from error
+    if checked.shape != shape:
+        raise GomeaBnError(
+            f"tables['{name}'] must have shape {shape} (parents in column order, then '{name}'), got "
+            f"{checked.shape}."
+        )
+    if not np.isfinite(checked).all() or (checked < 0).any():
+        index = np.argwhere(~(checked >= 0) | ~np.isfinite(checked))[0]
+        raise GomeaBnError(
+            f"tables['{name}'] must hold probabilities, got {checked[tuple(index)].item()!r} at "
+            f"{index.tolist()}."
+        )
+    sums = checked.sum(axis=-1)
+    if (np.abs(sums - 1) > _SUM_TOLERANCE).any():
+        index = np.argwhere(np.abs(sums - 1) > _SUM_TOLERANCE)[0]
+        raise GomeaBnError(
+            f"tables['{name}'] must sum to 1 over its last axis, got {sums[tuple(index)].item()!r} in the "
+            f"row of parent states {index.tolist()}."
+        )
+    checked.flags.writeable = False
+    return checked
+
+
+def check_pseudo_count(pseudo_count: Any) -> PseudoCount | None:
+    """Return the pseudo-count as float, "auto", or None."""
+    if pseudo_count is None:
+        return None
+    if isinstance(pseudo_count, str) and pseudo_count == "auto":
+        return "auto"
+    if not is_real(pseudo_count) or not 0 <= pseudo_count < np.inf:
+        raise GomeaBnError(
+            f"pseudo_count must be a finite number of at least 0 or 'auto', got {pseudo_count!r:.80}."
+        )
+    return float(pseudo_count)
+
+
+def check_metadata(metadata: Mapping[str, Any] | None) -> str:
+    """Return the metadata as JSON text; NumPy scalars and arrays become plain numbers and lists."""
+    for key, value in dict(metadata or {}).items():
+        try:
+            json.dumps({key: value}, allow_nan=False, default=_python_value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GomeaBnError(f"metadata[{key!r}] must be a value that JSON can hold: {error}.") from error
+    return json.dumps(dict(metadata or {}), allow_nan=False, default=_python_value)
+
+
+def _python_value(value: object) -> object:
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"got {type(value).__name__}")

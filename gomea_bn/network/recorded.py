@@ -1,16 +1,49 @@
-"""What the metadata of a network record. Files may hold any metadata, so whatever is not as expected is left out."""
+"""Networks as others read them: the protocol of their members, and what their metadata record.
+
+Files may hold any metadata, so whatever is not as expected is left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gomea_bn.errors import is_real
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.conditionals.conditionals import WithDensities
 from gomea_bn.texts import counted, percent
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from gomea_bn.network.conditionals.conditionals import CellGrids
 
 # share of what all parents add
 _MOST_OF_IT = 0.9
+
+
+class NetworkLike(WithDensities, Protocol):
+    """The read-only members of a discretized network; `DiscretizedBayesNet` documents them."""
+
+    @property
+    def counts(self) -> Mapping[str, NDArray[np.float64]]:
+        """Number of rows of the cells of counted tables; empty if unknown."""
+
+    @property
+    def cell_grids(self) -> CellGrids:
+        """Cells of the columns of a network with conditionals, and its tables over them."""
+
+    def discretize(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return bin or level codes of rows."""
+
+    def log_density_terms(
+        self, frame: pd.DataFrame, of: Collection[str] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return ln p(variable | parents) of rows without missing cells, by variable, of all or some variables."""
+
+    def sample(self, n: int, random_state: int | None = None, *, values: str = "own") -> pd.DataFrame:
+        """Return rows drawn from the network."""
 
 
 def fixed_columns(network: NetworkLike) -> frozenset[str]:

@@ -21,7 +21,7 @@ from gomea_bn.network.value_kinds import MOST_DECIMALS, ValueKind
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 
 def _range(name: str, observed: NDArray[np.float64]) -> tuple[float, float]:

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gomea_bn.data.table import Table, WeightedRows
 from gomea_bn.data.weights import checked_weights
 from gomea_bn.errors import GomeaBnError, check_number, wrong_option
-from gomea_bn.network.conditionals.cells import table_over_rows
-from gomea_bn.network.conditionals.conditionals import Conditionals
+from gomea_bn.network.conditionals.conditionals import Conditionals, table_over_rows
 from gomea_bn.network.conditionals.family import Columns, TableSet
 from gomea_bn.network.conditionals.family_line import (
     FamilyLine,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
-    from gomea_bn.network.smoothing import PseudoCount
+    from gomea_bn.network.tables import PseudoCount
 
 # any fixed number: the same rows must give the same network
 _SEED = 20240219

@@ -28,7 +28,7 @@ from gomea_bn.texts import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 Dashes: TypeAlias = tuple[float, Sequence[float]]
 Style: TypeAlias = tuple[str, Dashes, float]

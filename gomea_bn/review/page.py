@@ -13,7 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.errors import GomeaBnError, check_integer, nearest
-from gomea_bn.runtime.files.atomic_files import write_text
+from gomea_bn.runtime.files import write_text
 
 if TYPE_CHECKING:
     import pandas as pd

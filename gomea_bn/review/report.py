@@ -18,7 +18,7 @@ from gomea_bn.network.edges import equivalence_class
 from gomea_bn.network.formats.summary import counts_text, weights_text
 from gomea_bn.network.recorded import recorded_edge_probabilities
 from gomea_bn.plots.html import network_svg, rows_html
-from gomea_bn.runtime.files.atomic_files import write_bytes, write_text
+from gomea_bn.runtime.files import write_bytes, write_text
 from gomea_bn.texts import counted, listed, percent
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 A run is a tree of parts, for example a learner, its search, and the stage that this search is in. Each part has a
 `Section` of the file. It says how to get its state, and hands out sections to the parts that it starts. The innermost
 part asks for a file when it is between two generations; the whole tree is then written at once. The file holds numbers,
-texts and arrays in nested lists and dictionaries, with a digest of all bytes.
+texts and arrays in nested lists and dictionaries, with a digest of all bytes; limits, results, seeds,
+random generators and tuples of arrays become such values, and back.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import partial
 from hashlib import sha256
 from math import prod
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Option, check_flag, check_number
 from gomea_bn.runtime.environment import installed_version
-from gomea_bn.runtime.files.atomic_files import check_folder, remove_leftovers, write_bytes
-from gomea_bn.runtime.files.text_files import file_bytes
+from gomea_bn.runtime.files import check_folder, file_bytes, remove_leftovers, write_bytes
+from gomea_bn.runtime.limits import FrontHistoryEntry, HistoryEntry, Limits, Result
 
 CHECKPOINT_FILE = "checkpoint.gomea"
 """Name of the file in the folder of a checkpoint."""
@@ -39,6 +40,11 @@ State = dict[str, Any]
 _MOST_SHARE = 0.01
 # longer texts of options are compared by their digests
 _LONGEST_TEXT = 120
+
+Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
+
+_WORD = 2**64
+_HISTORIES = {entry.__name__: entry for entry in (HistoryEntry, FrontHistoryEntry)}
 
 
 @dataclass(frozen=True)
@@ -464,3 +470,118 @@ def _with_arrays(tree: Any, arrays: list[NDArray[Any]]) -> Any:
             return arrays[tree[_ARRAY]]
         return {key: _with_arrays(item, arrays) for key, item in tree.items()}
     return tree
+
+
+def fill(array: NDArray[Any], saved: Any) -> None:
+    """Copy a saved array into one of the same type and shape; raises `ValueError` for any other one."""
+    if not isinstance(saved, np.ndarray) or saved.dtype != array.dtype or saved.shape != array.shape:
+        form = f"{saved.dtype} {saved.shape}" if isinstance(saved, np.ndarray) else type(saved).__name__
+        raise ValueError(f"wanted an array {array.dtype} {array.shape}, got {form}")
+    array[...] = saved
+
+
+def filled(arrays: Tuple, saved: Mapping[str, Any]) -> Tuple:
+    """Return a named tuple of arrays after copying saved ones, by the names of its fields, into them."""
+    for name, array in arrays._asdict().items():  # type: ignore[attr-defined]
+        fill(array, saved[name])
+    return arrays
+
+
+def generator_states(generators: Sequence[np.random.Generator]) -> NDArray[np.uint64]:
+    """Return the states of generators of `numpy.random.default_rng`, uint64 (n, 6)."""
+    states = np.zeros((len(generators), 6), np.uint64)
+    for row, generator in zip(states, generators, strict=True):
+        saved: Any = generator.bit_generator.state
+        state, increment = saved["state"]["state"], saved["state"]["inc"]
+        row[:] = (
+            *divmod(state, _WORD),
+            *divmod(increment, _WORD),
+            saved["has_uint32"],
+            saved["uinteger"],
+        )
+    return states
+
+
+def generators_of(states: NDArray[np.uint64]) -> list[np.random.Generator]:
+    """Return generators with the states that `generator_states` returned."""
+    generators = []
+    for row in states.tolist():
+        high, low, increment_high, increment_low, has_uint32, uinteger = row
+        generator = np.random.default_rng(0)
+        generator.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": high * _WORD + low, "inc": increment_high * _WORD + increment_low},
+            "has_uint32": has_uint32,
+            "uinteger": uinteger,
+        }
+        generators.append(generator)
+    return generators
+
+
+def generator_of(states: NDArray[np.uint64]) -> np.random.Generator:
+    """Return the only generator of `generators_of`."""
+    (generator,) = generators_of(states)
+    return generator
+
+
+def seeds_state(seeds: np.random.SeedSequence) -> State:
+    """Return what `seeds_of` makes a sequence of that spawns the same seeds next."""
+    entropy: Any = seeds.entropy
+    return {
+        "entropy": int(entropy) if np.ndim(entropy) == 0 else [int(number) for number in entropy],
+        "spawn_key": [int(number) for number in seeds.spawn_key],
+        "pool_size": seeds.pool_size,
+        "n_children_spawned": seeds.n_children_spawned,
+    }
+
+
+def seeds_of(saved: State) -> np.random.SeedSequence:
+    """Return the sequence of seeds of `seeds_state`."""
+    return np.random.SeedSequence(**{**saved, "spawn_key": tuple(saved["spawn_key"])})
+
+
+def limits_state(limits: Limits) -> State:
+    """Return limits as plain values."""
+    return asdict(limits)
+
+
+def limits_of_state(saved: State) -> Limits:
+    """Return the limits of `limits_state`."""
+    return Limits(**saved)
+
+
+def history_state(history: Sequence[HistoryEntry | FrontHistoryEntry]) -> State:
+    """Return the entries of a history, which are of one class, as one array per field."""
+    if not history:
+        return {}
+    names = [field.name for field in fields(history[0])]
+    columns = {name: np.array([getattr(entry, name) for entry in history]) for name in names}
+    return {"class": type(history[0]).__name__, **columns}
+
+
+def history_of(saved: State) -> list[Any]:
+    """Return the history of `history_state`."""
+    if not saved:
+        return []
+    entry: Any = _HISTORIES[saved["class"]]
+    columns = [saved[field.name].tolist() for field in fields(entry)]
+    return [
+        entry(*(tuple(value) if isinstance(value, list) else value for value in row))
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def result_state(result: Result) -> State:
+    """Return a result as plain values and arrays."""
+    values = {field.name: getattr(result, field.name) for field in fields(result)}
+    return {**values, "history": history_state(result.history)}
+
+
+def result_of(saved: State) -> Result:
+    """Return the result of `result_state`."""
+    arrays = {name: saved[name].copy() for name in ("X", "F")}
+    extra = {
+        name: value.copy() if isinstance(value, np.ndarray) else value
+        for name, value in saved["extra"].items()
+    }
+    return Result(**{**saved, **arrays, "extra": extra, "history": history_of(saved["history"])})

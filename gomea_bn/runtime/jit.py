@@ -1,24 +1,57 @@
-"""The decorator that compiles kernels, with a disk cache that notices edits in all sources compiled code depends on."""
+"""Kernels: the decorator that compiles them, what it compiles, and the machine code that it keeps on disk.
+
+Each kernel that Python calls becomes one piece of machine code, with all that it calls. Numba's own dispatcher
+optimises and emits every kernel on its own, with a copy of all kernels below it, and then does the same work again in
+each caller. Kernels that are only called by others are therefore typed and lowered here, but left unoptimised; the
+kernel that Python calls is optimised once, as a whole.
+
+On disk there is one file per kernel and argument types, in a folder that only its owner writes and whose name changes
+with all sources that compiled code depends on. A file holds a pickle, so it is read only if nobody else can have
+written it. Whatever goes wrong with the folder, kernels are compiled in memory, with a warning: code that was compiled
+from other sources is never used in their place.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import re
-from collections.abc import Callable
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from types import CodeType
+from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
 
+import llvmlite.binding as llvm
 import numba
+import numba._dynfunc as numba_functions
 import numba.core.config as numba_config
+import numpy as np
 from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
 from platformdirs import user_cache_path
 
-from gomea_bn.runtime.fingerprint import fingerprint
-from gomea_bn.runtime.kernel_cache import KernelFiles, is_trusted, make_folder
-from gomea_bn.runtime.kernel_compiler import KernelDispatcher
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
+from gomea_bn.runtime.files import write_bytes
 from gomea_bn.runtime.kernel_progress import kernel_needed
+
+_HEADER = b"gomea-bn kernel 1\n"
+_DIGEST_BYTES = 32
+# name of a folder of kernels, a part of a digest
+_FOLDER_NAME = re.compile(r"[0-9a-f]{16}")
+_MOST_FOLDERS = 12
+_MOST_DAYS = 60
+_DAY = 86_400.0
+_warned: set[Path] = set()
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,9 +63,7 @@ _WITHOUT_CODE = frozenset(
     f"gomea_bn.{name}"
     for name in (
         "errors",
-        "linkage.sparse_tree",
-        "runtime.files.atomic_files",
-        "runtime.fingerprint",
+        "runtime.files",
         "runtime.kernel_progress",
     )
 )
@@ -48,6 +79,408 @@ _PLAIN_TYPES = (
 )
 _foreign_digests: set[str] = set()
 _kernels: list[KernelDispatcher] = []
+
+
+def fingerprint(*functions: Callable[..., Any]) -> str:
+    """Return a digest that changes with the code and constants of functions and of the kernels that they call.
+
+    Constants are global and enclosed numbers, texts, tuples and arrays, whose values compiling freezes.
+    """
+    digest = hashlib.sha256()
+    seen: set[int] = set()
+    for function in functions:
+        for part in _parts(function, seen):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(function: Callable[..., Any], seen: set[int]) -> Iterator[bytes]:
+    plain = getattr(function, "py_func", function)
+    if id(plain) in seen or not hasattr(plain, "__code__"):
+        return
+    seen.add(id(plain))
+    yield from _code_parts(plain.__code__)
+    values = {name: plain.__globals__[name] for name in plain.__code__.co_names if name in plain.__globals__}
+    for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
+        values[name] = cell.cell_contents
+    for name, value in sorted(values.items()):
+        if isinstance(value, np.ndarray):
+            yield f"{name} {value.dtype} {value.shape}".encode() + value.tobytes()
+        elif isinstance(value, (bool, int, float, complex, str, bytes, tuple, np.generic)):
+            yield f"{name} {value!r}".encode()
+        elif callable(value) and not (getattr(value, "__module__", "") or "").startswith(
+            ("gomea_bn.", "numpy")
+        ):
+            yield from _parts(value, seen)
+
+
+def _code_parts(code: CodeType) -> Iterator[bytes]:
+    yield code.co_code
+    yield repr((code.co_names, code.co_varnames)).encode()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_parts(constant)
+        else:
+            yield repr(constant).encode()
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Unoptimised code of a kernel that other kernels call, for linking only."""
+
+    def finalize(self) -> None:
+        """Close the library without linking, optimising or emitting it."""
+        self._raise_if_finalized()  # type: ignore[no-untyped-call]
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+    def first_hand_module(self) -> Any:
+        """Return the code of this kernel without that of the kernels below it."""
+        return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
+
+    def libraries(self) -> list[Any]:
+        """Return this library and all below it, each after one that needs it."""
+        found: dict[int, Any] = {}
+        waiting: list[Any] = [self]
+        while waiting:
+            library = waiting.pop()
+            if id(library) not in found:
+                found[id(library)] = library
+                if isinstance(library, _PartLibrary):
+                    waiting += reversed(library._linking_libraries)
+        return list(found.values())
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code of this kernel with all below it, for callers that numba alone compiles."""
+        whole = self.first_hand_module().clone()
+        for library in self.libraries()[1:]:
+            whole.link_in(_first_hand(library), preserve=True)
+        return whole
+
+
+class _WholeLibrary(JITCodeLibrary):
+    """Machine code of a kernel that Python calls, and of all kernels below it."""
+
+    def add_linking_library(self, library: Any) -> None:
+        """Link a library, and all libraries below a part."""
+        library._ensure_finalized()
+        libraries = library.libraries() if isinstance(library, _PartLibrary) else [library]
+        self._linking_libraries += [_FirstHand(each) for each in libraries]
+
+
+class _FirstHand:
+    """A library as `_WholeLibrary` links it; equal to others of the same library."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._reload_init = library._reload_init
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _FirstHand) and other._library is self._library
+
+    def __hash__(self) -> int:
+        return id(self._library)
+
+    def _get_module_for_linking(self) -> Any:
+        return _first_hand(self._library)
+
+
+def _first_hand(library: Any) -> Any:
+    return (
+        library.first_hand_module()
+        if isinstance(library, _PartLibrary)
+        else library._get_module_for_linking()
+    )
+
+
+class _WholeCompiler(Compiler):
+    """Compiles a kernel that Python calls."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Return the compiled function, ready to be called."""
+        self.state.flags.no_cfunc_wrapper = True
+        self.state.library = _new_library(_WholeLibrary, self.state.targetctx.codegen(), func)
+        compiled = super().compile_extra(func)  # type: ignore[no-untyped-call]
+        for name in [value.name for value in compiled.library._final_module.global_variables]:
+            environment = None
+            if name.startswith("_ZN08NumbaEnv"):
+                environment = lookup_environment(name)  # type: ignore[no-untyped-call]
+            if environment is not None:
+                compiled.library.codegen.set_env(name, environment)
+        return compiled
+
+
+class CalledKernelCompiler(Compiler):
+    """Compiles a kernel for its callers alone."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Return the typed and lowered function, which has no machine code of its own."""
+        flags = self.state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        self.state.library = _new_library(_PartLibrary, self.state.targetctx.codegen(), func)
+        compiled = super().compile_extra(func)  # type: ignore[no-untyped-call]
+        compiled.library._ensure_finalized()
+        # numba looks functions up by such an object, which is never called: its address is 0
+        description, environment = compiled.fndesc, compiled.environment
+        key = numba_functions.make_function(
+            description.lookup_module(), func.__name__, "", 0, environment, (compiled.library,)
+        )
+        compiled.target_context.insert_user_function(key, description, [compiled.library])
+        return compiled._replace(entry_point=key)
+
+
+def _new_library(kind: type[JITCodeLibrary], codegen: Any, function: Any) -> Any:
+    library = kind(codegen, function.__qualname__)
+    library.enable_object_caching()  # type: ignore[no-untyped-call]
+    return library
+
+
+class KernelDispatcher(CPUDispatcher):
+    """A compiled function: `compile` is for calls from Python; calls from other kernels have a compiler of theirs."""
+
+    _cache: Any
+
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
+        options = dict(targetoptions or {})
+        super().__init__(py_func, locals or {}, options, pipeline_class=_WholeCompiler)
+        self._as_part: Any = CPUDispatcher(
+            py_func, locals or {}, options, pipeline_class=CalledKernelCompiler
+        )
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for a call from Python, or load what is compiled already."""
+        try:
+            return super().compile(sig)
+        finally:
+            # without a source file there is no cache of ours
+            release = getattr(self._cache, "release", None)
+            if release is not None:
+                release()
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return the template of a call from another kernel."""
+        return self._as_part.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """Return the key by which another kernel finds this one."""
+        return self._as_part.get_overload(sig)
+
+
+class KernelFiles:
+    """The files of one kernel in one folder; it has the methods of numba's own caches.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder, which is made when the first file is written.
+    function : callable
+        The kernel in Python.
+    """
+
+    def __init__(self, folder: Path, function: Callable[..., Any]) -> None:
+        self.cache_path = str(folder)
+        self._folder = folder
+        code = function.__code__
+        self._name = f"{function.__module__.removeprefix('gomea_bn.')}.{function.__qualname__}"
+        self._identity = (self._name, code.co_firstlineno, code.co_code)
+        self._lock: BinaryIO | None = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code for a signature, or None if there is none.
+
+        With None this process holds the lock of that code, until `release`; if another process compiles it at this
+        moment, its result is waited for.
+        """
+        compiled = self._read(sig, target_context)
+        if compiled is None and self._take_lock(sig, target_context):
+            compiled = self._read(sig, target_context)
+        return compiled
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the compiled code for a signature; if that fails, warn once per process."""
+        if data.library.has_dynamic_globals or not self._is_usable():
+            return
+        libdata, *others = data._reduce()
+        payload = (_without_bitcode(libdata, data.fndesc), *others)
+        body = dumps((self._key(sig, data.target_context), payload))  # type: ignore[no-untyped-call]
+        try:
+            make_folder(self._folder)
+            write_bytes(
+                self._path(sig, data.target_context),
+                _HEADER + hashlib.sha256(body).digest() + body,
+                mode=0o644,
+            )
+        except (OSError, GomeaBnError) as error:
+            _warn(self._folder, f"cannot be written ({error})")
+
+    def release(self) -> None:
+        """Give back the lock that `load_overload` took."""
+        if self._lock is not None:
+            lock, self._lock = self._lock, None
+            with suppress(OSError):
+                _unlock(lock)
+            lock.close()
+
+    def flush(self) -> None:
+        """Remove all files of the kernel."""
+        for path in self._folder.glob(f"{self._name}-*.kernel"):
+            with suppress(OSError):
+                path.unlink()
+
+    def _key(self, sig: Any, target_context: Any) -> tuple[Any, ...]:
+        """Return all on which compiled code depends, apart from what the folder's name says."""
+        return (self._folder.name, sig, target_context.codegen().magic_tuple(), self._identity)
+
+    def _path(self, sig: Any, target_context: Any) -> Path:
+        folder, _, machine, identity = self._key(sig, target_context)
+        digest = hashlib.sha256(repr((folder, str(sig), machine, identity)).encode()).hexdigest()
+        return self._folder / f"{self._name}-{digest[:16]}.kernel"
+
+    def _read(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code from its file, None if there is none that can be used."""
+        try:
+            with open(self._path(sig, target_context), "rb") as file:
+                if not (self._is_usable() and _only_its_owner_writes(os.fstat(file.fileno()))):
+                    return None
+                content = file.read()
+        except OSError:
+            return None
+        start = len(_HEADER) + _DIGEST_BYTES
+        body = content[start:]
+        if content[:start] != _HEADER + hashlib.sha256(body).digest():
+            return None
+        try:
+            key, payload = pickle.loads(body)
+        except Exception:
+            # a class of a user's problem may have been moved or renamed since
+            return None
+        if key != self._key(sig, target_context):
+            return None
+        self._note_use()
+        target_context.refresh()
+        return CompileResult._rebuild(target_context, *payload)  # type: ignore[no-untyped-call]
+
+    def _is_usable(self) -> bool:
+        """Return whether the folder is trusted; warn once per process if it is not."""
+        usable = is_trusted(self._folder)
+        if not usable:
+            _warn(self._folder, "can be written by other users")
+        return usable
+
+    def _note_use(self) -> None:
+        """Set the folder's time of change once a day, by which `prune_folders` sees what is in use."""
+        with suppress(OSError):
+            if time.time() - self._folder.stat().st_mtime > _DAY:
+                os.utime(self._folder)
+
+    def _take_lock(self, sig: Any, target_context: Any) -> bool:
+        """Wait for the lock of a signature's file; returns False where files cannot be locked."""
+        if not is_trusted(self._folder):
+            return False
+        try:
+            make_folder(self._folder)
+            self._lock = open(self._path(sig, target_context).with_suffix(".lock"), "ab")  # noqa: SIM115
+            _wait_for_lock(self._lock)
+        except OSError:
+            self.release()
+            return False
+        except BaseException:
+            self.release()
+            raise
+        return True
+
+
+def is_trusted(folder: Path) -> bool:
+    """Return whether a folder is absent, or only its owner, who is this user or root, can write to it."""
+    try:
+        return _only_its_owner_writes(folder.stat())
+    except OSError:
+        return True
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of kernels unless it exists, and remove those that were not used for long."""
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, exist_ok=True)
+        # the permissions of `mkdir` may be widened by default lists of the parent
+        folder.chmod(0o755)
+        prune_folders(folder.parent, keep=folder)
+
+
+def prune_folders(base: Path, *, keep: Path) -> None:
+    """Remove folders of kernels that were not used for long, and all but the last few.
+
+    Parameters
+    ----------
+    base : Path
+        Folder of the folders of kernels. Entries with other names stay.
+    keep : Path
+        Folder that stays.
+    """
+    used: list[tuple[float, Path]] = []
+    with suppress(OSError):
+        for folder in base.iterdir():
+            if _FOLDER_NAME.fullmatch(folder.name) and folder != keep and not folder.is_symlink():
+                used.append((folder.stat().st_mtime, folder))
+    newest_first = sorted(used, reverse=True)
+    for rank, (changed, folder) in enumerate(newest_first, start=1):
+        if rank >= _MOST_FOLDERS or time.time() - changed > _MOST_DAYS * _DAY:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _without_bitcode(libdata: tuple[str, str, Any], description: Any) -> tuple[str, str, Any]:
+    """Return the data of a compiled library whose bitcode only names the function that Python calls.
+
+    The bitcode is for linking into other kernels, which compile a form of their own.
+    """
+    name, kind, (machine_code, _) = libdata
+    symbol = description.llvm_cpython_wrapper_name.replace("\\", "\\5c").replace('"', "\\22")
+    named = llvm.parse_assembly(f'define void @"{symbol}"() {{ ret void }}')
+    return name, kind, (machine_code, named.as_bitcode())
+
+
+def _only_its_owner_writes(status: os.stat_result) -> bool:
+    """Return whether a file or folder belongs to this user or root, and nobody else can write to it."""
+    # on Windows, permissions are not in the mode; the folder lies in the user's profile
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid in (os.getuid(), 0) and not status.st_mode & 0o022
+
+
+def _warn(folder: Path, problem: str) -> None:
+    if folder not in _warned:
+        _warned.add(folder)
+        warnings.warn(
+            GomeaBnWarning(
+                f"Compiled kernels are not kept, and every process compiles them again: the folder '{folder}' {problem}"
+                ". NUMBA_CACHE_DIR can name another folder."
+            ),
+            stacklevel=2,
+        )
+
+
+if os.name == "nt":
+    import msvcrt
+
+    def _wait_for_lock(file: BinaryIO) -> None:
+        while True:
+            with suppress(OSError):
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+                return
+            time.sleep(0.1)
+
+    def _unlock(file: BinaryIO) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+
+else:
+    import fcntl
+
+    def _wait_for_lock(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _unlock(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _package_sources() -> dict[str, bytes]:

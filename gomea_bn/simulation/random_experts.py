@@ -12,8 +12,8 @@ from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, check_integer, check_number
 from gomea_bn.expert.expert_network import ExpertNetwork
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.checks import random_generator
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.parts import random_generator
+from gomea_bn.network.recorded import NetworkLike
 
 _MOST_BINS = 255
 

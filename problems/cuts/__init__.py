@@ -1,1 +1,1 @@
-"""Cut points of one column: policies, the counts of its intervals, its Markov blanket, and exact optimal cuts."""
+"""Cut points of one column: policies and their libraries, counts of intervals, blankets, and exact optimal cuts."""

@@ -17,7 +17,7 @@ from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import ColumnShape
 from gomea_bn.problems.kernels.intervals import CandidateCells, IntervalTables, fill_cells
 from gomea_bn.problems.kernels.score import MISSING, ScoreRule
-from gomea_bn.problems.scoring.scores import family_score
+from gomea_bn.problems.scores import family_score
 
 # of the grid's measure; the rest follows the axis, so that wide gaps get candidates too
 _RANK_SHARE = 0.75

@@ -28,7 +28,7 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import joined_to_values
 from gomea_bn.problems.cuts.shape import MOST_PIECES, MOST_POINTS, POINTS_SHARE, ColumnShape, Shape
-from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.runtime.threads import in_threads
 
 PARAMETER_PRICE = 1.5

@@ -35,7 +35,7 @@ from gomea_bn.problems.kernels.structure import (
 )
 from gomea_bn.problems.kernels.target import TargetRows, is_judged, target_loss
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.bits import lowest_bit
+from gomea_bn.runtime.kernels import lowest_bit
 
 # kinds of objectives; from USER on those of the user, in order
 MISFIT, COMPLEXITY, EXPERT_DISTANCE, TARGET, USER = 0, 1, 2, 3, 4

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.bits import lowest_bit
-from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
+from gomea_bn.runtime.kernels import lowest_bit, random_below, shuffle
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 

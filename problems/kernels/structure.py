@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.problems.base import GENES, Journal, Solution, register_problem, set_aux, set_gene, set_term
 from gomea_bn.problems.kernels.score import FamilyCache, RowData, ScoreRule, ScoreScratch, cached_family_score
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.bits import bit_count, lowest_bit
-from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
+from gomea_bn.runtime.kernels import bit_count, lowest_bit, random_below, shuffle
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 UNSEEN, ON_STACK, DONE = 0, 1, 2

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gomea_bn.algorithms.archive import ElitistArchive
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.operators.kernels.keys import canonical
+from gomea_bn.operators.archive import canonical
 
 
 def dominates(f, g):

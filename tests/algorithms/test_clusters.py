@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mo_oracles import slow_clusters, slow_extremes
 
 from gomea_bn.algorithms.mogomea import balanced_clusters, extreme_clusters
-from gomea_bn.operators.kernels.front_mixing import ALL
+from gomea_bn.operators.front_mixing import ALL
 
 DEGENERATE = {
     "all equal": lambda rng: np.full((23, 3), 4.0),

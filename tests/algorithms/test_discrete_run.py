@@ -15,7 +15,7 @@ from gomea_bn.algorithms.gomea import GomeaRun
 from gomea_bn.algorithms.mogomea import FrontRun
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.linkage.models import Linkage, LinkageTree, linkage_model, single_genes
-from gomea_bn.operators.kernels.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS
+from gomea_bn.operators.mixing import CUT_SHORT, FINISHED, NOT_RUN, STATUS
 from gomea_bn.problems.base import with_defaults
 from gomea_bn.problems.continuous import sphere, with_real_defaults
 from gomea_bn.problems.python_problem import PythonProblem

@@ -15,7 +15,7 @@ from gomea_bn.algorithms.mogomea import MOGOMEA, FrontRun, _bounded
 from gomea_bn.algorithms.optimisation import optimise
 from gomea_bn.algorithms.rvgomea import RVGOMEA
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.operators.kernels.archive import canonical
+from gomea_bn.operators.archive import canonical
 from gomea_bn.problems.multi_objective import (
     LOTZ,
     MultiObjectiveKnapsack,

@@ -180,7 +180,7 @@ def test_a_run_without_a_seed_goes_on_with_the_seed_of_its_checkpoint(tmp_path: 
 
 def test_populations_of_another_size_are_refused(tmp_path: Path) -> None:
     from gomea_bn.runtime.checkpoints import checkpoint_bytes, read_checkpoint
-    from gomea_bn.runtime.files.atomic_files import write_bytes
+    from gomea_bn.runtime.files import write_bytes
 
     result_of("GOMEA", checkpoint=tmp_path, callback=lambda progress: progress.n_generations == 9)
     resumed = Checkpoint(tmp_path, resume=True)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from gomea_bn import DiscretizedBayesNet, Shape, read_table
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
-from gomea_bn.network.conditionals.cells import table_over_grid
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.conditionals.conditionals import table_over_grid
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.policies import equal_frequency_cuts
 from gomea_bn.problems.cuts.shape_fit import table_shapes
 

@@ -14,9 +14,8 @@ from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape
-from gomea_bn.problems.scoring.family_scorer import Family
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
+from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
 MEASURES = {"uniform": (True, False), "shaped": (False, True), "auto": (True, True)}

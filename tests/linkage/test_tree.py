@@ -14,7 +14,7 @@ from oracles import as_lists, slow_entropy, slow_similarity, slow_upgma
 from scipy.stats import chisquare
 
 from gomea_bn.errors import GomeaBnError
-from gomea_bn.linkage.kernels.tree import tree_slices, upgma
+from gomea_bn.linkage.kernels import tree_slices, upgma
 from gomea_bn.linkage.models import Custom, LinkageTree, Univariate, linkage_model
 
 X, Y, Z = ([int(c) for c in word] for word in ("00112220", "00111110", "01010101"))

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
 from gomea_bn.network.marginals import MOST_SHOWN_CELLS, shown_parents, shown_table
 from gomea_bn.network.recorded import known_text, ordered_parents
-from gomea_bn.network.smoothing import fitted_smoothing, smoothed, smoothed_and_left_out
-from gomea_bn.network.tables import family_counts, table_and_left_out, table_of_counts
+from gomea_bn.network.tables import (
+    family_counts,
+    fitted_smoothing,
+    smoothed,
+    smoothed_and_left_out,
+    table_and_left_out,
+    table_of_counts,
+)
 
 
 def random_codes(seed: int, n_rows: int, cards: list[int]) -> list[NDArray[np.int32]]:

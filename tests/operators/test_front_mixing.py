@@ -15,8 +15,8 @@ from gomea_bn.algorithms.archive import ElitistArchive, new_archive
 from gomea_bn.algorithms.discrete_run import UNLIMITED, new_population, new_work
 from gomea_bn.algorithms.mogomea import balanced_clusters, extreme_clusters
 from gomea_bn.linkage.models import Custom, Linkage, LinkageTree, Univariate
-from gomea_bn.operators.kernels.archive import MEMBERS, Archive
-from gomea_bn.operators.kernels.front_mixing import (
+from gomea_bn.operators.archive import MEMBERS, Archive, canonical
+from gomea_bn.operators.front_mixing import (
     ALL,
     EVALUATED,
     Clusters,
@@ -25,8 +25,7 @@ from gomea_bn.operators.kernels.front_mixing import (
     initialise_front,
     vary_front,
 )
-from gomea_bn.operators.kernels.keys import canonical
-from gomea_bn.operators.kernels.mixing import (
+from gomea_bn.operators.mixing import (
     COPIES,
     CUT_SHORT,
     EVALUATIONS,

@@ -19,7 +19,7 @@ from oracles import (
 )
 
 from gomea_bn.linkage.models import Custom, Linkage, LinkageModel, LinkageTree, Univariate
-from gomea_bn.operators.kernels.mixing import (
+from gomea_bn.operators.mixing import (
     COPIES,
     CUT_SHORT,
     EVALUATIONS,

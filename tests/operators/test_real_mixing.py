@@ -20,8 +20,8 @@ from gomea_bn.linkage.real import (
     gaussian_similarities,
     real_linkage_model,
 )
-from gomea_bn.operators.kernels.mixing import improves
-from gomea_bn.operators.kernels.real_estimation import (
+from gomea_bn.operators.mixing import improves
+from gomea_bn.operators.real_estimation import (
     RealPopulation,
     SelectionWork,
     carry_multipliers,
@@ -31,7 +31,7 @@ from gomea_bn.operators.kernels.real_estimation import (
     select,
     solve_lower,
 )
-from gomea_bn.operators.kernels.real_mixing import (
+from gomea_bn.operators.real_mixing import (
     CENTRE,
     DRAW,
     EVALUATIONS,

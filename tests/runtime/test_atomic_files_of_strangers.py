@@ -9,7 +9,7 @@ import pytest
 
 from gomea_bn import GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.runtime.files.atomic_files import (
+from gomea_bn.runtime.files import (
     check_name,
     is_left_over,
     process_mark,

@@ -23,7 +23,7 @@ from gomea_bn.runtime.checkpoints import (
     option_text,
     read_checkpoint,
 )
-from gomea_bn.runtime.files.atomic_files import process_mark, write_bytes
+from gomea_bn.runtime.files import process_mark, write_bytes
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 OPTIONS = {"size": "3", "rate": "0.5"}

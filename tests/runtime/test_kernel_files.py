@@ -17,9 +17,8 @@ from numba import typeof, types
 from gomea_bn import GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.problems.benchmarks import NKLandscape, Trap
-from gomea_bn.runtime import jit, kernel_cache
-from gomea_bn.runtime.kernel_cache import prune_folders
-from gomea_bn.runtime.kernel_compiler import KernelDispatcher
+from gomea_bn.runtime import jit
+from gomea_bn.runtime.jit import KernelDispatcher, prune_folders
 from gomea_bn.runtime.kernel_progress import KernelProgress, announced_kernels
 
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False}
@@ -43,7 +42,7 @@ def middle(x: int) -> int:
 def folder(tmp_path, monkeypatch):
     """Return the folder in which the kernels of this test lie; every test may warn of it again."""
     monkeypatch.setattr(jit, "_chosen_by_user", str(tmp_path / "kernels"))
-    monkeypatch.setattr(kernel_cache, "_warned", set())
+    monkeypatch.setattr(jit, "_warned", set())
     return jit.kernel_cache_dir(with_foreign=True)
 
 
@@ -85,15 +84,15 @@ def test_nothing_is_read_that_others_can_have_written(folder, changed):
 def test_a_file_of_another_user_is_not_read(folder, monkeypatch):
     n_compiled(new_kernel())
     path = next(folder.glob("*.kernel"))
-    assert kernel_cache._only_its_owner_writes(path.stat())
+    assert jit._only_its_owner_writes(path.stat())
     monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
     fields = list(path.stat())
     fields[4] = path.stat().st_uid + 2
-    assert not kernel_cache._only_its_owner_writes(os.stat_result(fields))
+    assert not jit._only_its_owner_writes(os.stat_result(fields))
 
 
 def with_another_digest(content):
-    start = len(kernel_cache._HEADER)
+    start = len(jit._HEADER)
     return content[:start] + bytes(32) + content[start + 32 :]
 
 
@@ -126,7 +125,7 @@ def test_a_class_that_no_longer_exists_is_compiled_again(folder, monkeypatch):
     n_compiled(new_kernel())
     path = next(folder.glob("*.kernel"))
     body = pickle.dumps(Renamed())
-    path.write_bytes(kernel_cache._HEADER + hashlib.sha256(body).digest() + body)
+    path.write_bytes(jit._HEADER + hashlib.sha256(body).digest() + body)
     monkeypatch.delitem(globals(), "Renamed")
     assert n_compiled(new_kernel()) == 1
 
@@ -136,7 +135,7 @@ def full(*_arguments, **_options):
 
 
 def test_on_a_full_disk_kernels_are_compiled_in_memory_with_one_warning(folder, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "write_bytes", full)
+    monkeypatch.setattr(jit, "write_bytes", full)
     with pytest.warns(GomeaBnWarning, match="No space left") as caught:
         assert [n_compiled(new_kernel()) for _ in range(2)] == [1, 1]
     assert len(caught) == 1
@@ -146,7 +145,7 @@ def test_on_a_full_disk_kernels_are_compiled_in_memory_with_one_warning(folder, 
 def test_without_a_folder_nothing_is_written_next_to_the_source(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setattr(jit, "_chosen_by_user", str(tmp_path / "file"))
-    monkeypatch.setattr(kernel_cache, "_warned", set())
+    monkeypatch.setattr(jit, "_warned", set())
     before = set(Path(__file__).parent.rglob("*"))
     with pytest.warns(GomeaBnWarning, match="cannot be written"):
         assert n_compiled(new_kernel()) == 1

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from gomea_bn.cli.running import rare_collections
+from gomea_bn.problems.family_scorer import zeros_by_pages
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.runtime.progress import LiveTable
-from gomea_bn.runtime.small_pages import zeros_by_pages
 from gomea_bn.runtime.threads import StopFlag, Workers, in_background, thread_pool
 
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from oracles import slow_family_score
 
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.scoring.family_scorer import Family
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),

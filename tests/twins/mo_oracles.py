@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from oracles import is_acyclic, random_knowledge, random_variables
 from search_examples import journal_of, unevaluated
 
-from gomea_bn.operators.kernels.archive import canonical
-from gomea_bn.operators.kernels.front_mixing import ALL, WEIGHTED
+from gomea_bn.operators.archive import canonical
+from gomea_bn.operators.front_mixing import ALL, WEIGHTED
 from gomea_bn.problems.base import evaluate
 from gomea_bn.problems.front_problem import ExpertSample, FrontProblem, smoothed_scorer
 from gomea_bn.problems.knowledge import edge_rules

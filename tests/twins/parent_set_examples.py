@@ -6,9 +6,9 @@ from oracles import make_problem
 
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import learning_problem
+from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.insertion import OrderWork, ParentSetTable
-from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer, Parents
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.parents import ParentLibraries, ParentPricer, Parents
 
 NEVER = np.zeros(1, np.uint8)
 DEPTHS = (0, 1, 1_000)

@@ -11,7 +11,7 @@ from gomea_bn.learning.learning_problem import scored_variables, scoring_of
 from gomea_bn.learning.many_rows import opened_improvement
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 
 
 def score_in_memory(frame: pd.DataFrame, network, learner: BayesNetLearner) -> float:

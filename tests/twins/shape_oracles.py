@@ -12,8 +12,7 @@ from oracles import slow_family_score
 
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.scoring.family_scorer import Family
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
 
 
 def random_shape(seed: int, *, scale: float = 1.0) -> Shape:

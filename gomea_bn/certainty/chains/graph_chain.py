@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.certainty.kernels import MOST_DRAWN, STEP, Families, OrderedGraph, WorkSpace, sweep
 from gomea_bn.certainty.parent_sets import ScoredParentSets
-from gomea_bn.runtime.checkpoints import State
-from gomea_bn.runtime.run_state import generator_of, generator_states
+from gomea_bn.runtime.checkpoints import State, generator_of, generator_states
 
 MARGIN = 15.0
 """Nats below a subset at which a parent set no longer counts: those of ALARM have a probability of .001 together."""

@@ -208,7 +208,7 @@ def _write_and_print(
 ) -> None:
     """Write the files, print the cuts, and say where the files are."""
     from gomea_bn.discretization.cut_files import write_cut_file
-    from gomea_bn.runtime.files.atomic_files import write_text
+    from gomea_bn.runtime.files import write_text
 
     written: list[Path] = []
     problem: GomeaBnError | None = None

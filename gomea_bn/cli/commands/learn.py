@@ -138,7 +138,7 @@ def _learn(
     from gomea_bn.learning.options import LearningOptions, limits_of
     from gomea_bn.learning.run_folder import check_run_folder, run_record
     from gomea_bn.learning.warm_up import TableSize, compile_kernels, size_of_table
-    from gomea_bn.problems.scoring.scores import scoring_method
+    from gomea_bn.problems.scores import scoring_method
 
     try:
         after_search.check()

@@ -19,7 +19,7 @@ from gomea_bn.data.frames import arrow_frame, column_names, frame_of, require_py
 from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.errors import GomeaBnError, Option, Setting, nearest
-from gomea_bn.runtime.files.text_files import check_is_file, check_unpacked, most_bytes
+from gomea_bn.runtime.files import check_is_file, check_unpacked, most_bytes
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:

@@ -48,9 +48,9 @@ from gomea_bn.problems.cuts.interval_counts import (
     SortedColumn,
     SortedColumns,
 )
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.problems.kernels.intervals import CandidateCells
 from gomea_bn.problems.kernels.score import LEAST_GAIN
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
 
 if TYPE_CHECKING:
     import pandas as pd

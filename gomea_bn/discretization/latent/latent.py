@@ -33,7 +33,7 @@ from gomea_bn.parameters import Integer, option, stated, without_effect
 from gomea_bn.problems.cuts.blanket import Cuts
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY
-from gomea_bn.problems.scoring.scores import is_gain
+from gomea_bn.problems.scores import is_gain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -55,7 +55,7 @@ from gomea_bn.problems.cuts.blanket import (
 from gomea_bn.problems.cuts.interval_counts import SortedColumn, SortedColumns
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
 from gomea_bn.problems.knowledge import EdgeRules, ExpertKnowledge, edge_rules
-from gomea_bn.problems.scoring.scores import is_gain
+from gomea_bn.problems.scores import is_gain
 from gomea_bn.runtime.limits import HistoryEntry
 from gomea_bn.texts import counted
 

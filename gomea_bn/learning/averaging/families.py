@@ -31,8 +31,12 @@ from gomea_bn.learning.cut_cycle import RefinementSession
 from gomea_bn.learning.options import seed_of
 from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.conditionals.cells import table_over_rows
-from gomea_bn.network.conditionals.conditionals import CUT_INTERVAL, Conditionals, around_cuts
+from gomea_bn.network.conditionals.conditionals import (
+    CUT_INTERVAL,
+    Conditionals,
+    around_cuts,
+    table_over_rows,
+)
 from gomea_bn.network.conditionals.family import Columns, TableSet
 from gomea_bn.network.conditionals.family_line import (
     FamilyLine,
@@ -52,9 +56,15 @@ from gomea_bn.network.tables import (
     table_of_counts,
 )
 from gomea_bn.problems.cuts.blanket import CodedColumn
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals, log_sum_exp
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.interval_dp import (
+    CutLimits,
+    CutPosterior,
+    CutProblem,
+    IntervalScore,
+    PricedIntervals,
+    log_sum_exp,
+)
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape, share_shapes, table_shapes

@@ -20,9 +20,9 @@ from gomea_bn.network.conditionals.family_line import (
     design_of,
     log_line_density,
     log_mixture,
+    log_student,
     scale_of,
 )
-from gomea_bn.network.conditionals.student import log_student
 from gomea_bn.problems.cuts.policies import midpoint
 from gomea_bn.problems.cuts.shape import MOST_PIECES, Shape
 from gomea_bn.problems.cuts.shape_fit import PARAMETER_PRICE

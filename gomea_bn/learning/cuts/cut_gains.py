@@ -17,7 +17,7 @@ from gomea_bn.learning.reported_scores import recorded_method
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.rows import table_for
 from gomea_bn.problems.cuts.policies import Policy
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
+from gomea_bn.problems.family_scorer import Family, FamilyScorer
 from gomea_bn.runtime.threads import in_threads
 
 

@@ -20,13 +20,10 @@ from gomea_bn.learning.many_rows import about_sample, opened_counter, sample_fra
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
-from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import check_table_size
+from gomea_bn.network.tables import PseudoCount, check_table_size
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.problems.rows.cells import MOST_BOUNDARIES, Coding
-from gomea_bn.problems.rows.counter import CountPlan, View
-from gomea_bn.problems.rows.terms import observed_counts
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer
+from gomea_bn.problems.row_counts import MOST_BOUNDARIES, Coding, CountPlan, View, observed_counts
 
 
 def shapes_of_cuts(

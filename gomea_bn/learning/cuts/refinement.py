@@ -31,16 +31,16 @@ from gomea_bn.learning.reported_scores import SCORE_FIELDS, recorded_method, rep
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.recorded import EDGE_PROBABILITIES, STABILITY_WORDS
 from gomea_bn.network.rows import table_for
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.blanket import Cuts, Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, Policy
+from gomea_bn.problems.family_scorer import ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import score_rule
-from gomea_bn.problems.scoring.scores import scoring_method as find_method
+from gomea_bn.problems.scores import score_rule
+from gomea_bn.problems.scores import scoring_method as find_method
 from gomea_bn.runtime.limits import Callback, HistoryEntry, Limits
 from gomea_bn.runtime.threads import StopFlag
 

@@ -21,11 +21,10 @@ from gomea_bn.learning.fronts.search import SearchedFront, named_edges
 from gomea_bn.learning.options import why_unrepeatable
 from gomea_bn.learning.parameters import FrontParameters
 from gomea_bn.learning.search.shown_cuts import learned_cut_points, learned_shapes
-from gomea_bn.network.checks import check_metadata, check_pseudo_count
 from gomea_bn.network.conditionals.family import counts_content
 from gomea_bn.network.formats import json_format
-from gomea_bn.network.smoothing import PseudoCount
-from gomea_bn.network.tables import family_counts, table_of_counts
+from gomea_bn.network.parts import check_metadata, check_pseudo_count
+from gomea_bn.network.tables import PseudoCount, family_counts, table_of_counts
 from gomea_bn.network.value_kinds import value_kinds_of
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape

@@ -13,7 +13,7 @@ from gomea_bn.learning.options import LearningOptions, limits_after_preparation
 from gomea_bn.learning.reported_scores import reported, reporting
 from gomea_bn.learning.search.shown_cuts import Found, with_shown_cuts
 from gomea_bn.learning.search.staged_search import SearchSettings, searched, start_of
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.interrupts import delayed_interrupts
 

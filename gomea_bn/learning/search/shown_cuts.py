@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.problems.cuts.blanket import CodedFamily, DueColumns, Neighbourhood, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_dp import CutProblem, OptimalCuts
+from gomea_bn.problems.cuts.libraries import Pricing
 from gomea_bn.problems.cuts.policies import MAX_CARDINALITY, equal_frequency_cuts
-from gomea_bn.problems.cuts.pricing import Pricing
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.kernels.score import DIRICHLET
-from gomea_bn.problems.scoring.family_scorer import Family
-from gomea_bn.problems.scoring.scores import is_gain
+from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Result
 

@@ -16,16 +16,23 @@ from gomea_bn.algorithms.multi_start import ended_before, finish_section
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnWarning, Option
 from gomea_bn.network.graph import reachable
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
+from gomea_bn.problems.cuts.libraries import CutPricer
 from gomea_bn.problems.cuts.policies import without_sparse_bins
-from gomea_bn.problems.cuts.pricing import CutPricer
-from gomea_bn.problems.kernels.curves import has_curves
-from gomea_bn.problems.parents.pricing import ParentLibraries, ParentPricer
-from gomea_bn.problems.scoring.scores import is_gain
+from gomea_bn.problems.kernels.score import has_curves
+from gomea_bn.problems.parents import ParentLibraries, ParentPricer
+from gomea_bn.problems.scores import is_gain
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.runtime.checkpoints import NO_CHECKPOINT, Section, State
+from gomea_bn.runtime.checkpoints import (
+    NO_CHECKPOINT,
+    Section,
+    State,
+    history_of,
+    history_state,
+    result_of,
+    result_state,
+)
 from gomea_bn.runtime.limits import Budget, Callback, HistoryEntry, Limits, Progress, Result
-from gomea_bn.runtime.run_state import history_of, history_state, result_of, result_state
 from gomea_bn.runtime.threads import StopFlag, Workers
 from gomea_bn.texts import counted, listed
 

@@ -10,12 +10,19 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from gomea_bn.network.conditionals.family_line import FamilyLine, LineScale, log_line_density, log_mixture
-from gomea_bn.network.conditionals.kernels import add_cells
-from gomea_bn.network.conditionals.student import LEAST_SPREAD, below_student, student_distribution
+from gomea_bn.network.conditionals.family_line import (
+    LEAST_SPREAD,
+    FamilyLine,
+    LineScale,
+    below_student,
+    log_line_density,
+    log_mixture,
+    student_distribution,
+)
 from gomea_bn.network.tables import bin_widths, draw_codes, draw_in_bins
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.runtime.jit import kernel
 
 # points at which a line is drawn: over its range, and for some of its centres up to six scales away
 _N_POINTS = 129
@@ -511,3 +518,15 @@ class Family:
         masses = np.maximum(np.diff(below, axis=-1), 0.0)
         total = masses.sum(axis=-1, keepdims=True)
         return np.asarray(masses / np.maximum(total, _LEAST_MASS), np.float64)
+
+
+@kernel
+def add_cells(
+    flat: NDArray[np.float64], of_rows: NDArray[np.int64], of_numbers: NDArray[np.int64],
+    total: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Add the cells of a flattened table at the sums of two places, for all pairs of them."""
+    for i in range(len(of_rows)):
+        for j in range(len(of_numbers)):
+            total[i, j] += flat[of_rows[i] + of_numbers[j]]
+    return 0

@@ -7,10 +7,9 @@ import os
 import re
 
 from gomea_bn.network.edges import equivalence_class
-from gomea_bn.network.formats.discrete.file_variables import TokenReader, one_line
-from gomea_bn.network.protocol import NetworkLike
-from gomea_bn.network.recorded import recorded_edge_probabilities
-from gomea_bn.runtime.files.text_files import file_text, named_source, prefixed_errors
+from gomea_bn.network.formats.discrete import TokenReader, one_line
+from gomea_bn.network.recorded import NetworkLike, recorded_edge_probabilities
+from gomea_bn.runtime.files import file_text, named_source, prefixed_errors
 from gomea_bn.texts import counted
 
 

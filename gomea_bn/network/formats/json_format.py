@@ -14,10 +14,10 @@ from gomea_bn.network.conditionals.conditionals import Conditionals
 from gomea_bn.network.conditionals.family import TableSet, counts_content
 from gomea_bn.network.conditionals.family_line import FamilyLine
 from gomea_bn.network.earlier_versions import with_axes
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.value_kinds import ValueKind
 from gomea_bn.problems.cuts.shape import Shape
-from gomea_bn.runtime.files.text_files import check_format, field_of, prefixed_errors, read_json
+from gomea_bn.runtime.files import check_format, field_of, prefixed_errors, read_json
 
 Net = TypeVar("Net", bound=NetworkLike)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pgmpy.models
     import pyagrum
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 
 def require(library: str) -> Any:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gomea_bn.errors import GomeaBnError, check_choice
-from gomea_bn.runtime.files.text_files import decoded, file_bytes, named_source, prefixed_errors
+from gomea_bn.runtime.files import decoded, file_bytes, named_source, prefixed_errors
 from gomea_bn.texts import listed
 
 # commands import this module before they know whether they need numba
 if TYPE_CHECKING:
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
     Net = TypeVar("Net", bound=NetworkLike)
 
@@ -23,23 +22,22 @@ if TYPE_CHECKING:
 class FileFormat:
     """A format of files of networks: the endings without the dot, the usual one first, and how it is read.
 
-    `reader` is the module of the function `{name}_variables`, which returns the variables of a file; "" for JSON, which
-    has a reader of its own, and for formats that are only written. The reader of an XML format takes bytes, whose
-    encoding the file declares, instead of text.
+    The function `{name}_variables` of `formats.discrete` returns the variables of a file; JSON has a reader of its own.
+    The reader of an XML format takes bytes, whose encoding the file declares, instead of text.
     """
 
     endings: tuple[str, ...]
-    reader: str = ""
+    is_read: bool = True
     is_xml: bool = False
 
 
 FORMATS = {
     "json": FileFormat(("json",)),
-    "bif": FileFormat(("bif",), "gomea_bn.network.formats.discrete.bif"),
-    "dot": FileFormat(("dot",)),
-    "xdsl": FileFormat(("xdsl",), "gomea_bn.network.formats.discrete.xdsl", is_xml=True),
-    "net": FileFormat(("net",), "gomea_bn.network.formats.discrete.net"),
-    "uai": FileFormat(("uai",), "gomea_bn.network.formats.discrete.uai"),
+    "bif": FileFormat(("bif",)),
+    "dot": FileFormat(("dot",), is_read=False),
+    "xdsl": FileFormat(("xdsl",), is_xml=True),
+    "net": FileFormat(("net",)),
+    "uai": FileFormat(("uai",)),
 }
 """Formats by name; the method `to_...` of networks with this name writes each."""
 
@@ -76,12 +74,7 @@ def format_of(path: str | os.PathLike[str], *, compressed: bool = False) -> str 
 
 def readable_endings() -> list[str]:
     """Return the endings of files that can be read, with their dots."""
-    return [
-        f".{ending}"
-        for name, form in FORMATS.items()
-        if form.reader or name == "json"
-        for ending in form.endings
-    ]
+    return [f".{ending}" for form in FORMATS.values() if form.is_read for ending in form.endings]
 
 
 def export(network: NetworkLike, path: str | os.PathLike[str], format: str | None = None) -> None:
@@ -102,19 +95,19 @@ def network_from_file(
     path: str | os.PathLike[str], kind: Callable[..., Net], format: str | None = None, *, restore: bool = True
 ) -> Net:
     """Return the network of a file, which `kind` makes of its parts; see `DiscretizedBayesNet.from_file`."""
-    from gomea_bn.network.formats.discrete.file_variables import network_of
+    from gomea_bn.network.formats import discrete
     from gomea_bn.network.formats.json_format import from_json
 
     if format == "xmlbif":
         raise no_xmlbif()
     chosen = format or format_of(path, compressed=True) or "json"
-    check_choice("format", chosen, [name for name, form in FORMATS.items() if form.reader or name == "json"])
+    check_choice("format", chosen, [name for name, form in FORMATS.items() if form.is_read])
     form = FORMATS[chosen]
     if chosen == "json":
         return from_json(path, kind)
-    variables_of: Any = getattr(import_module(form.reader), f"{chosen}_variables")
+    variables_of: Any = getattr(discrete, f"{chosen}_variables")
     where = named_source(path)
     content = file_bytes(path, f"a {chosen.upper()} file")
     source = content if form.is_xml else decoded(content, where)
     with prefixed_errors(where):
-        return network_of(variables_of(source), kind, restore=restore)
+        return discrete.network_of(variables_of(source), kind, restore=restore)

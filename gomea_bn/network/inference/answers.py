@@ -15,7 +15,7 @@ from gomea_bn.data.columns import column_positions
 from gomea_bn.data.frames import plain_frame
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_choice, check_number
 from gomea_bn.network.bin_distributions import log_widths_of_points
-from gomea_bn.network.conditionals.cells import shown_network
+from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import (
     MOST_CELLS,
     CellEngine,
@@ -32,7 +32,7 @@ from gomea_bn.network.rows import column_name, column_values, level_column
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 _POINTS = ("mean", "median", "mode")
 # the largest standard error of an estimated log density that needs no warning, in nats

@@ -17,8 +17,7 @@ from gomea_bn.data.frames import plain
 from gomea_bn.data.symbols import CODE
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, Option, check_choice, check_integer
-from gomea_bn.network.checks import random_generator
-from gomea_bn.network.conditionals.cells import shown_network
+from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import (
     CellEngine,
     Engine,
@@ -33,13 +32,14 @@ from gomea_bn.network.inference.engine import (
 from gomea_bn.network.inference.evidence import EvidenceReader, refuse_stated
 from gomea_bn.network.inference.kernels import FREE
 from gomea_bn.network.inference.most_probable import with_best_states
+from gomea_bn.network.parts import random_generator
 from gomea_bn.network.rows import column_name, column_values, drawn_values, level_column
 from gomea_bn.network.value_kinds import VALUES, ValueKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 _WAYS = ("draw", "mode", "mean", "joint")
 # rows whose distributions are in memory at the same time, and numbers of these distributions

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, Setting, check_choice, check_integer, row_list
-from gomea_bn.network.checks import random_generator
-from gomea_bn.network.conditionals.cells import SIZES, CellLevel
+from gomea_bn.network.conditionals.conditionals import SIZES, CellLevel
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
 from gomea_bn.network.conditionals.family_line import LineScale
 from gomea_bn.network.graph import topological_order
@@ -38,7 +37,8 @@ from gomea_bn.network.inference.kernels import (
     Rows,
 )
 from gomea_bn.network.inference.row_cells import BLOCK_OF_ROWS, RowCells, row_cells
-from gomea_bn.network.protocol import NetworkLike
+from gomea_bn.network.parts import random_generator
+from gomea_bn.network.recorded import NetworkLike
 from gomea_bn.network.rows import drawn_values
 
 Answers = TypeVar("Answers", NDArray[np.float64], NDArray[np.int32])

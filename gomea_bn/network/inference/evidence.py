@@ -16,7 +16,7 @@ from gomea_bn.data.columns import code_of_number, column_positions, encode_level
 from gomea_bn.data.dates import number_of, source_name, unit_of, value_in_words
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number, is_real, nearest
 from gomea_bn.network.bin_distributions import BinDistributions
-from gomea_bn.network.conditionals.cells import shown_network
+from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
 from gomea_bn.network.value_kinds import spellings
 from gomea_bn.texts import counted, listed
@@ -24,7 +24,7 @@ from gomea_bn.texts import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 
 Outside: TypeAlias = float | Interval

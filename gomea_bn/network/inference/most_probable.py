@@ -25,7 +25,7 @@ from gomea_bn.network.inference.kernels import Rows, log_maxima
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gomea_bn.network.protocol import NetworkLike
+    from gomea_bn.network.recorded import NetworkLike
 
 OF_EXPLANATIONS = CostLimit(2**17, 2**19, 2**19)
 """CostLimit of a bound of a single question, of which a search takes some hundreds."""

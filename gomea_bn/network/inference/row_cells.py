@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.network.conditionals.family import Columns, Family
-from gomea_bn.network.conditionals.family_line import LineScale
-from gomea_bn.network.conditionals.student import LEAST_SPREAD
+from gomea_bn.network.conditionals.family_line import LEAST_SPREAD, LineScale
 
 BLOCK_OF_ROWS = 512
 """Rows whose cells are in memory at the same time."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.tables import PseudoCount
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.plots.axes import LITERAL
-from gomea_bn.runtime.files.atomic_files import write_bytes, write_text
+from gomea_bn.runtime.files import write_bytes, write_text
 from gomea_bn.texts import counted
 from lab.runner.experiment import Experiment, Options, Plan, Row
 from lab.runner.report import Figure, Panel, Report, Sheet

@@ -11,8 +11,7 @@ from typing import Any
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.runtime.cluster import distributed
-from gomea_bn.runtime.files.atomic_files import write_text
-from gomea_bn.runtime.files.text_files import check_is_file
+from gomea_bn.runtime.files import check_is_file, write_text
 from lab.runner.experiment import Row, Task, plain, task_key
 
 _DESCRIPTION, _ROWS, _TABLE, _TASKS = "description.json", "rows.jsonl", "rows.csv", "tasks"

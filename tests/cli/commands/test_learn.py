@@ -206,7 +206,7 @@ def test_a_second_ctrl_c_writes_the_network_of_the_sample(tmp_path, monkeypatch)
     def interrupted(counter, coding):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gomea_bn.problems.rows.counter.LocalCounter.code", interrupted)
+    monkeypatch.setattr("gomea_bn.problems.row_counts.LocalCounter.code", interrupted)
     x = np.random.default_rng(1).normal(size=3000)
     (tmp_path / "rows").mkdir()
     pd.DataFrame({"x": x, "y": x**2}).to_parquet(tmp_path / "rows" / "0.parquet")

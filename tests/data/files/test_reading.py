@@ -567,7 +567,7 @@ def test_spreadsheets_have_a_limit(tmp_path, monkeypatch):
 
 
 def test_a_network_may_not_unpack_to_a_thousand_times_its_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("gomea_bn.runtime.files.text_files._MOST_UNPACKED", 1000)
+    monkeypatch.setattr("gomea_bn.runtime.files._MOST_UNPACKED", 1000)
     path = tmp_path / "network.json.gz"
     path.write_bytes(packed := gzip.compress(b'{"a": "' + b"0" * 10**6))
     assert 100 * len(packed) < 10**6

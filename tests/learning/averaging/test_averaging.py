@@ -28,16 +28,21 @@ from gomea_bn.data.content_order import in_column_order, in_row_order
 from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Averaged
 from gomea_bn.learning.averaging import families as averaging
-from gomea_bn.network.conditionals.cells import table_over_rows
+from gomea_bn.network.conditionals.conditionals import table_over_rows
 from gomea_bn.network.rows import drawn_values
-from gomea_bn.network.smoothing import PseudoCount
+from gomea_bn.network.tables import PseudoCount
 from gomea_bn.problems.cuts.blanket import CodedColumn, Neighbourhood
-from gomea_bn.problems.cuts.cut_posterior import CutPosterior, PricedIntervals
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
-from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore
+from gomea_bn.problems.cuts.interval_dp import (
+    CutLimits,
+    CutPosterior,
+    CutProblem,
+    IntervalScore,
+    PricedIntervals,
+)
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape_fit import table_shapes
-from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import score_rule, scoring_method
 from gomea_bn.simulation.random_networks import random_network
 
 

@@ -14,7 +14,7 @@ from gomea_bn.problems.cuts.blanket import Neighbourhood
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem
 from gomea_bn.problems.cuts.policies import policy_library
-from gomea_bn.problems.scoring.family_scorer import FamilyScorer
+from gomea_bn.problems.family_scorer import FamilyScorer
 
 
 def quick(n_evaluations=2500, **options):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gomea_bn import BayesNetLearner, ParetoBayesNetLearner
 from gomea_bn.problems.cuts.policies import bin_codes, policy_library
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.scoring.scored_columns import _log_width_sum
+from gomea_bn.problems.family_scorer import _log_width_sum
 
 DISCRETIZERS = ["optimal", "equal-frequency", "equal-width"]
 

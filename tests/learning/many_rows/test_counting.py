@@ -18,18 +18,25 @@ from gomea_bn.data.pieces import FramePiece, TablePiece
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.improvement import Promises, view_key
+from gomea_bn.problems import row_counts
 from gomea_bn.problems.cuts.blanket import CodedColumn, ParentSets, coded_bins
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits, CutProblem, IntervalScore, candidate_boundaries
 from gomea_bn.problems.cuts.shape_fit import fit_shape
 from gomea_bn.problems.kernels.rows import cells_of_values
-from gomea_bn.problems.rows import cells as cells_module
-from gomea_bn.problems.rows.cells import CodedPiece, Coding, coded_piece, scaled_log_density
-from gomea_bn.problems.rows.counter import CountPlan, LocalCounter, View
-from gomea_bn.problems.rows.on_dask import DaskCounter
-from gomea_bn.problems.rows.survey import Sampled, sample_of, sampled_rows, survey
-from gomea_bn.problems.rows.terms import cuts_around
-from gomea_bn.problems.scoring.scores import family_score, score_rule, scoring_method
+from gomea_bn.problems.row_counts import (
+    CodedPiece,
+    Coding,
+    CountPlan,
+    DaskCounter,
+    LocalCounter,
+    View,
+    coded_piece,
+    cuts_around,
+    scaled_log_density,
+)
+from gomea_bn.problems.scores import family_score, score_rule, scoring_method
+from gomea_bn.problems.survey import Sampled, sample_of, sampled_rows, survey
 
 
 @pytest.fixture
@@ -102,7 +109,7 @@ def test_values_are_bisected_as_numpy_does(n_boundaries: int) -> None:
 
 def test_frames_of_a_piece_are_joined_to_blocks(frame, monkeypatch) -> None:
     monkeypatch.setattr(pieces_module, "BATCH_ROWS", 200)
-    monkeypatch.setattr(cells_module, "BLOCK_ROWS", 450)
+    monkeypatch.setattr(row_counts, "BLOCK_ROWS", 450)
     coded = coded_piece(FramePiece(frame), coding(frame))
     blocks = list(coded.blocks())
     assert [block.shape for block in blocks] == [(4, 400), (4, 400), (4, 100)]
@@ -143,7 +150,7 @@ def test_counts_equal_those_of_numpy_for_any_pieces_threads_and_store(frame, mos
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_full_disk_under_the_cells_is_one_line(frame, monkeypatch) -> None:
     monkeypatch.setattr(
-        cells_module.tempfile, "mkstemp", lambda **_options: (os.open("/dev/full", os.O_WRONLY), "cells")
+        row_counts.tempfile, "mkstemp", lambda **_options: (os.open("/dev/full", os.O_WRONLY), "cells")
     )
     counter = LocalCounter([FramePiece(frame)], 1, most_bytes=0)
     with counter, pytest.raises(GomeaBnError, match=r"bytes of cells .*No space left.*TMPDIR"):

@@ -21,10 +21,10 @@ from gomea_bn.learning.improvement import Climb
 from gomea_bn.learning.many_rows import Improvement
 from gomea_bn.learning.options import sampled_table, why_unrepeatable
 from gomea_bn.network.recorded import counted_parents
+from gomea_bn.problems import row_counts
 from gomea_bn.problems.cuts import shape_fit
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.rows import counter as counter_module
-from gomea_bn.problems.rows.cells import coded_piece
+from gomea_bn.problems.row_counts import coded_piece
 from gomea_bn.simulation.random_networks import random_network
 
 N_ROWS = 6_000
@@ -146,7 +146,7 @@ def test_without_time_for_a_move_the_cells_of_all_rows_are_their_bins(
         coded.append(coding)
         return coded_piece(piece, coding)
 
-    monkeypatch.setattr(counter_module, "coded_piece", noted)
+    monkeypatch.setattr(row_counts, "coded_piece", noted)
     monkeypatch.setattr(improvement_module, "_SECONDS_OF_CELL", of_cell)
     monkeypatch.setattr(Improvement, "_seconds", property(lambda self: seconds))
     network = replace(learner, max_seconds=60.0, density="bins").fit(frame).network_

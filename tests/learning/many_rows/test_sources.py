@@ -17,7 +17,7 @@ from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
-from gomea_bn.problems.rows.cells import Coding, coded_piece
+from gomea_bn.problems.row_counts import Coding, coded_piece
 
 
 def test_files_threads_and_workers_give_one_network(frame, fit, learner, tmp_path) -> None:

@@ -14,7 +14,7 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning import learner as learner_module
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.improvement import Climb, Move
-from gomea_bn.problems.rows.counter import LocalCounter
+from gomea_bn.problems.row_counts import LocalCounter
 from gomea_bn.runtime import checkpoints
 
 

@@ -13,7 +13,7 @@ from gomea_bn import ExpertKnowledge
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.shown_cuts import LearnedNetwork, learned_cut_points, with_shown_cuts
-from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Result
 

@@ -15,7 +15,7 @@ from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.search.staged_search import SearchSettings, StagedSearch
-from gomea_bn.problems.scoring.family_scorer import Family
+from gomea_bn.problems.family_scorer import Family
 from gomea_bn.problems.structure import StructureProblem
 from gomea_bn.runtime.limits import Limits, Progress, Result
 from gomea_bn.simulation.random_networks import random_network

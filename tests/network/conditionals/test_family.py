@@ -21,10 +21,15 @@ from shape_oracles import random_shape, slow_distribution
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError, Shape
 from gomea_bn.network.conditionals import FamilyLine
-from gomea_bn.network.conditionals.cells import cell_middles, table_over_grid, table_over_rows
+from gomea_bn.network.conditionals.conditionals import cell_middles, table_over_grid, table_over_rows
 from gomea_bn.network.conditionals.family import Columns, Family, TableSet
-from gomea_bn.network.conditionals.family_line import LineTerms, ProbabilityScale, UnitScale, log_line_density
-from gomea_bn.network.conditionals.student import LEAST_SPREAD
+from gomea_bn.network.conditionals.family_line import (
+    LEAST_SPREAD,
+    LineTerms,
+    ProbabilityScale,
+    UnitScale,
+    log_line_density,
+)
 
 SEEDS = st.integers(0, 5000)
 

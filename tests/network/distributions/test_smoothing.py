@@ -22,7 +22,7 @@ from gomea_bn import (
     refine_boundaries,
 )
 from gomea_bn.cli.app import main
-from gomea_bn.network.smoothing import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
+from gomea_bn.network.tables import AMOUNTS, Leaning, Smoothing, fitted_smoothing, smoothed
 from gomea_bn.simulation import random_network
 
 QUICK: dict[str, Any] = {"max_evaluations": 1500, "random_state": 1}

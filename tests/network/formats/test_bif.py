@@ -13,8 +13,7 @@ from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, one_column, padded, 
 from pgmpy.readwrite import BIFReader
 
 from gomea_bn import DiscretizedBayesNet, GomeaBnError
-from gomea_bn.network.formats.discrete.bif import bif_variables, safe_names
-from gomea_bn.network.formats.discrete.file_variables import network_of
+from gomea_bn.network.formats.discrete import bif_variables, network_of, safe_names
 
 EXAMPLES = resources.files(pgmpy) / "utils" / "example_models"
 

@@ -13,7 +13,7 @@ from network_examples import HOSTILE_LEVELS, HOSTILE_NAMES, padded, small_networ
 from pgmpy.readwrite import XDSLReader
 
 from gomea_bn import DiscretizedBayesNet, ExpertNetwork, GomeaBnError
-from gomea_bn.network.formats.discrete.file_variables import distinct_names, plain_text
+from gomea_bn.network.formats.discrete import distinct_names, plain_text
 from gomea_bn.network.formats.registry import FORMATS, format_of
 
 # ending of a file, and the precision in which pyAgrum reads it

@@ -258,7 +258,7 @@ def test_a_query_needs_no_optional_library(network, monkeypatch):
 def test_heavy_libraries_are_loaded_only_when_asked_for():
     code = (
         "import sys, gomea_bn.network.bayes_net, gomea_bn.data.table;"
-        "import gomea_bn.network.inference, gomea_bn.network.formats.discrete.bif;"
+        "import gomea_bn.network.inference, gomea_bn.network.formats.discrete;"
         "heavy = ('pandas', 'pyagrum', 'pgmpy', 'networkx', 'sklearn');"
         "print([name for name in heavy if name in sys.modules])"
     )

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from gomea_bn import DiscretizedBayesNet, Shape
 from gomea_bn.network.conditionals import Conditionals, FamilyLine, TableSet
-from gomea_bn.network.conditionals.cells import SIZES
+from gomea_bn.network.conditionals.conditionals import SIZES
 
 
 def network_of_one(

@@ -8,15 +8,15 @@ import pytest
 from numpy.typing import NDArray
 from oracles import fixed
 
-from gomea_bn.problems.cuts import first_cuts as module
-from gomea_bn.problems.cuts.first_cuts import first_cuts, gaps_of_shape
+from gomea_bn.problems.cuts import libraries
 from gomea_bn.problems.cuts.interval_counts import SortedColumn
 from gomea_bn.problems.cuts.interval_dp import CutLimits
+from gomea_bn.problems.cuts.libraries import first_cuts, gaps_of_shape
 from gomea_bn.problems.cuts.policies import bin_codes, equal_frequency_cuts, policy_library
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import scoring_method
+from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.scores import scoring_method
 
 METHOD = scoring_method("density-bd")
 
@@ -119,9 +119,9 @@ def test_the_same_table_gets_the_same_cuts_and_changes_nothing() -> None:
 
 def test_at_most_two_thousand_rows_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = columns(3000)
-    rows = module._some_rows(3000)
+    rows = libraries._some_rows(3000)
     assert len(np.unique(rows)) == 2000
-    assert module._some_rows(2000).tolist() == list(range(2000))
+    assert libraries._some_rows(2000).tolist() == list(range(2000))
     few = [replace(v, values=v.values[rows]) for v in variables]
     all_rows = first_cuts(variables, METHOD, CutLimits())
     for v, cuts in first_cuts(few, METHOD, CutLimits()).items():
@@ -147,7 +147,7 @@ def test_cuts_keep_the_limits(uniform: bool, max_bins: int | None, min_bin_count
 
 def test_a_column_that_is_constant_in_the_rows_used_gets_no_cuts() -> None:
     rng = np.random.default_rng(2)
-    unused = np.setdiff1d(np.arange(3000), module._some_rows(3000))
+    unused = np.setdiff1d(np.arange(3000), libraries._some_rows(3000))
     rare = np.zeros(3000)
     rare[unused[:50]] = rng.random(50)
     variables = [*columns(3000), variable("rare", rare)]
@@ -197,11 +197,11 @@ def test_cuts_of_some_rows_depend_on_ranks_alone(
 
 def test_cuts_of_some_rows_are_in_the_middle_by_rank() -> None:
     some, whole = SortedColumn(np.array([0.0, 9.0, 20.0])), SortedColumn(np.append(np.arange(10.0), 20.0))
-    moved = module._moved_by_rank(np.array([4.5, 14.5]), some, whole)
+    moved = libraries._moved_by_rank(np.array([4.5, 14.5]), some, whole)
     # between 0 and 9 there are nine gaps, between 9 and 20 one
     assert moved.tolist() == [4.5, 14.5]
     some, whole = SortedColumn(np.array([0.0, 9.0])), SortedColumn(np.array([0.0, 1.0, 1.0, 2.0, 9.0]))
-    assert module._moved_by_rank(np.array([4.5]), some, whole).tolist() == [1.5]
+    assert libraries._moved_by_rank(np.array([4.5]), some, whole).tolist() == [1.5]
 
 
 def test_partners_are_the_columns_that_depend_most() -> None:
@@ -210,8 +210,8 @@ def test_partners_are_the_columns_that_depend_most() -> None:
     for noise in (0.1, 0.2, 0.3, 0.4, 0.5):
         codes.append(np.where(rng.random(500) < noise, rng.integers(0, 2, 500), codes[0]))
     codes.append(rng.integers(0, 2, 500))
-    coded = [module.CodedColumn(c.astype(np.int32), 2) for c in codes]
-    partners = module._partners(coded, METHOD, [0, 6])
+    coded = [libraries.CodedColumn(c.astype(np.int32), 2) for c in codes]
+    partners = libraries._partners(coded, METHOD, [0, 6])
     assert partners[0] == [1, 2, 3]
     # one at least, even if nothing depends on the column
     assert len(partners[6]) >= 1

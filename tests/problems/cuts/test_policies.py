@@ -19,8 +19,7 @@ from gomea_bn.problems.cuts.policies import (
     midpoint,
     policy_library,
 )
-from gomea_bn.problems.scoring.family_scorer import Family
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.family_scorer import Family, ScoredVariable
 
 TIED_VALUES = st.lists(st.integers(-6, 12).map(lambda v: v / 4), min_size=2, max_size=60)
 

@@ -18,7 +18,7 @@ from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import bin_codes
 from gomea_bn.problems.cuts.shape import ColumnShape, Shape
 from gomea_bn.problems.cuts.shape_fit import fit_shape
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.family_scorer import ScoredVariable
 
 
 @pytest.mark.long

@@ -26,8 +26,7 @@ from gomea_bn.problems.kernels.insertion import (
     move_chain,
     reinsert,
 )
-from gomea_bn.problems.parents.order_starts import OrderStarts
-from gomea_bn.problems.parents.pricing import ChainSearch, ParentLibraries, Parents
+from gomea_bn.problems.parents import ChainSearch, OrderStarts, ParentLibraries, Parents
 
 
 @pytest.mark.long

@@ -17,17 +17,23 @@ from gomea_bn.errors import GomeaBnWarning
 from gomea_bn.learning import Scoring
 from gomea_bn.learning import learning_problem as learning_module
 from gomea_bn.learning.learning_problem import learning_problem
-from gomea_bn.problems.parents import pricing, screening
-from gomea_bn.problems.parents.order_starts import OrderStarts, pairs_of_climbs, widened_pairs
-from gomea_bn.problems.parents.pricing import ParentLibraries, Parents, arcs_of
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems import parents
+from gomea_bn.problems.family_scorer import ScoredVariable
+from gomea_bn.problems.parents import (
+    OrderStarts,
+    ParentLibraries,
+    Parents,
+    arcs_of,
+    pairs_of_climbs,
+    widened_pairs,
+)
 
 
 @pytest.fixture(params=[False, True], ids=["single moves", "chains"])
 def chained(request, monkeypatch):
     """Let graphs of few variables be improved by moves of chains too, or not."""
     if request.param:
-        monkeypatch.setattr(pricing, "_FEWEST_CHAINED", 0)
+        monkeypatch.setattr(parents, "_FEWEST_CHAINED", 0)
 
 
 def test_stopped_climb_scores_no_further_families():
@@ -341,9 +347,9 @@ def test_large_tables_get_ranked_pairs_in_place_of_climbs(monkeypatch):
         table = read_table(discrete_frame(1, 6, 300).assign(same="x"))
     monkeypatch.setattr(learning_module, "UNSCREENED_VARIABLES", 5)
     monkeypatch.setattr(learning_module, "_MOST_CLIMBED_CELLS", 0)
-    monkeypatch.setattr(screening, "_MOST_RANKED", 1)
+    monkeypatch.setattr(parents, "_MOST_RANKED", 1)
     problem = learning_problem(table, table_options(scoring_method="bdeu"))
-    expected = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    expected = parents.ranked_pairs(problem.scorer, problem.edge_rules)
     expected[6] = expected[:, 6] = False
     assert (problem.pairs >= expected).all()
     assert 0 < problem.pairs.sum() < 30
@@ -376,9 +382,9 @@ def test_late_ranks_name_the_columns_that_are_ranked_less_well(monkeypatch):
 
     def ranked(n_calls):
         answers = iter([False] * n_calls)
-        return screening.ranked_pairs(problem.scorer, problem.edge_rules, lambda: next(answers, True))
+        return parents.ranked_pairs(problem.scorer, problem.edge_rules, lambda: next(answers, True))
 
-    whole = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    whole = parents.ranked_pairs(problem.scorer, problem.edge_rules)
     assert (ranked(12) == whole).all()
     with pytest.warns(GomeaBnWarning) as warned:
         without_sets = ranked(9)
@@ -392,8 +398,8 @@ def test_late_ranks_name_the_columns_that_are_ranked_less_well(monkeypatch):
     ):
         ranked(4)
     # a table this small is compared on all rows, so that the strongest partner is that of `pairwise`
-    monkeypatch.setattr(screening, "_MOST_RANKED", 1)
-    strongest = np.argmax(screening.Screening(problem.scorer).pairwise(), axis=1)
+    monkeypatch.setattr(parents, "_MOST_RANKED", 1)
+    strongest = np.argmax(parents.Screening(problem.scorer).pairwise(), axis=1)
     with pytest.warns(GomeaBnWarning, match="partners of 6 columns"):
         pairs = ranked(0)
     expected = np.zeros((6, 6), np.bool_)
@@ -410,13 +416,13 @@ def test_ranks_find_a_switch_between_two_parents():
         ScoredVariable(f"v{i}", c.astype(np.int32), 4 if i < 3 else 2) for i, c in enumerate(columns)
     ]
     problem = make_problem(variables)
-    ranks, _ = screening.Screening(problem.scorer).conditional_ranks()
+    ranks, _ = parents.Screening(problem.scorer).conditional_ranks()
     assert sorted(np.argsort(ranks[0])[:3].tolist()) == [1, 2, 3]
     assert ranks[0, 3] == 0
     assert ranks[0, 0] == len(columns)
     # the switch alone says nothing of the child
-    assert screening.Screening(problem.scorer).conditional_ranks(1)[0][0, 3] > 0
-    pairs = screening.ranked_pairs(problem.scorer, problem.edge_rules)
+    assert parents.Screening(problem.scorer).conditional_ranks(1)[0][0, 3] > 0
+    pairs = parents.ranked_pairs(problem.scorer, problem.edge_rules)
     assert pairs[0, 3]
     assert (pairs == pairs.T).all()
     assert not pairs.diagonal().any()

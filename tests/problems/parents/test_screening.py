@@ -36,13 +36,12 @@ from gomea_bn.errors import GomeaBnError
 from gomea_bn.learning import EdgeSearch
 from gomea_bn.learning.learning_problem import learning_problem
 from gomea_bn.learning.parameters import declared_options
+from gomea_bn.problems import parents
 from gomea_bn.problems.base import set_gene, undo
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.kernels.structure import evaluate_structure_partial, reaches
 from gomea_bn.problems.knowledge import EdgeRules, edge_rules
-from gomea_bn.problems.parents import screening
-from gomea_bn.problems.parents.screening import Screening, candidate_pairs
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
+from gomea_bn.problems.parents import Screening, candidate_pairs
 from gomea_bn.problems.structure import StructureProblem
 
 WIDE = [63, 64, 65, 100, 127, 128, 129, 130]
@@ -156,8 +155,8 @@ def test_a_parent_that_counts_only_with_another_is_a_candidate() -> None:
 
 def test_large_tables_are_screened_by_a_fixed_sample_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = hidden_parent(10)
-    monkeypatch.setattr(screening, "_FEWEST_ROWS", 300)
-    monkeypatch.setattr(screening, "_MAX_VISITS", 1.0)
+    monkeypatch.setattr(parents, "_FEWEST_ROWS", 300)
+    monkeypatch.setattr(parents, "_MAX_VISITS", 1.0)
     first, again = (Screening(make_scorer(variables)) for _ in range(2))
     assert first._rows.codes.shape[1] == 300
     assert first._rows.codes.tolist() == again._rows.codes.tolist()

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gomea_bn.problems.family_scorer import Completion, Family, FamilyScorer, ScoredVariable
 from gomea_bn.problems.kernels.score import BDEU, LIKELIHOOD, ScoreRule
-from gomea_bn.problems.scoring.family_scorer import Completion, Family, FamilyScorer
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import score_rule, scoring_method
 
 # plain Python warns of the overflow of words that the compiled kernels need
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")

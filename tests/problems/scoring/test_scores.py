@@ -14,11 +14,10 @@ from oracles import discrete_variables, fixed, make_scorer, random_variables, sl
 
 from gomea_bn.errors import GomeaBnError
 from gomea_bn.problems.cuts.policies import Policy, policy_library
+from gomea_bn.problems.family_scorer import Family, ScoredVariable, new_cache, new_scratch
 from gomea_bn.problems.kernels import score as kernels
 from gomea_bn.problems.kernels.score import stirling_lgamma
-from gomea_bn.problems.scoring.family_scorer import Family, new_cache, new_scratch
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import SCORING_METHODS, score_rule, scoring_method
+from gomea_bn.problems.scores import SCORING_METHODS, score_rule, scoring_method
 
 RULES: list[tuple[str, dict[str, Any]]] = [
     ("density-bic", {}),

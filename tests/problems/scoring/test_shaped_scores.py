@@ -22,10 +22,9 @@ from gomea_bn.problems.boundaries import BoundaryProblem
 from gomea_bn.problems.cuts.interval_dp import CutLimits
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.cuts.shape_fit import fit_shape
+from gomea_bn.problems.family_scorer import Family, FamilyScorer, LibraryGrowth, ScoredVariable
 from gomea_bn.problems.kernels.score import LEFT_OUT, LEFT_OUT_BEST, SMOOTHED, ScoreRule
-from gomea_bn.problems.scoring.family_scorer import Family, FamilyScorer, LibraryGrowth
-from gomea_bn.problems.scoring.scored_columns import ScoredVariable
-from gomea_bn.problems.scoring.scores import score_rule, scoring_method
+from gomea_bn.problems.scores import score_rule, scoring_method
 
 METHODS = ("density-bic", "density-bd")
 ROOT = Family((0, 0))

@@ -9,7 +9,7 @@ import pytest
 
 from gomea_bn import GomeaBnError
 from gomea_bn.errors import GomeaBnWarning
-from gomea_bn.runtime.files.atomic_files import _host, finish_exchange, replaced_entries
+from gomea_bn.runtime.files import _host, finish_exchange, replaced_entries
 
 NAMES = ("a", "b", "c", "sub")
 OLD = {"a": "old", "c": "old", "sub/x": "old", "sub/y": "old", "mine": "kept"}

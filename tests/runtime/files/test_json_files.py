@@ -5,7 +5,7 @@ import pytest
 from wrong_input import untyped
 
 from gomea_bn import GomeaBnError
-from gomea_bn.runtime.files.text_files import (
+from gomea_bn.runtime.files import (
     SIZE_VARIABLE,
     check_fields,
     field_of,

@@ -1,8 +1,9 @@
-"""Operations on the bits of words, for kernels."""
+"""Small compiled functions that the kernels of all packages share: bits of words, and random numbers."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gomea_bn.runtime.jit import kernel
 
@@ -28,3 +29,17 @@ def lowest_bit(word: np.uint64) -> int:
 def float_bits(value: float) -> np.uint64:
     """Return the 64 bits of a float as a word."""
     return np.float64(value).view(np.uint64)
+
+
+@kernel
+def random_below(generator: np.random.Generator, n: int) -> int:
+    """Return a uniform integer in [0, n) from one draw; ``Generator.integers`` would allocate an array per call."""
+    return int(generator.random() * n)
+
+
+@kernel
+def shuffle(generator: np.random.Generator, order: NDArray[np.int64]) -> None:
+    """Permute `order`, shape (n,), uniformly in place."""
+    for i in range(order.shape[0] - 1, 0, -1):
+        j = random_below(generator, i + 1)
+        order[i], order[j] = order[j], order[i]

@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.operators.kernels.archive import (
+from gomea_bn.operators.archive import (
     ADDED,
     DOMINATED,
     KNOWN,
     MEMBERS,
     SAME_BOX,
     Archive,
+    canonical,
+    genotype_key,
     offer,
     standing,
 )
-from gomea_bn.operators.kernels.keys import canonical, genotype_key
-from gomea_bn.operators.kernels.mixing import (
+from gomea_bn.operators.mixing import (
     COPIES,
     CUT_SHORT,
     EVALUATIONS,
@@ -43,7 +44,7 @@ from gomea_bn.operators.kernels.mixing import (
 )
 from gomea_bn.problems.base import GENES, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
+from gomea_bn.runtime.kernels import random_below, shuffle
 
 # a further outcome of offering a solution, next to those of the archive
 INFEASIBLE = 5

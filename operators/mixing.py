@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gomea_bn.linkage.models import Linkage
 from gomea_bn.problems.base import GENES, Journal, Solution, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.random_draws import random_below, shuffle
+from gomea_bn.runtime.kernels import random_below, shuffle
 
 # entries of a row of `PopulationData.tallies`
 STATUS, EVALUATIONS, TOUCHED, COPIES = 0, 1, 2, 3

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.operators.kernels.mixing import improves, solution_of
-from gomea_bn.operators.kernels.real_estimation import (
+from gomea_bn.operators.mixing import improves, solution_of
+from gomea_bn.operators.real_estimation import (
     RealPopulation,
     SelectionWork,
     beats,
@@ -21,7 +21,7 @@ from gomea_bn.operators.kernels.real_estimation import (
 )
 from gomea_bn.problems.base import Journal, evaluate, evaluate_partial, set_gene, undo
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.random_draws import shuffle
+from gomea_bn.runtime.kernels import shuffle
 
 # largest number of attempts to draw inside the bounds
 _DRAWS = 100

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gomea_bn.linkage.models import Linkage
-from gomea_bn.operators.kernels.mixing import improves
+from gomea_bn.operators.mixing import improves
 from gomea_bn.runtime.jit import kernel
-from gomea_bn.runtime.kernels.random_draws import random_below
+from gomea_bn.runtime.kernels import random_below
 
 
 class RealPopulation(NamedTuple):

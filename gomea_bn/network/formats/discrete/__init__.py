@@ -1,1 +1,0 @@
-"""Files of discrete networks: states and full tables, with what restores the bins in comments or properties."""

@@ -1,1 +1,0 @@
-"""Files and folders that are written whole or not at all."""

@@ -1,1 +1,0 @@
-"""Small compiled functions that the kernels of all packages share."""

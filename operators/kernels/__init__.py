@@ -1,1 +1,0 @@
-"""Compiled variation: optimal mixing, the archive, keys, real-valued sampling."""

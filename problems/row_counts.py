@@ -1,0 +1,700 @@
+"""Counts of families over all rows of a table, in memory or not: its columns as cells, and the counters of rows.
+
+Of every row at most 255 cells of each column are kept while a network is improved on all rows. Threads of this process
+count, or the workers of a Dask cluster. Families whose members have missing values are counted with a code for missing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import reduce
+from math import prod
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gomea_bn.data.columns import Level, column_positions, encode_levels, numeric_values
+from gomea_bn.data.pieces import Piece, TablePiece
+from gomea_bn.data.symbols import without_symbols
+from gomea_bn.data.table import Table
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
+from gomea_bn.problems.cuts.interval_dp import GridCuts, IntervalScore, ScoreOfParents, Term, available_terms
+from gomea_bn.problems.cuts.shape import Shape
+from gomea_bn.problems.family_scorer import new_scratch
+from gomea_bn.problems.kernels.rows import (
+    CODED_ROWS,
+    MOST_NARROW,
+    CountWork,
+    add_counts,
+    cells_of_values,
+    sum_log_heights,
+)
+from gomea_bn.problems.kernels.score import MISSING, ScoreRule
+from gomea_bn.problems.scores import family_score
+from gomea_bn.problems.survey import Sampled, survey
+from gomea_bn.runtime.threads import in_threads
+from gomea_bn.texts import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BLOCK_ROWS = 2**20
+"""Largest number of rows of a block of cells."""
+
+MOST_BOUNDARIES = 254
+"""Largest number of boundaries between the cells of a column."""
+
+# values that are bisected together; their positions stay in the first cache
+_BISECTED = 2048
+
+# rows that give `new_scratch` room for the counts of `MOST_NARROW` cells
+_SCRATCH_ROWS = MOST_NARROW // 8
+# rows of a large table whose joint codes are formed together, in the first cache
+_JOINT_ROWS = 2048
+
+# largest number of results that one task adds
+_SUMMED = 8
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the columns of a table become cells.
+
+    Boundaries are ascending values between the cells of every continuous column; a value equal to one lies below it.
+    Shapes are those of continuous columns whose log density is summed over the rows.
+    """
+
+    names: tuple[str, ...]
+    boundaries: dict[str, NDArray[np.float64]]
+    levels: dict[str, tuple[Level, ...]]
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    drops_missing: bool = False  # rows with missing or infinite values; otherwise these are counted
+    na_values: Sequence[str | float] | None = None  # symbols of missing values, as of `read_table`
+
+
+@dataclass
+class CodedPiece:
+    """The cells of the rows of one piece, in memory or in a file."""
+
+    n_rows: int
+    n_columns: int
+    n_missing: NDArray[np.int64]  # (n_columns,) missing values in the rows that were read
+    # sums over the rows under a column's shape, in nats with the range scaled to 1
+    log_densities: dict[str, float]
+    blocks_in_memory: list[NDArray[np.uint8]]  # (n_columns, at most BLOCK_ROWS) each
+    path: str | None = None  # file that holds the blocks instead
+    sizes: list[int] = field(default_factory=list)  # numbers of rows of the blocks of the file
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the cells."""
+        return self.n_rows * self.n_columns
+
+    def blocks(self) -> Iterator[NDArray[np.uint8]]:
+        """Give the blocks of cells, uint8 (n_columns, n_rows of the block); those of a file share their memory."""
+        if self.path is None:
+            yield from self.blocks_in_memory
+            return
+        space = np.empty(self.n_columns * max(self.sizes, default=0), np.uint8)
+        with open(self.path, "rb", buffering=0) as file:
+            for size in self.sizes:
+                block = space[: self.n_columns * size]
+                if file.readinto(block.data) != len(block):
+                    raise OSError(f"The temporary file '{self.path}' is shorter than it was written.")
+                yield block.reshape(self.n_columns, size)
+
+    def move_to_file(self, folder: str) -> None:
+        """Write the blocks to a new file in a folder, and release their memory; a full disk raises `GomeaBnError`."""
+        try:
+            number, path = tempfile.mkstemp(suffix=".cells", dir=folder)
+            with os.fdopen(number, "wb") as file:
+                for block in self.blocks_in_memory:
+                    file.write(block.data)
+        except OSError as error:
+            raise GomeaBnError(
+                f"Cannot write {self.n_bytes:,} bytes of cells to the temporary folder '{folder}': "
+                f"{error.strerror or error}.",
+                ["set the environment variable TMPDIR to a folder with more space"],
+            ) from error
+        self.path, self.sizes, self.blocks_in_memory = (
+            path,
+            [block.shape[1] for block in self.blocks_in_memory],
+            [],
+        )
+
+
+def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
+    """Return the cells of a piece; unknown levels, and texts in a continuous column, raise `GomeaBnError`."""
+    n_columns = len(coding.names)
+    n_missing = np.zeros(n_columns, np.int64)
+    sums = dict.fromkeys(coding.shapes, 0.0)
+    blocks: list[NDArray[np.uint8]] = []
+    waiting: list[NDArray[np.uint8]] = []
+    positions_of_values = np.empty(_BISECTED, np.int32)
+    # a frame would copy the values of a table, which are checked
+    parts: Iterable[pd.DataFrame | Table] = piece.frames()
+    if isinstance(piece, TablePiece) and not coding.drops_missing:
+        parts = [piece.rows]
+    for rows in parts:
+        n_rows = rows.n_rows if isinstance(rows, Table) else len(rows)
+        try:
+            cells, shaped = _cells_of(n_rows, rows, coding, n_missing, positions_of_values)
+        except GomeaBnError as error:
+            raise error.within(f"In {counted(n_rows, 'row')} of {piece.origin}: ") from error
+        complete = np.ones(n_rows, np.bool_)
+        if coding.drops_missing:
+            complete = (cells != MISSING).all(axis=0)
+            cells = cells[:, complete]
+        for name, values in shaped.items():
+            sums[name] += scaled_log_density(coding.shapes[name], values[complete])
+        if waiting and sum(part.shape[1] for part in waiting) + cells.shape[1] > BLOCK_ROWS:
+            blocks.append(np.concatenate(waiting, axis=1))
+            waiting = []
+        waiting.append(cells)
+    if waiting:
+        blocks.append(np.concatenate(waiting, axis=1))
+    return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+
+
+def _cells_of(
+    n_rows: int,
+    rows: pd.DataFrame | Table,
+    coding: Coding,
+    n_missing: NDArray[np.int64],
+    work: NDArray[np.int32],
+) -> tuple[NDArray[np.uint8], dict[str, NDArray[np.float64]]]:
+    """Return the cells of all rows, uint8 (n_columns, n_rows), and the values of columns with shapes.
+
+    Numbers of missing values are added to `n_missing`, int64 (n_columns,). `work` is that of `cells_of_values`.
+    """
+    values_of = _columns_of_table(rows) if isinstance(rows, Table) else _columns_of_frame(rows, coding)
+    cells = np.empty((len(coding.names), n_rows), np.uint8)
+    shaped: dict[str, NDArray[np.float64]] = {}
+    for position, name in enumerate(coding.names):
+        values = values_of(name)
+        if name in coding.boundaries:
+            n_missing[position] += cells_of_values(
+                values, coding.boundaries[name], MISSING, work, cells[position]
+            )
+            if name in coding.shapes:
+                shaped[name] = values
+        else:
+            n_missing[position] += int((values < 0).sum())
+            cells[position] = values.astype(np.uint8)
+    return cells, shaped
+
+
+_ColumnsByName = Callable[[str], NDArray[Any]]
+"""Gives the values of a continuous column, float64 (n_rows,), or the codes of a discrete one, -1 where missing."""
+
+
+def _columns_of_table(table: Table) -> _ColumnsByName:
+    """Return the columns of a table, whose levels are those of the coding."""
+    columns = {column.name: column.values for column in table.columns}
+    return lambda name: np.ascontiguousarray(columns[name])
+
+
+def _columns_of_frame(frame: pd.DataFrame, coding: Coding) -> _ColumnsByName:
+    """Return the columns of a frame, each checked when it is read."""
+    plain, _, _ = without_symbols(frame, coding.na_values)
+    positions = column_positions(plain, coding.names)
+
+    def values_of(name: str) -> NDArray[Any]:
+        column = plain.iloc[:, positions[name]]
+        if name not in coding.boundaries:
+            return encode_levels(column, name, coding.levels[name], allow_missing=True)
+        if coding.drops_missing:
+            column = column.replace([np.inf, -np.inf], np.nan)
+        return numeric_values(column, name, allow_missing=True)
+
+    return values_of
+
+
+def scaled_log_density(shape: Shape, values: NDArray[np.float64]) -> float:
+    """Return the sum of the log densities of values with the range of the column scaled to 1; NaN adds nothing.
+
+    A value that is a point mass adds the logarithm of its probability.
+    """
+    masses = np.log(shape.point_masses)
+    return float(sum_log_heights(values, shape.edges, shape.left, shape.right, shape.point_values, masses))
+
+
+# boundaries that are spread over a column; the others are near its cuts
+_SPREAD = 120
+# sample ranks around a learned cut that become boundaries
+_NEAR = (-64, -32, -16, -8, -4, -2, -1, 1, 2, 4, 8, 16, 32, 64)
+# cells next to a cut that hold more rows are split
+_FINE_ROWS = 2
+# a column with more rows than this per distinct value of the sample repeats its values
+_TIES = 2
+
+
+def first_boundaries(sample: SortedColumn, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the boundaries of the first cells of a column: the cuts of a sample, near ones, and spread ones."""
+    gaps = sample.gaps(cuts) if len(cuts) else np.empty(0, np.int64)
+    near = (gaps[:, None] + np.array(_NEAR)).ravel()
+    near = near[(near >= 0) & (near < len(sample.cuts))]
+    room = max(MOST_BOUNDARIES - _SPREAD - len(cuts), 1)
+    if len(near) > MOST_BOUNDARIES - _SPREAD - len(cuts):
+        near = near[:: -(-len(near) // room)]
+    spread = sample.grid(min(_SPREAD, len(sample.cuts) + 1))
+    return _with_cuts(sample.cuts[np.setdiff1d(np.union1d(near, spread), gaps)], cuts)
+
+
+def zoomed_boundaries(
+    sample: SortedColumn, column: GridColumn, cuts: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Return boundaries with more of them next to the cuts, present ones; None if the cells there are fine."""
+    if not len(cuts) or repeats_values(sample):
+        return None
+    if (np.maximum(column.rows[cuts], column.rows[cuts + 1]) <= _FINE_ROWS).all():
+        return None
+    edges = column.edges
+    n_each = (MOST_BOUNDARIES - _SPREAD - len(cuts)) // len(cuts)
+    near = np.concatenate(
+        [np.linspace(edges[cut], edges[cut + 2], max(n_each, 3) + 2)[1:-1] for cut in cuts.tolist()]
+    )
+    spread = sample.cuts[sample.grid(min(_SPREAD, len(sample.cuts) + 1))]
+    chosen = np.concatenate((near, edges[cuts], edges[cuts + 2], spread))
+    inside = np.unique(chosen[(chosen > column.low) & (chosen < column.high)])
+    return _with_cuts(inside, column.boundaries[cuts])
+
+
+def _with_cuts(boundaries: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return at most `MOST_BOUNDARIES` boundaries, all cuts among them, ascending."""
+    others = np.setdiff1d(boundaries, cuts)
+    room = MOST_BOUNDARIES - len(cuts)
+    if len(others) > room:
+        others = others[np.linspace(0, len(others) - 1, room).round().astype(np.int64)]
+    return np.union1d(others, cuts)
+
+
+def repeats_values(sample: SortedColumn) -> bool:
+    """Return whether a column has few distinct values for its rows, so that the sample shows them all."""
+    return sample.n_rows > _TIES * len(sample.distinct)
+
+
+def estimated_distinct(sample: SortedColumn, n_rows: int) -> float:
+    """Return an estimate of the number of distinct values in all rows.
+
+    Of the rows outside the sample, the share of values that occur once in the sample is new (Good, 1953); but no
+    more values are unseen than their numbers of occurrences suggest (Chao, 1984).
+    """
+    counts = np.diff(np.concatenate(([0], sample.below, [sample.n_rows])))
+    once, twice = float((counts == 1).sum()), float((counts == 2).sum())
+    new = once / sample.n_rows * (n_rows - sample.n_rows)
+    return len(sample.distinct) + min(new, once * max(once - 1, 0) / (2 * (twice + 1)))
+
+
+@dataclass(frozen=True)
+class View:
+    """A column as bins, levels or cells: the code of every cell."""
+
+    column: int  # position
+    lookup: bytes  # code of every cell, 256 bytes
+    cardinality: int  # number of codes of values
+    has_missing: bool = False  # missing values have a code of their own, the last one
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes, that of missing values among them."""
+        return self.cardinality + self.has_missing
+
+    @classmethod
+    def of_codes(
+        cls, column: int, codes: NDArray[np.integer], cardinality: int, *, has_missing: bool = False
+    ) -> View:
+        """Return the view of a column with the given code per cell."""
+        lookup = np.zeros(256, np.uint8)
+        lookup[: len(codes)] = codes
+        if has_missing:
+            lookup[MISSING] = cardinality
+        return cls(column, lookup.tobytes(), cardinality, has_missing)
+
+
+class CountPlan:
+    """Families whose rows are counted, as arrays for the kernel; the last member varies fastest in a table."""
+
+    def __init__(self, families: Sequence[Sequence[View]]) -> None:
+        views = list(dict.fromkeys(view for family in families for view in family))
+        index = {view: position for position, view in enumerate(views)}
+        self.shapes = [tuple(view.n_codes for view in family) for family in families]
+        self.columns = np.array([view.column for view in views], np.int64)
+        self.lookups = np.array([np.frombuffer(view.lookup, np.uint8) for view in views]).reshape(-1, 256)
+        self.cardinality = np.array([view.n_codes for view in views], np.int64)
+        self.members = np.array([index[view] for family in families for view in family], np.int64)
+        self.starts = np.cumsum([0, *map(len, families)]).astype(np.int64)
+        self.first_cell = np.cumsum([0, *map(prod, self.shapes)]).astype(np.int64)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of all tables."""
+        return int(self.first_cell[-1])
+
+    def tables(self, totals: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return the table of every family, int64 (card(first member), ..., card(last member))."""
+        return [
+            totals[first:last].reshape(shape)
+            for first, last, shape in zip(self.first_cell[:-1], self.first_cell[1:], self.shapes, strict=True)
+        ]
+
+    def count(self, pieces: Iterable[CodedPiece], totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add the counts of some pieces to `totals`, int64 (n_cells,), and return it."""
+        work = CountWork(
+            codes=np.empty((len(self.columns), CODED_ROWS), np.uint8),
+            joint=np.empty(_JOINT_ROWS, np.uint32),
+            scratch=new_scratch(_SCRATCH_ROWS, 1),
+        )
+        for piece in pieces:
+            for block in piece.blocks():
+                add_counts(
+                    block,
+                    self.columns,
+                    self.lookups,
+                    self.cardinality,
+                    self.members,
+                    self.starts,
+                    self.first_cell,
+                    work,
+                    totals,
+                )
+        return totals
+
+
+@dataclass(frozen=True)
+class Coded:
+    """What is known of all rows once they have become cells."""
+
+    n_rows: int
+    n_missing: NDArray[np.int64]  # (n_columns,)
+    log_densities: dict[str, float]  # of the columns with shapes, summed over the rows, in nats
+
+    @classmethod
+    def of_pieces(cls, parts: Sequence[tuple[int, NDArray[np.int64], dict[str, float]]]) -> Coded:
+        """Return the sum of the numbers of pieces, in their order."""
+        names = parts[0][2]
+        return cls(
+            sum(n_rows for n_rows, _, _ in parts),
+            np.sum([n_missing for _, n_missing, _ in parts], axis=0),
+            {name: float(np.sum([sums[name] for _, _, sums in parts])) for name in names},
+        )
+
+
+class OfPiece(Protocol):
+    """An array of every piece, which other processes can compute."""
+
+    def __call__(self, position: int, piece: CodedPiece) -> NDArray[np.int64]:
+        """Return the array of the piece at a position among all pieces."""
+
+
+class FamilyCounter(Protocol):
+    """Reads the pieces of a table, and counts families over all of their rows.
+
+    Counts are sums of integers over pieces, so that they depend neither on the number of workers nor on their order.
+    """
+
+    def sizes(self) -> list[int]:
+        """Return the number of rows of every piece."""
+
+    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
+        """Return the sampled rows of every piece, given their positions in it; see `survey.survey`."""
+
+    def code(self, coding: Coding) -> Coded:
+        """Read all rows and keep their cells, in place of those of an earlier coding."""
+
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over all rows, int64 (plan.n_cells,)."""
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces."""
+
+
+def sum_of(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the sum of arrays, of which two are in memory at once if they come one by one."""
+    return reduce(np.add, parts)
+
+
+# cells of the tables of one pass over the cells of all rows
+_CELLS_OF_PASS = 2**24
+
+
+def count_in_passes(
+    groups: Sequence[Sequence[Sequence[View]]],
+    count: Callable[[CountPlan], NDArray[np.int64]],
+    use: Callable[[int, list[NDArray[np.int64]]], None],
+    *,
+    n_threads: int,
+) -> int:
+    """Count families in one pass or, where their tables are large, in several; return the number of passes.
+
+    The tables of a group are in memory together. `use` receives the position of every group and its tables, on one of
+    `n_threads` threads; the tables are then released.
+    """
+    first, n_passes = 0, 0
+    while first < len(groups):
+        n_cells, last = 0, first
+        while last < len(groups) and (last == first or n_cells < _CELLS_OF_PASS):
+            n_cells += sum(prod(view.n_codes for view in family) for family in groups[last])
+            last += 1
+        plan = CountPlan([family for group in groups[first:last] for family in group])
+        tables = iter(plan.tables(count(plan)))
+        n_passes += 1
+        of_groups = {position: [next(tables) for _ in groups[position]] for position in range(first, last)}
+        in_threads(lambda item: use(*item), of_groups.items(), n_threads=n_threads)
+        first = last
+    return n_passes
+
+
+class LocalCounter:
+    """Counts on threads of this process; cells that exceed a limit of memory, in bytes, are kept in temporary files."""
+
+    def __init__(self, pieces: Sequence[Piece], n_threads: int, most_bytes: int) -> None:
+        self._pieces = list(pieces)
+        self._n_threads = n_threads
+        self._most_bytes = most_bytes
+        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
+        self._folder: str | None = None
+        self._coded: list[CodedPiece] = []
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> LocalCounter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._forget()
+
+    def sizes(self) -> list[int]:
+        """Return the number of rows of every piece."""
+        return list(self._pool.map(lambda piece: piece.n_rows(), self._pieces))
+
+    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
+        """Return the sampled rows of every piece; see `FamilyCounter`."""
+        return list(self._pool.map(survey, self._pieces, positions))
+
+    def code(self, coding: Coding) -> Coded:
+        """Read all rows and keep their cells; see `FamilyCounter`."""
+        self._forget()
+
+        def code_and_keep(piece: Piece) -> CodedPiece:
+            coded = coded_piece(piece, coding)
+            with self._lock:
+                self._held += coded.n_bytes
+                is_held = self._held <= self._most_bytes
+                if not is_held:
+                    self._held -= coded.n_bytes
+                    self._folder = self._folder or tempfile.mkdtemp(prefix="gomea-bn-")
+            if not is_held:
+                assert self._folder is not None
+                coded.move_to_file(self._folder)
+            return coded
+
+        self._coded = list(self._pool.map(code_and_keep, self._pieces))
+        return Coded.of_pieces([(c.n_rows, c.n_missing, c.log_densities) for c in self._coded])
+
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over all rows; see `FamilyCounter`."""
+        waiting = iter(self._coded)
+
+        def taken() -> Iterable[CodedPiece]:
+            while True:
+                with self._lock:
+                    piece = next(waiting, None)
+                if piece is None:
+                    return
+                yield piece
+
+        parts = self._pool.map(
+            lambda _thread: plan.count(taken(), np.zeros(plan.n_cells, np.int64)), range(self._n_threads)
+        )
+        return sum_of(parts)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
+        return sum_of(self._pool.map(of_piece, range(len(self._coded)), self._coded))
+
+    def _forget(self) -> None:
+        """Give back the cells and their files."""
+        self._coded, self._held = [], 0
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+def observed_counts(
+    counts: NDArray[np.int64], views: Sequence[View], axes: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the counts of the rows in which the members `axes` have values; the last code stands for missing."""
+    observed = tuple(
+        slice(view.cardinality) if axis in axes else slice(None) for axis, view in enumerate(views)
+    )
+    others = tuple(axis for axis in range(counts.ndim) if axis not in axes)
+    return np.asarray(counts[observed].sum(axis=others))
+
+
+def _counts_of_term(counts: NDArray[np.int64], views: Sequence[View], term: Term) -> NDArray[np.int64]:
+    """Return the counts that a term scores, int64 (card(parent), ..., card(child)); see `observed_counts`."""
+    of_rows = observed_counts(counts, views, term.observed)
+    others = tuple(position for position, axis in enumerate(term.observed[:-1]) if axis not in term.parents)
+    return np.asarray(of_rows.sum(axis=others))
+
+
+def terms_of_counts(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> list[Term]:
+    """Return the `available_terms` of a family from its counts, see `observed_counts`."""
+    without_edges = rule._replace(edge_cost=0.0)
+    child = len(views) - 1
+
+    def cases(remaining: Sequence[int]) -> tuple[int, ScoreOfParents]:
+        complete = observed_counts(counts, views, (*remaining, child))
+
+        def score(chosen: Sequence[int]) -> float:
+            others = tuple(axis for axis, p in enumerate(remaining) if p not in chosen)
+            return family_score(complete.sum(axis=others), without_edges)
+
+        return int(complete.sum()), score
+
+    return available_terms(child, int(counts.sum()), cases)
+
+
+def available_score(counts: NDArray[np.int64], views: Sequence[View], rule: ScoreRule) -> float:
+    """Return the score of a family on available cases in nats, with the cost of its edges; see `observed_counts`."""
+    if not any(view.has_missing for view in views):
+        return family_score(counts, rule)
+    total = 0.0
+    for term in terms_of_counts(counts, views, rule):
+        # the cost of an edge is a part of its gain
+        total += term.weight * family_score(_counts_of_term(counts, views, term), rule)
+    return total
+
+
+def cuts_around(
+    column: GridColumn,
+    present: NDArray[np.int64],
+    families: Sequence[Sequence[View]],
+    bins: Sequence[Sequence[View]],
+    tables: Sequence[NDArray[np.int64]],
+    rule: ScoreRule,
+    score: IntervalScore,
+) -> GridCuts:
+    """Return the cuts of a column, given the counts of the families around it by its cells.
+
+    The first family is that of the column, the others are those of its children: `families` and their `tables` with the
+    cells of the column, `bins` with its present ones. The order in which parents with missing values are judged is that
+    of the present cuts, indices of boundaries.
+    """
+    if not any(view.has_missing for family in families for view in family):
+        return GridCuts(column, [(1.0, tables[0])], [(1.0, table) for table in tables[1:]], score)
+    cells = families[0][-1]
+    starts = np.concatenate(([0], present + 1))
+    if cells.has_missing:
+        starts = np.append(starts, len(column.rows))
+    parts: list[list[tuple[float, NDArray[np.int64]]]] = []
+    for family, of_bins, table in zip(families, bins, tables, strict=True):
+        position = [view.column for view in family].index(cells.column)
+        terms = terms_of_counts(np.add.reduceat(table, starts, axis=position), of_bins, rule)
+        parts.append(
+            [
+                (term.weight, _counts_of_term(table, family, term))
+                for term in terms
+                if position in (*term.parents, len(family) - 1)
+            ]
+        )
+    return GridCuts(column, parts[0], [part for of_child in parts[1:] for part in of_child], score)
+
+
+class DaskCounter:
+    """Counts on the workers of a cluster, which hold the cells of their pieces in memory; rows never move.
+
+    Every thread of a worker adds the counts of its pieces in one task, so that a pass sends as many tables as there are
+    threads. Dask computes the cells of a worker that dies again, on other workers. Every piece belongs to one task,
+    whose result is added once. Workers read files by the same paths as this process.
+    """
+
+    def __init__(self, client: Any, pieces: Sequence[Piece]) -> None:
+        self._client = client
+        self._pieces = list(pieces)
+        self._coded: list[Any] = []
+
+    def sizes(self) -> list[int]:
+        """Return the number of rows of every piece."""
+        return [int(n) for n in self._gathered(self._client.map(_size, self._pieces, pure=False))]
+
+    def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
+        """Return the sampled rows of every piece; see `FamilyCounter`."""
+        return list(self._gathered(self._client.map(survey, self._pieces, list(positions), pure=False)))
+
+    def code(self, coding: Coding) -> Coded:
+        """Read all rows and keep their cells at the workers; see `FamilyCounter`."""
+        self._coded = []
+        self._coded = self._client.map(coded_piece, self._pieces, coding=coding, pure=False)
+        return Coded.of_pieces(self._gathered(self._client.map(_numbers, self._coded, pure=False)))
+
+    def count(self, plan: CountPlan) -> NDArray[np.int64]:
+        """Return the counts of a plan over all rows; see `FamilyCounter`."""
+        parts = [
+            # another worker counts the pieces if this one dies
+            self._client.submit(_count, pieces, plan, workers=worker, allow_other_workers=True, pure=False)
+            for worker, pieces in self._pieces_of_threads()
+        ]
+        return self._sum_of(parts)
+
+    def total(self, of_piece: OfPiece) -> NDArray[np.int64]:
+        """Return the sum of an array over the cells of all pieces; see `FamilyCounter`."""
+        positions = list(range(len(self._coded)))
+        return self._sum_of(self._client.map(of_piece, positions, self._coded, pure=False))
+
+    def _sum_of(self, parts: list[Any]) -> NDArray[np.int64]:
+        """Return the sum of the results of tasks, which workers add."""
+        while len(parts) > 1:
+            groups = [parts[first : first + _SUMMED] for first in range(0, len(parts), _SUMMED)]
+            parts = self._client.map(sum_of, groups, pure=False)
+        (total,) = self._gathered(parts)
+        return np.asarray(total, np.int64)
+
+    def _pieces_of_threads(self) -> list[tuple[str | None, list[Any]]]:
+        """Return the coded pieces of every thread of the cluster with the address of its worker.
+
+        Pieces that a dead worker had are a part of their own without an address.
+        """
+        holders = self._client.who_has(self._coded)
+        of_worker: dict[str | None, list[Any]] = {}
+        for coded in self._coded:
+            of_worker.setdefault(next(iter(holders[coded.key]), None), []).append(coded)
+        n_threads = self._client.nthreads()
+        parts = []
+        for worker, pieces in of_worker.items():
+            n_parts = min(n_threads.get(worker, 1), len(pieces))
+            parts += [(worker, pieces[first::n_parts]) for first in range(n_parts)]
+        return parts
+
+    def _gathered(self, futures: Sequence[Any]) -> Any:
+        """Return the results of tasks; Ctrl-C cancels them."""
+        try:
+            return self._client.gather(futures)
+        except KeyboardInterrupt:
+            self._client.cancel(futures)
+            raise
+
+
+def _size(piece: Piece) -> int:
+    return piece.n_rows()
+
+
+def _numbers(coded: CodedPiece) -> tuple[int, NDArray[np.int64], dict[str, float]]:
+    return coded.n_rows, coded.n_missing, coded.log_densities
+
+
+def _count(pieces: Sequence[CodedPiece], plan: CountPlan) -> NDArray[np.int64]:
+    return plan.count(pieces, np.zeros(plan.n_cells, np.int64))

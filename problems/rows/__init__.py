@@ -1,1 +1,0 @@
-"""All rows of a table, in memory or not, as cells of its columns, and the counts of their families."""
