@@ -62,9 +62,13 @@ _IMPORTS = re.compile(rb"^\s*from (gomea_bn[\w.]*) import (\([^)]*\)|[^\n]*)", r
 _WITHOUT_CODE = frozenset(
     f"gomea_bn.{name}"
     for name in (
+        "data.dates",
         "errors",
+        "problems.cuts.policies",
+        "problems.cuts.shape",
         "runtime.files",
         "runtime.kernel_progress",
+        "texts",
     )
 )
 """Modules that modules with kernels import and no kernel uses: editing a message leaves compiled code valid."""
