@@ -319,8 +319,8 @@ def _decimal(frame: pd.DataFrame, written: pd.DataFrame, symbols: Set[str]) -> t
     """Return the decimal mark of the numbers in a file, and a note if it is a comma.
 
     `frame` has numbers where they have a decimal point, and `written` the texts of columns of numbers that may have
-    another reading. `symbols` are texts of missing values. It is an error if some columns only fit a point and others only a comma, and if "1,234" may be
-    1.234 or 1234.
+    another reading. `symbols` are texts of missing values. It is an error if some columns only fit a point and
+    others only a comma, and if "1,234" may be 1.234 or 1234.
     """
     points, commas, either = [], [], []
     for name in map(str, frame.columns):
