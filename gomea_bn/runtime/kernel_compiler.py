@@ -7,13 +7,28 @@ left unoptimised; the kernel that Python calls is optimised once, as a whole.
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
 from typing import Any
 
 import numba._dynfunc as numba_functions
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
+
+from gomea_bn.errors import GomeaBnError
+from gomea_bn.runtime.kernel_progress import compiling
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_COLOUR = re.compile(r"\x1b\[\d*m")
+# numba's report of a place in the source: the file, the number of the line, and the line above a mark
+_PLACE = re.compile(
+    r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+):\n(?P<source>(?: *[^\s^].*\n)+) *\^', re.MULTILINE
+)
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -139,9 +154,18 @@ class KernelDispatcher(CPUDispatcher):
         )
 
     def compile(self, sig: Any) -> Any:
-        """Compile for a call from Python, or load what is compiled already."""
+        """Compile for a call from Python, or load what is compiled already.
+
+        It is a `GomeaBnError` if a line outside this package cannot be typed.
+        """
         try:
-            return super().compile(sig)
+            with global_compiler_lock, compiling():
+                return super().compile(sig)
+        except TypingError as error:
+            problem = _problem_of_line(str(error))
+            if problem is None:
+                raise
+            raise problem from None
         finally:
             # without a source file there is no cache of ours
             release = getattr(self._cache, "release", None)
@@ -155,3 +179,20 @@ class KernelDispatcher(CPUDispatcher):
     def get_overload(self, sig: Any) -> Any:
         """Return the key by which another kernel finds this one."""
         return self._as_part.get_overload(sig)
+
+
+def _problem_of_line(report: str) -> GomeaBnError | None:
+    """Return the error of the first line in numba's report that lies outside this package, or None if none does."""
+    report = _COLOUR.sub("", report)
+    for place in _PLACE.finditer(report):
+        if _PACKAGE in Path(os.path.realpath(place["file"])).parents:
+            continue
+        before = report[: place.start()].rpartition("frontend)")[2].splitlines()
+        reason, *following = [line.strip() for line in before if line.strip()]
+        # the signature of a call is in the line below
+        reason = f"{reason} {following[0].removeprefix('>>> ')}" if reason.endswith(":") else reason
+        line = place["source"].splitlines()[-1].strip()
+        return GomeaBnError(
+            f"Line {place['line']} of '{place['file']}' cannot be compiled: {line!r}. Numba says: {reason.rstrip('.')}."
+        )
+    return None
