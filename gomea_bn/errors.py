@@ -66,7 +66,10 @@ class _Message(Exception):
             return str(parts)
         *first, last = clauses
         joined = f"{', '.join(first)}, or {last}" if first else last
-        return f"{parts} {joined[0].upper()}{joined[1:]}."
+        # after a colon the advice goes on with the sentence
+        if not str(parts).endswith(":"):
+            joined = joined[0].upper() + joined[1:]
+        return f"{parts} {joined}."
 
     def __str__(self) -> str:
         return self.text()

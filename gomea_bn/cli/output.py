@@ -99,7 +99,9 @@ def spelling(names: Mapping[str, str] | None = None) -> Callable[[Option | Setti
         if part.value is None:
             return f"raise {option}"
         value = part.value if part.column is None else f"{part.column}={part.value}"
-        return f"give {option} {shlex.quote(value)}"
+        # the full stop of a value is not that of the sentence
+        quoted = f"'{value}'" if value.endswith(".") and shlex.quote(value) == value else shlex.quote(value)
+        return f"give {option} {quoted}"
 
     return spell
 

@@ -35,14 +35,16 @@ import numpy as np
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from platformdirs import user_cache_path
 
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.runtime.files import write_bytes
-from gomea_bn.runtime.kernel_progress import kernel_needed
+from gomea_bn.runtime.kernel_progress import compiling, kernel_needed
 
 _HEADER = b"gomea-bn kernel 1\n"
 _DIGEST_BYTES = 32
@@ -72,6 +74,12 @@ _WITHOUT_CODE = frozenset(
     )
 )
 """Modules that modules with kernels import and no kernel uses: editing a message leaves compiled code valid."""
+_PACKAGE = Path(__file__).resolve().parent.parent
+_COLOUR = re.compile(r"\x1b\[\d*m")
+# numba's report of a place in the source: the file, the number of the line, and the line above a mark
+_PLACE = re.compile(
+    r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+):\n(?P<source>(?: *[^\s^].*\n)+) *\^', re.MULTILINE
+)
 _WHOLE_IMPORTS = re.compile(rb"^\s*import (gomea_bn[\w.]*)", re.MULTILINE)
 _PLAIN_TYPES = (
     types.Array,
@@ -251,9 +259,18 @@ class KernelDispatcher(CPUDispatcher):
         )
 
     def compile(self, sig: Any) -> Any:
-        """Compile for a call from Python, or load what is compiled already."""
+        """Compile for a call from Python, or load what is compiled already.
+
+        It is a `GomeaBnError` if a line outside this package cannot be typed.
+        """
         try:
-            return super().compile(sig)
+            with global_compiler_lock, compiling():
+                return super().compile(sig)
+        except TypingError as error:
+            problem = _problem_of_line(str(error))
+            if problem is None:
+                raise
+            raise problem from None
         finally:
             # without a source file there is no cache of ours
             release = getattr(self._cache, "release", None)
@@ -267,6 +284,23 @@ class KernelDispatcher(CPUDispatcher):
     def get_overload(self, sig: Any) -> Any:
         """Return the key by which another kernel finds this one."""
         return self._as_part.get_overload(sig)
+
+
+def _problem_of_line(report: str) -> GomeaBnError | None:
+    """Return the error of the first line in numba's report that lies outside this package, or None if none does."""
+    report = _COLOUR.sub("", report)
+    for place in _PLACE.finditer(report):
+        if _PACKAGE in Path(os.path.realpath(place["file"])).parents:
+            continue
+        before = report[: place.start()].rpartition("frontend)")[2].splitlines()
+        reason, *following = [line.strip() for line in before if line.strip()]
+        # the signature of a call is in the line below
+        reason = f"{reason} {following[0].removeprefix('>>> ')}" if reason.endswith(":") else reason
+        line = place["source"].splitlines()[-1].strip()
+        return GomeaBnError(
+            f"Line {place['line']} of '{place['file']}' cannot be compiled: {line!r}. Numba says: {reason.rstrip('.')}."
+        )
+    return None
 
 
 class KernelFiles:

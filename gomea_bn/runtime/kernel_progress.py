@@ -1,14 +1,18 @@
-"""Progress lines while kernels are compiled, which takes long enough to look like a hang."""
+"""The time that compiling kernels takes, and progress lines meanwhile, since it looks like a hang."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 
 _SECONDS_OF_SILENCE = 1.0
 # only the last one gets lines; blocks may be nested
 _listeners: list[KernelProgress] = []
+# seconds of finished blocks of `compiling`, and the times at which the present ones began
+_seconds = [0.0]
+_began: list[float] = []
 
 
 class KernelProgress:
@@ -74,3 +78,22 @@ def kernel_needed(name: str, *, is_compiled: bool) -> None:
     """Tell the innermost `announced_kernels` that a kernel is called for the first time in this process."""
     if _listeners:
         _listeners[-1].needed(name, is_compiled=is_compiled)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Stop `search_clock` in the block; one thread at a time may be inside."""
+    _began.append(perf_counter())
+    try:
+        yield
+    finally:
+        # blocks inside another one are part of its time
+        began = _began.pop()
+        if not _began:
+            _seconds[0] += perf_counter() - began
+
+
+def search_clock() -> float:
+    """Return the time in seconds of a clock like `perf_counter` that stands still while this process compiles."""
+    began = _began[:1]
+    return (began[0] if began else perf_counter()) - _seconds[0]

@@ -23,7 +23,7 @@ class Limits:
     Parameters
     ----------
     max_seconds : float, optional
-        Largest duration in seconds.
+        Largest duration in seconds. Compiling kernels, which the first search of a kind does, does not count.
     max_evaluations : int, optional
         Number of evaluations of changed solutions; the run ends exactly there.
     max_generations : int, optional

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from time import perf_counter
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.errors import GomeaBnError, is_integer
 from gomea_bn.runtime.interrupts import noting_interrupts
+from gomea_bn.runtime.kernel_progress import search_clock
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,13 +45,13 @@ class StopFlag:
     def start_clock(self, seconds: float, max_seconds: float | None) -> None:
         """Let the clock go on from a number of seconds, with a limit on all of them."""
         self.max_seconds = max_seconds
-        self.started = perf_counter() - seconds
+        self.started = search_clock() - seconds
         self._deadline = None if max_seconds is None else self.started + max_seconds
 
     @property
     def seconds(self) -> float:
-        """Return the seconds since the start."""
-        return perf_counter() - self.started
+        """Return the seconds since the start, without those of the compiler."""
+        return search_clock() - self.started
 
     def raise_for(self, reason: str) -> None:
         """Raise the flag; the first reason stays."""
@@ -65,7 +65,7 @@ class StopFlag:
 
     def check_deadline(self, seconds: float = 0.0) -> None:
         """Raise the flag if the deadline is over, or would be after some seconds."""
-        if self._deadline is not None and perf_counter() + seconds >= self._deadline:
+        if self._deadline is not None and search_clock() + seconds >= self._deadline:
             self.raise_for("max_seconds")
 
     @property

@@ -55,9 +55,16 @@ def test_messages_name_options_as_on_the_command_line(european):
     assert "Fields are separated by ';'; --sep sets another separator." in result.stderr
     assert "--decimal sets the decimal mark" in result.stderr
     assert (
-        "Left out 1 column: 'nr' (a running number). To take one in: Give --kind nr=continuous"
+        "Left out 1 column: 'nr' (a running number). To take one in: give --kind nr=continuous"
         in result.stderr
     )
+
+
+def test_a_symbol_that_ends_in_a_full_stop_is_quoted(tmp_path):
+    path = tmp_path / "rents.csv"
+    path.write_text("rent,own\n" + "".join(f"{300 + k}.25,{k % 2}\n" for k in range(20)) + "k.A.,1\n")
+    message = "'k.A.' is not. If it stands for a missing value: give --na-values 'k.A.'."
+    assert message in ok("learn", path, *QUICK).stderr
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -178,10 +179,42 @@ with open(path.with_suffix(".lock"), "ab") as lock:
 
 
 def test_a_kernel_that_cannot_be_compiled_gives_its_lock_back(folder):
-    with pytest.raises(numba.TypingError):
+    with pytest.raises(GomeaBnError, match="cannot be compiled"):
         new_kernel()(np.zeros(2).astype("U1"))
     assert new_kernel()._cache._plain._lock is None
     assert n_compiled(new_kernel()) == 1
+
+
+@jit.kernel
+def misspelt(x: int) -> int:
+    return x.reel  # type: ignore[attr-defined, no-any-return]
+
+
+@jit.kernel
+def mixed(x: int) -> int:
+    return x + "u"  # type: ignore[operator, no-any-return]
+
+
+@jit.kernel
+def above(x: int) -> int:
+    return misspelt(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "reason"),
+    [
+        (misspelt, "return x.reel", "Unknown attribute 'reel' of type int64."),
+        (above, "return x.reel", "Unknown attribute 'reel' of type int64."),
+        (mixed, 'return x + "u"', r"add\(int64, Literal\[str\]\(u\)\)\."),
+    ],
+)
+def test_the_error_of_a_kernel_that_cannot_be_compiled_is_its_line(function, line, reason):
+    with pytest.raises(
+        GomeaBnError, match=rf"Line \d+ of '.*test_kernel_files.py' .*{re.escape(line)}.*{reason}$"
+    ) as error:
+        function(1)
+    assert "\n" not in str(error.value)
+    assert error.value.__suppress_context__
 
 
 def test_old_folders_are_removed_and_nothing_else(tmp_path):

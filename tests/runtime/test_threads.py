@@ -4,6 +4,7 @@ import gc
 import io
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from gomea_bn.cli.running import rare_collections
 from gomea_bn.problems.family_scorer import zeros_by_pages
+from gomea_bn.runtime.kernel_progress import compiling
 from gomea_bn.runtime.limits import Progress
 from gomea_bn.runtime.progress import LiveTable
 from gomea_bn.runtime.threads import StopFlag, Workers, in_background, thread_pool
@@ -29,6 +31,17 @@ def test_a_deadline_that_is_over_raises_the_flag():
     stop = StopFlag(1e-9)
     stop.check_deadline()
     assert stop.reason == "max_seconds"
+
+
+def test_the_clock_stands_still_while_kernels_are_compiled():
+    stop, began = StopFlag(None), time.perf_counter()
+    with compiling():
+        time.sleep(0.05)
+        assert stop.seconds < 0.02
+        with compiling():
+            time.sleep(0.05)
+    time.sleep(0.05)
+    assert 0.05 <= stop.seconds < time.perf_counter() - began - 0.09
 
 
 def test_work_that_would_exceed_the_deadline_raises_the_flag():

@@ -6,7 +6,7 @@ import csv
 import mmap
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,7 @@ def read_separated(
         "skiprows": n_blank if options.header == "first-line" else 0,
     }
     decimal = options.decimal or "."
+    symbols = _SYMBOLS | {str(value).strip() for value in options.na_values or ()}
 
     def parsed(**more: Any) -> pd.DataFrame:
         frame: pd.DataFrame = _reading(
@@ -82,19 +83,20 @@ def read_separated(
         if _has_other_readings(
             frame.iloc[:, position],
             [row[position] for row in first_rows if len(row) > position],
+            symbols,
             may_have_codes=may_have_codes,
         )
     ]
     written = parsed(dtype=str, usecols=doubtful) if doubtful else frame.iloc[:, :0]
     if options.decimal is None:
-        decimal, note = _decimal(frame, written)
+        decimal, note = _decimal(frame, written, symbols)
         if note is not None:
             notes.append(note)
         if decimal == ",":
             frame = parsed(decimal=decimal)
     frame, codes = with_codes(frame, written)
     notes += codes
-    frame = _with_numbers(frame, decimal)
+    frame = _with_numbers(frame, decimal, symbols)
     frame, empty_rows = without_last_empty_rows(frame)
     frame, left_out = without_nameless(path, frame, names)
     return frame, decimal, notes + empty_rows, left_out
@@ -293,7 +295,9 @@ def _has_leading_zeros(path: str, encoding: str) -> bool:
         return _LEADING_ZERO.search(content) is not None
 
 
-def _has_other_readings(series: pd.Series[Any], first: Sequence[str], *, may_have_codes: bool) -> bool:
+def _has_other_readings(
+    series: pd.Series[Any], first: Sequence[str], symbols: Set[str], *, may_have_codes: bool
+) -> bool:
     """Return whether numbers, as pandas reads them with a point, may be codes such as 007 or groups such as 275.089.
 
     `first` has the first fields as they are in the file. With `may_have_codes` any column may have codes.
@@ -308,20 +312,20 @@ def _has_other_readings(series: pd.Series[Any], first: Sequence[str], *, may_hav
     if may_have_codes and bool((values == np.floor(values)).any()):
         return True
     # one number that is none with groups is a proof
-    return bool(written_with([text for text in first if text and text not in _SYMBOLS], ","))
+    return bool(written_with([text for text in first if text and text not in symbols], ","))
 
 
-def _decimal(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[str, Note | None]:
+def _decimal(frame: pd.DataFrame, written: pd.DataFrame, symbols: Set[str]) -> tuple[str, Note | None]:
     """Return the decimal mark of the numbers in a file, and a note if it is a comma.
 
     `frame` has numbers where they have a decimal point, and `written` the texts of columns of numbers that may have
-    another reading. It is an error if some columns only fit a point and others only a comma, and if "1,234" may be
-    1.234 or 1234.
+    another reading. `symbols` are texts of missing values. It is an error if some columns only fit a point and
+    others only a comma, and if "1,234" may be 1.234 or 1234.
     """
     points, commas, either = [], [], []
     for name in map(str, frame.columns):
         is_real = str(frame[name].dtype) == "Float64"
-        texts = _values_of(written[name] if is_real and name in written else frame[name])
+        texts = _values_of(written[name] if is_real and name in written else frame[name], symbols)
         # the first number with one reading ends the search
         marks = (
             ".,"
@@ -359,20 +363,20 @@ def _decimal(frame: pd.DataFrame, written: pd.DataFrame) -> tuple[str, Note | No
     return ".", None
 
 
-def _values_of(series: pd.Series[Any]) -> list[str]:
+def _values_of(series: pd.Series[Any], symbols: Set[str]) -> list[str]:
     """Return the distinct texts of a column of text, without symbols of missing values."""
     if not is_text_like(series):
         return []
-    return [str(value) for value in series.dropna().unique() if str(value).strip() not in _SYMBOLS]
+    return [str(value) for value in series.dropna().unique() if str(value).strip() not in symbols]
 
 
-def _with_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
+def _with_numbers(frame: pd.DataFrame, decimal: str, symbols: Set[str]) -> pd.DataFrame:
     """Return the frame with columns as numbers whose texts are numbers with groups of three digits."""
     import pandas as pd
 
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
-        texts = _values_of(series)
+        texts = _values_of(series, symbols)
         if texts and written_with(texts, decimal) and not set(series.dropna().unique()) - set(texts):
             codes, uniques = pd.factorize(series.array)
             frame = frame.assign(**{str(name): from_distinct(series, codes, list(uniques), decimal)})

@@ -148,7 +148,7 @@ def test_identifiers_are_left_out_unless_they_are_named(name, values, reason):
     assert table.names == ("y",)
     kind = "discrete" if isinstance(values, list) and isinstance(values[0], str) else "continuous"
     assert said == [
-        f"Left out 1 column: '{name}' ({reason}). To take one in: Pass kinds={{'{name}': '{kind}'}}, or name it among "
+        f"Left out 1 column: '{name}' ({reason}). To take one in: pass kinds={{'{name}': '{kind}'}}, or name it among "
         "the columns to read."
     ]
     assert read_table(rows, kinds={name: kind}).names == ("y", name)
@@ -534,6 +534,16 @@ def test_what_was_detected_is_said(tmp_path):
     )
     text = read_table(written(UGLY_FILES["tabs under the wrong ending"], tmp_path)).describe()
     assert "Fields are separated by 'tab'" in text
+
+
+def test_decimal_commas_are_detected_next_to_symbols_of_the_user(tmp_path):
+    path = tmp_path / "rents.csv"
+    rents = [f"{300 + k / 4:.2f}".replace(".", ",") for k in range(40)]
+    path.write_text("rent;own\n" + "".join(f"{rent};{k % 2}\nk.A.;1\n" for k, rent in enumerate(rents)))
+    table = read_table(path, na_values=["k.A."], missing="keep")
+    assert "Decimal commas in 1 column ('rent')" in table.describe()
+    np.testing.assert_array_equal(table.columns[0].values[::2], 300 + np.arange(40) / 4)
+    assert table.n_missing == 40
 
 
 @pytest.fixture
