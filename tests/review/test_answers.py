@@ -329,6 +329,18 @@ def test_answers_show_hostile_names_and_fit_a_phone(browser, tmp_path):
 
 
 @pytest.mark.long
+def test_bars_take_the_room_that_labels_leave_and_have_ticks_only_with_evidence(shown):
+    network = discrete({"short": 2, "other": 2}, [("short", "other")], np.random.default_rng(1))
+    with shown(network, "#shows=answers") as page:
+        page.wait_for_selector("body[data-answered]:not([data-answered=''])")
+        widths = page.locator(".card .track").evaluate_all("all => all.map(one => one.clientWidth)")
+        cards = page.locator(".card").evaluate_all("all => all.map(one => one.clientWidth)")
+        assert min(widths) > 0.5 * max(cards)
+        assert page.locator(".before:visible").count() == 0
+        state(page, 0, 1).click()
+        expect(page.locator(".before:visible")).to_have_count(4)
+
+
 def test_cards_can_be_ordered_by_what_moved(shown):
     network = random_network(8, random_state=4)
     with shown(network, "#shows=answers") as page:

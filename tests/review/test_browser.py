@@ -738,3 +738,11 @@ def test_axes_have_ticks_names_of_rules_have_room_and_numbers_are_explained(show
         for side in ("from", "to"):
             assert page.locator(f"#rule-{side}").evaluate("one => one.clientWidth") > 100
         assert "number of bins or levels" in page.locator("#legend").inner_text()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_the_first_screen_says_that_arrows_are_not_causes(browser, page_file, width, height):
+    with opened(browser, page_file, viewport={"width": width, "height": height}) as page:
+        box = page.locator(".not-causes").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= height

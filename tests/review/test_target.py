@@ -200,3 +200,20 @@ def test_without_rows_there_is_no_interval_and_a_known_target_is_said(shown, lea
         press(page, TARGET, 0)
         page.keyboard.press("t")
         expect(page.locator("#target-words")).to_contain_text("is known. Remove its finding")
+
+
+def test_the_column_with_most_edges_is_asked_about_before_there_is_an_outcome(shown):
+    names = ["a", "b", "hub", "c", "alone"]
+    frame = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (60, 5)), columns=names)
+    edges = [("a", "hub"), ("hub", "b"), ("hub", "c")]
+    table = read_table(frame)
+    network = DiscretizedBayesNet.from_table(table, edges, {})
+    with shown(network, "#shows=target", table=table) as page:
+        wait(page)
+        words = page.locator("#target-words")
+        assert words.inner_text().startswith("The probability of hub = 0 is ")
+        assert words.inner_text().endswith("Choose your outcome at the top of the page.")
+        page.select_option("#target", "4")
+        wait(page)
+        assert words.inner_text().startswith("The probability of alone = 0 is ")
+        assert "Choose" not in words.inner_text()

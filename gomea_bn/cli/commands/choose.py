@@ -227,6 +227,14 @@ def accept(
     note = f"\nNote: {made.notes[made.network]}" if made.network in made.notes else ""
     say(f"Network {made.network}, chosen {made.made} from a front of {len(front):,}.{note}\n", to_error=False)
     say(chosen.summary(), to_error=False)
+    # a decision may keep a network that its own rules call wrong
+    against = [edge for edge in made.forbidden_edges if edge in chosen.edges]
+    if against:
+        said = listed([f"'{parent}' -> '{child}'" for parent, child in against], 5)
+        say(
+            f"The decision rules out {said}, and the network has {'it' if len(against) == 1 else 'them'}. To search "
+            f"without: gomea-bn front DATA --rules {decision}"
+        )
 
 
 @reads_table()

@@ -69,7 +69,7 @@ function writeState(state, before, after) {
   state.dataset.share = after ?? "";
   withShare(mass, after ?? 0);
   withShare(tick, before ?? 0);
-  tick.hidden = before === undefined;
+  tick.hidden = before === undefined || !view.findings.size;
   const number = after === undefined ? "–" : finePercent(after);
   state.querySelector(".number").textContent = number;
   const was = before === undefined || before === after ? "" : `${finePercent(before)} without evidence`;

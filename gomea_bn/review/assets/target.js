@@ -3,6 +3,8 @@
 const target = {
   ticket: 0,
   asked: "",
+  // the column that is asked about before there is an outcome
+  first: 0,
   // what the worker said last, and the findings and scenarios that it was asked about
   insight: null,
   findings: [],
@@ -16,6 +18,7 @@ const N_DRAWS = 200;
 const MOST_DRAWN = 2e8;
 
 function buildTarget() {
+  target.first = mostConnected();
   byId("show-target").addEventListener("click", () => change({ shows: "target" }));
   byId("target").replaceChildren(
     make("option", { value: "" }, "none chosen"),
@@ -30,7 +33,15 @@ function buildTarget() {
   renderers.push(renderTarget);
 }
 
-const targetColumn = () => view.target ?? view.variable ?? model.data.variables.length - 1;
+const targetColumn = () => view.target ?? view.variable ?? target.first;
+
+/** The column with most edges in all networks, the first of several. */
+function mostConnected() {
+  const numbers = model.data.variables.map(() => 0);
+  for (const key of model.edges.flatMap((edges) => [...edges]))
+    for (const end of arcOf(key)) numbers[end] += 1;
+  return numbers.indexOf(Math.max(...numbers));
+}
 
 /** The means of a column's bins, null for a discrete column. */
 const binMeans = (column) => model.data.cuts[column][network().c[column]].m;
@@ -162,6 +173,9 @@ function renderTarget() {
     document.body.dataset.described = target.ticket;
 }
 
+/** How to choose an outcome, while there is none. */
+const choiceWords = () => (view.target === null ? " Choose your outcome at the top of the page." : "");
+
 function targetWords() {
   const { insight } = target;
   if (answers.refusal) return answerText();
@@ -172,7 +186,7 @@ function targetWords() {
   const start = insight.alone.at(-1).share;
   const now = `The ${quantityText()} is ${valueText(quantityOf(insight.share))}`;
   const before = view.findings.size && start ? `; without evidence ${valueText(quantityOf(start))}` : "";
-  return `${now}${intervalText()}${before}. ${target.note}`;
+  return `${now}${intervalText()}${before}. ${target.note}${choiceWords()}`;
 }
 
 /** The interval that 95 % of the draws lie in, in words. */

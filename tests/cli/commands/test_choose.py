@@ -283,6 +283,18 @@ def test_the_graph_of_an_expert_is_tested_where_it_is_looked_at(tmp_path, monkey
     assert "missing" in refused(3, "compare", "net.json", "net.json", "--data", "gaps.csv", "--test-graph")
 
 
+def test_accept_says_which_edges_of_the_network_the_decision_rules_out(front, folder, tmp_path):
+    candidate = max(front, key=lambda one: len(one.network.edges))
+    edge = candidate.network.edges[0]
+    turned = tuple(reversed(edge))
+    made = Decision(front.run_hash, candidate.index, "2026-11-05T14:30:00Z", forbidden_edges=(edge, turned))
+    path = tmp_path / "decision.json"
+    path.write_text(made.to_json())
+    result = ok("accept", folder, path, "-o", tmp_path / "model.json")
+    assert f"rules out '{edge[0]}' -> '{edge[1]}', and the network has it." in result.stderr
+    assert f"gomea-bn front DATA --rules {path}" in result.stderr
+
+
 def test_accept_turns_a_decision_into_a_model(front, folder, run, tmp_path):
     notes = {12: "plausible\x1b[31m", 3: "too large"}
     made = Decision(front.run_hash, 12, "2026-11-05T14:30:00Z", shortlist=(12, 3), notes=notes)
