@@ -208,7 +208,10 @@ const tableOf = (id, caption, heads, rows) =>
       make(
         "tr",
         {},
-        ...heads.map((head, at) => make("th", { class: at ? null : "text", scope: "col" }, head)),
+        // a column without a name has no header
+        ...heads.map((head, at) =>
+          head ? make("th", { class: at ? null : "text", scope: "col" }, head) : make("td"),
+        ),
       ),
     ),
     make("tbody", {}, ...rows),
