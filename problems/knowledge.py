@@ -77,11 +77,15 @@ class EdgeRules:
         return np.where(upper, self.allowed[:, :, 0], self.allowed[:, :, 0].T)
 
     @cached_property
+    def required(self) -> NDArray[np.bool_]:
+        """Whether every graph has an edge from a parent, in the rows, to a child, in the columns, bool (N, N)."""
+        return np.asarray(self.may_lead & ~self.may_lack)
+
+    @cached_property
     def is_settled(self) -> bool:
-        """Whether the rules allow a single graph: every further parent is forbidden, or one too many."""
-        required = self.may_lead & ~self.may_lack
-        is_full = required.sum(axis=0) >= self.max_indegree
-        return bool((is_full | (required == self.may_lead).all(axis=0)).all())
+        """Whether the rules clearly allow a single graph: any further parent is forbidden or exceeds the limit."""
+        is_full = self.required.sum(axis=0) >= self.max_indegree
+        return bool((is_full | (self.required == self.may_lead).all(axis=0)).all())
 
     def addable(self, child: int, parents: Collection[int], cardinality: Sequence[float]) -> list[int]:
         """Return the variables that may be added to the parents of a child, ascending, given all cardinalities."""

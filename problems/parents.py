@@ -500,8 +500,7 @@ class ParentLibraries:
         self.is_late = is_late
         n = len(scorer.variables)
         may = rules.may_lead
-        must = may & ~rules.may_lack
-        self.required = [set(np.flatnonzero(must[:, v]).tolist()) for v in range(n)]
+        self.required = [set(np.flatnonzero(rules.required[:, v]).tolist()) for v in range(n)]
         self._may = may
         self.pairs = np.ones((n, n), np.bool_) if pairs is None else pairs.copy()
         self._candidates = [np.flatnonzero(may[:, v] & self.pairs[:, v]) for v in range(n)]

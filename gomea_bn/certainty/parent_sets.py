@@ -47,8 +47,7 @@ def parent_sets(
     exp(margin) times its weight. Raises `GomeaBnError` if there are more than twenty million sets, or a variable has no
     allowed one.
     """
-    may = rules.may_lead
-    must = may & ~rules.may_lack
+    may, must = rules.may_lead, rules.required
     _check_number(may, rules.max_indegree)
     return [
         _sets_of(scorer, child, may[:, child], must[:, child], rules, margin if prune else np.inf)

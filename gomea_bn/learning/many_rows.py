@@ -503,8 +503,8 @@ class Improvement:
             "metadata": {**of_sample.metadata, "score": score, "n_rows": rows.n_rows},
         }
         views = [climb.view(v) for v in range(len(names))]
-        told = [names.index(parent) for parent, _ in edges]
-        completed = completes_pieces(views, told, rows.n_rows, rows, self.tell, self._has_no_pass_left)
+        with_children = {names.index(parent) for parent, _ in edges}
+        completed = completes_pieces(views, with_children, rows.n_rows, rows, self.tell, self._has_no_pass_left)
         of_families = [counts.astype(np.float64) for counts in available]
         network = network_of_counts(DiscretizedBayesNet, names, edges, of_families, parts, completed)
         smoothing = of_sample.pseudo_count or 0.0

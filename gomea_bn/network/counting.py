@@ -128,9 +128,9 @@ def counted_network(
     codes = in_threads(codes_of, names, n_threads=n_threads)
     cards = [len(cuts[name]) + 1 if name in cuts else len(levels[name]) for name in names]
     counts = in_threads(counts_of, range(len(names)), n_threads=n_threads)
-    # a missing value that nothing depends on adds nothing to the counts of the rows that have values
-    has_told = any(table.columns[parent].n_missing for of_child in parents for parent in of_child)
-    completed = CompletedRows(codes, parents, cards) if has_told else None
+    # the missing value of a column without children changes no expected count
+    parents_have_gaps = any(table.columns[parent].n_missing for of_child in parents for parent in of_child)
+    completed = CompletedRows(codes, parents, cards) if parents_have_gaps else None
     return network_of_counts(kind, names, edges, counts, parts, completed, n_threads=n_threads)
 
 
@@ -281,8 +281,8 @@ def completes_pieces(
 ) -> CompletesRows | None:
     """Return the step that completes the rows of all pieces in a pass over them; None if no parent has gaps.
 
-    `parents` are the positions of columns with children: a missing value that nothing depends on adds nothing to the
-    counts of the rows that have values. `announce` receives a line on every pass, and `is_over` says whether there is
+    `parents` are the positions of columns with children; the missing value of another column changes no expected count
+    of the rows that have values. `announce` receives a line on every pass, and `is_over` says whether there is
     no time for another one.
     """
     if not any(views[parent].has_missing for parent in parents):

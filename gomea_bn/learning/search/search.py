@@ -71,13 +71,10 @@ def search(
 
 
 def _is_counted_exactly(problem: StructureProblem, table: Table) -> bool:
-    """Return whether the rows that have values in a family say all that the table says of it.
+    """Return whether rows with missing values need no completion: counts of the other rows are exact without it.
 
-    That is so if the rules allow a single graph, in which columns with gaps have no children: a missing value that
-    nothing depends on says nothing.
+    That is so if the rules allow a single graph, in which columns with gaps have no children.
     """
-    if not problem.edge_rules.is_settled:
-        return False
+    rules = problem.edge_rules
     has_gaps = np.array([column.n_missing > 0 for column in table.columns])
-    required = problem.edge_rules.may_lead & ~problem.edge_rules.may_lack
-    return not required[has_gaps].any()
+    return rules.is_settled and not rules.required[has_gaps].any()
