@@ -234,7 +234,8 @@ def pieces_of(source: Any) -> list[Piece]:
     names = [str(name) for name in source[0].columns]
     for position, frame in enumerate(source):
         of_frame = [str(name) for name in frame.columns]
-        if of_frame != names:
+        # columns of frames are read by their names, in any order
+        if sorted(of_frame) != sorted(names):
             raise GomeaBnError(_difference("frame 0", names, f"frame {position}", of_frame))
     return [FramePiece(frame) for frame in source]
 
@@ -339,7 +340,9 @@ def _schema(path: str) -> tuple[list[str], int]:
 def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> str:
     """Return the message for two files or frames with different columns."""
     if sorted(names) == sorted(of_file):
-        return f"The columns of {path} have another order than those of {first}; give all the same order."
+        return (
+            f"The columns of {path} have another order than those of {first}; write all files in one order."
+        )
     missing = [repr(name) for name in names if name not in of_file]
     surplus = [repr(name) for name in of_file if name not in names]
     parts = []

@@ -112,6 +112,9 @@ def test_files_of_different_columns_are_named(frame, learner, tmp_path) -> None:
         learner.fit(tmp_path)
     with pytest.raises(GomeaBnError, match=r"frame 1 lacks the column 'X3'"):
         learner.fit([frame, frame.rename(columns={"X3": "Y3"})])
+    halves = [frame.iloc[::2], frame.iloc[1::2]]
+    turned = [halves[0], halves[1][frame.columns[::-1]]]
+    assert replace(learner).fit(turned).network_ == replace(learner).fit(halves).network_
     (tmp_path / "b.parquet").write_bytes(b"no table")
     with pytest.raises(GomeaBnError, match="not a readable Parquet file"):
         learner.fit(tmp_path)
