@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isinf
 from pathlib import Path
@@ -192,10 +192,10 @@ def limit(value: float) -> float | None:
     return None if value == 0 or isinf(value) else value
 
 
-def refuse_in_pieces(given: Iterable[str]) -> None:
+def refuse_in_pieces(given: Sequence[str]) -> None:
     """Raise if options for reading a table in one file are given for a folder, whose files say what they hold."""
-    for name in given:
+    if given:
         raise GomeaBnError(
-            [Option(name), " does not apply to a folder of files, which state their columns and types."],
+            [Option(given[0]), " does not apply to a folder of files, which state their columns and types."],
             ["write the files with the columns and types that you want, for example by DataFrame.to_parquet"],
         )

@@ -235,8 +235,8 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     structure_ : str
         Structure of the network.
     losses_ : dict of str to float
-        Log loss of every structure in the inner cross-validation, with its best power; empty if the structure was
-        given.
+        Log loss of every structure in the inner cross-validation, with its best weights; empty if the structure was
+        given. A structure that is far behind after a fold is not tried on the next ones.
     n_folds_ : int
         Number of folds that were held out: fewer than three if the time was short, 0 if the structure was given.
     power_ : float

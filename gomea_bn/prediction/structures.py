@@ -46,7 +46,7 @@ _LEAST_OF_LAST = 0.15
 # parts of the left-out rows between which weights are judged
 _N_PARTS = 3
 _SEED_OF_PARTS = 20261126
-# a structure is given up that loses more than the best one by so many standard errors of the difference
+# standard errors of the difference from the best structure, beyond which another one is not tried again
 _ERRORS_BEHIND = 4.0
 _EVALUATIONS_OF_CUTS = 500
 # most rows of a fold that are predicted
@@ -203,12 +203,14 @@ def chosen_structure(
                         density, inner, target, n_copies=_N_COPIES, line=line, random_state=seed
                     )
                 answers[structure].append(answer(density, frame, names))
-        rows = values[held_out[-1]]
-        losses = {structure: _powered(answers[structure][-1], rows, loss_of, names) for structure in possible}
-        best = min(losses, key=lambda structure: float(losses[structure].mean()))
-        left = [structure for structure in possible if not _is_behind(losses[structure], losses[best])]
-        budget.n_shares -= (n_folds - 1 - fold) * (len(possible) - len(left))
-        possible = left
+        n_later = n_folds - 1 - fold
+        if n_later:
+            loss = loss_of(values[held_out[-1]])
+            losses = {structure: _powered(answers[structure][-1], loss, names) for structure in possible}
+            best = min(losses, key=lambda structure: float(losses[structure].mean()))
+            near = [structure for structure in possible if not _is_behind(losses[structure], losses[best])]
+            budget.n_shares -= n_later * (len(possible) - len(near))
+            possible = near
     if not held_out:
         raise GomeaBnError(
             f"The target '{target}' has too few rows of other values than the most frequent one to choose a structure. "
@@ -224,11 +226,8 @@ def chosen_structure(
     return Choice(best, chosen[best][0], mean_losses, len(held_out))
 
 
-def _powered(
-    answers: Answers, values: NDArray[Any], loss_of: LossOf, names: Sequence[str]
-) -> NDArray[np.float64]:
-    """Return the losses of left-out rows with the best power of the probabilities."""
-    loss = loss_of(values)
+def _powered(answers: Answers, loss: Loss, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the losses of left-out rows with the best power of the probabilities, float64 (n_rows,)."""
     return loss(fitted_weights(answers, loss, names, 0.0, _unit_of(answers, loss)).applied(answers, names))[0]
 
 
@@ -240,6 +239,7 @@ def _is_behind(losses: NDArray[np.float64], least: NDArray[np.float64]) -> bool:
 
 
 def _unit_of(answers: Answers, loss: Loss) -> float:
+    """Return the loss that counts as one nat: the mean loss of the plain probabilities."""
     return float(loss(answers.probabilities)[0].mean()) or 1.0
 
 

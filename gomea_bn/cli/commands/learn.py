@@ -189,7 +189,7 @@ def _read_source(
                 "--weight needs a table in one file: rows in pieces are counted where they lie, and count once each; "
                 "repeat the rows in the files, or give one file."
             )
-        refuse_in_pieces(reading.given)
+        refuse_in_pieces(list(reading.given))
         if after_search.confidence or after_search.n_repeats:
             raise GomeaBnError(
                 "--confidence and --repeat need a table in one file; leave them out for a folder."

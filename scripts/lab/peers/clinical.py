@@ -188,10 +188,14 @@ def _scores_of_methods(
     return methods
 
 
+def _skipped(options: Options) -> list[str]:
+    """Return the tables of the wheel if it is not given."""
+    return [] if options.wheel else [name for name in options.tables if name in OUTCOMES]
+
+
 def folds_of(options: Options) -> list[Task]:
     """Return a task per fold of each table; a table of the wheel needs it."""
-    needs = [name for name in options.tables if name in OUTCOMES and not options.wheel]
-    tables = [name for name in options.tables if name not in needs]
+    tables = [name for name in options.tables if name not in _skipped(options)]
     return [
         {"table": name, "repeat": repeat, "fold": fold, "seconds": options.seconds, "wheel": options.wheel}
         for name in tables
@@ -202,7 +206,7 @@ def folds_of(options: Options) -> list[Task]:
 
 def clinical_report(options: Options, rows: Sequence[Row]) -> Report:
     """Return a table of scores per table of patients."""
-    missing = [name for name in options.tables if name in OUTCOMES and not options.wheel]
+    missing = _skipped(options)
     sheets = [
         _sheet_of_table(name, records(group), options) for (name,), group in group_by(rows, "table").items()
     ]
