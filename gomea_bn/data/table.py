@@ -108,7 +108,7 @@ class Table:
         if self.n_missing:
             gaps = {column.name: column.is_missing for column in self.columns}
             raise GomeaBnError(
-                f"{what} needs a table without missing values.\n{gap_lines(gaps, 'missing value')}",
+                [f"{what} needs a table without missing values.\n", *gap_lines(gaps, "missing value")],
                 ["fill them", *(advice or ["drop these rows, in Python by table.complete_rows()"])],
             )
 

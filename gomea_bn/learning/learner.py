@@ -426,11 +426,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         start: DiscretizedBayesNet | None,
     ) -> None:
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
-        from gomea_bn.learning.many_rows import opened_improvement
+        from gomea_bn.learning.many_rows import Improvement, opened_counter
 
-        # the compiler is not on the clock
-        began += compile_many_rows()
-        with opened_improvement(self, source, checkpoint, began) as rows:
+        with opened_counter(source, self.scheduler, self.n_jobs) as counter:
+            # the compiler is not on the clock, and starts after the look at the files
+            began += compile_many_rows()
+            rows = Improvement(self, source, counter, checkpoint, began)
             with rows.about_sample():
                 settings = SearchSettings(
                     self.algorithm or GOMEA(),

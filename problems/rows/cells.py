@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,11 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.pieces import Piece, TablePiece
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, row_list
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.shape import Shape
 from gomea_bn.problems.kernels.rows import cells_of_values, sum_log_heights
 from gomea_bn.problems.kernels.score import MISSING
-from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,12 +114,16 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     parts: Iterable[pd.DataFrame | Table] = piece.frames()
     if isinstance(piece, TablePiece) and not coding.drops_missing:
         parts = [piece.rows]
+    first = 0
     for rows in parts:
         n_rows = rows.n_rows if isinstance(rows, Table) else len(rows)
         try:
             cells, shaped = _cells_of(n_rows, rows, coding, n_missing, positions_of_values)
         except GomeaBnError as error:
-            raise error.within(f"In {counted(n_rows, 'row')} of {piece.origin}: ") from error
+            raise error.with_rows(partial(_named, piece.first_row() + first)).within(
+                f"In {piece.origin}: "
+            ) from error
+        first += n_rows
         complete = np.ones(n_rows, np.bool_)
         if coding.drops_missing:
             complete = (cells != MISSING).all(axis=0)
@@ -133,6 +137,11 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     if waiting:
         blocks.append(np.concatenate(waiting, axis=1))
     return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+
+
+def _named(before: int, positions: NDArray[np.int64]) -> str:
+    """Return the words for rows that follow a number of others of the same origin."""
+    return row_list(before + positions)
 
 
 def _cells_of(

@@ -137,6 +137,10 @@ class FamilyCounter(Protocol):
     Counts are sums of integers over pieces, so that they depend neither on the number of workers nor on their order.
     """
 
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """The pieces, in the order of their rows."""
+
     def sizes(self) -> list[int]:
         """Return the number of rows of every piece."""
 
@@ -193,7 +197,7 @@ class LocalCounter:
     """Counts on threads of this process; cells that exceed a limit of memory, in bytes, are kept in temporary files."""
 
     def __init__(self, pieces: Sequence[Piece], n_threads: int, most_bytes: int) -> None:
-        self._pieces = list(pieces)
+        self.pieces = list(pieces)
         self._n_threads = n_threads
         self._most_bytes = most_bytes
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
@@ -213,11 +217,11 @@ class LocalCounter:
 
     def sizes(self) -> list[int]:
         """Return the number of rows of every piece."""
-        return list(self._pool.map(lambda piece: piece.n_rows(), self._pieces))
+        return list(self._pool.map(lambda piece: piece.n_rows(), self.pieces))
 
     def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
         """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._pool.map(survey, self._pieces, positions))
+        return list(self._pool.map(survey, self.pieces, positions))
 
     def code(self, coding: Coding) -> Coded:
         """Read all rows and keep their cells; see `FamilyCounter`."""
@@ -236,7 +240,7 @@ class LocalCounter:
                 coded.move_to_file(self._folder)
             return coded
 
-        self._coded = list(self._pool.map(code_and_keep, self._pieces))
+        self._coded = list(self._pool.map(code_and_keep, self.pieces))
         return Coded.of_pieces([(c.n_rows, c.n_missing, c.log_densities) for c in self._coded])
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:

@@ -27,21 +27,21 @@ class DaskCounter:
 
     def __init__(self, client: Any, pieces: Sequence[Piece]) -> None:
         self._client = client
-        self._pieces = list(pieces)
+        self.pieces = list(pieces)
         self._coded: list[Any] = []
 
     def sizes(self) -> list[int]:
         """Return the number of rows of every piece."""
-        return [int(n) for n in self._gathered(self._client.map(_size, self._pieces, pure=False))]
+        return [int(n) for n in self._gathered(self._client.map(_size, self.pieces, pure=False))]
 
     def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
         """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._gathered(self._client.map(survey, self._pieces, list(positions), pure=False)))
+        return list(self._gathered(self._client.map(survey, self.pieces, list(positions), pure=False)))
 
     def code(self, coding: Coding) -> Coded:
         """Read all rows and keep their cells at the workers; see `FamilyCounter`."""
         self._coded = []
-        self._coded = self._client.map(coded_piece, self._pieces, coding=coding, pure=False)
+        self._coded = self._client.map(coded_piece, self.pieces, coding=coding, pure=False)
         return Coded.of_pieces(self._gathered(self._client.map(_numbers, self._coded, pure=False)))
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
