@@ -26,6 +26,7 @@ from gomea_bn.cli.options import (
 from gomea_bn.cli.output import (
     FAILED,
     NOTHING_WRITTEN,
+    UNUSABLE_DATA,
     WRONG_USE,
     check_targets,
     fail,
@@ -48,6 +49,7 @@ from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
+    from gomea_bn.data.pieces import ChosenColumns
     from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -173,9 +175,9 @@ def _read_source(
     after_search: AfterSearch,
     tell: Callable[[str], None],
     weight: str | None,
-) -> tuple[Path | Table, str]:
-    """Return a checked table, or the path of one in pieces, and the SHA-256 of its files."""
-    from gomea_bn.data.pieces import files_digest, is_in_pieces
+) -> tuple[ChosenColumns | Table, str]:
+    """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
+    from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
     from gomea_bn.runtime.environment import file_digest
@@ -183,14 +185,28 @@ def _read_source(
 
     if is_in_pieces(data):
         if weight is not None:
-            raise GomeaBnError("--weight needs a table in one file; leave it out for a folder.")
-        if reading.given:
-            raise GomeaBnError([Option(next(iter(reading.given))), " does not apply to a folder of files."])
+            raise GomeaBnError(
+                "--weight needs the rows in memory, and those of a folder are counted where they lie.",
+                ["write the rows into one file", "repeat every row as often as it was observed"],
+            )
+        for name in reading.given:
+            if name not in ("columns", "drop"):
+                raise GomeaBnError(
+                    [
+                        Option(name),
+                        " does not apply to a folder of files, since Parquet and Arrow files say how they are read.",
+                    ],
+                    ["change the columns where the files are written", "write the rows into one file"],
+                )
         if after_search.confidence or after_search.n_repeats:
             raise GomeaBnError(
                 "--confidence and --repeat need a table in one file; leave them out for a folder."
             )
-        return data, files_digest(data)
+        chosen = ChosenColumns(str(data), reading.columns, reading.drop)
+        with failing(UNUSABLE_DATA, of_options=WRONG_USE):
+            # files that cannot be read are an error before the search is announced
+            pieces_of(chosen)
+            return chosen, files_digest(data)
     if learner.scheduler is not None:
         raise GomeaBnError(
             "--scheduler counts the rows of a folder of Parquet files; leave it out for a table in one file."
@@ -268,10 +284,12 @@ def _report(learner: BayesNetLearner) -> str:
     gains = cut_gains(learner.network_, learner.table_)
     summary = learner.network_.summary(gains)
     measure = points_measure(learner.network_)
-    of_rows = "these data" if "all_rows" not in learner.network_.metadata else "the sample"
+    record = learner.network_.metadata.get("all_rows")
+    n_rows = learner.table_.n_rows
+    of_rows = "these data" if record is None or n_rows == record["n_rows"] else "the sample"
     return (
         f"{summary}\n\n"
-        f"{_all_rows(learner.network_)}"
+        f"{'' if record is None else _all_rows(record, in_memory=n_rows > record['sample_rows'])}"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Mean log density per row of {of_rows}, in the data's units{f' ({measure})' if measure else ''}: "
         f"{density:.4f} nats.\n"
@@ -287,11 +305,8 @@ def _report(learner: BayesNetLearner) -> str:
     )
 
 
-def _all_rows(network: DiscretizedBayesNet) -> str:
-    """Return what all rows have added to the network of a sample, "" for a network of all rows."""
-    record = network.metadata.get("all_rows")
-    if record is None:
-        return ""
+def _all_rows(record: dict[str, Any], *, in_memory: bool) -> str:
+    """Return what all rows have added to the network of a sample, by its record."""
     kinds = Counter(move["kind"] for move in record["moves"])
     edges = sum(kinds[kind] for kind in ("add", "remove", "replace", "reverse"))
     edges += sum(len(move["columns"]) for move in record["moves"] if move["kind"] == "graph")
@@ -309,7 +324,8 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
         # the cuts of some discretizers and scores stay those of the search; older records do not say so
         ended += ", and no compared cuts of one column would gain a nat." if record.get("recut", 1) else "."
     return (
-        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the files, "
+        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the "
+        f"{'table' if in_memory else 'files'}, "
         f"{counted(record['passes'], 'pass', 'passes')} over their cells, {record['seconds']:.1f} s. They changed "
         f"{counted(edges, 'edge')} of the network that the search found on {record['sample_rows']:,} rows, and moved "
         f"the cuts of columns {counted(kinds['cuts'], 'time')}. {ended}\n"
