@@ -285,9 +285,9 @@ def table_of_record(path: Path, record: Mapping[str, Any]) -> Table:
 
 def named_column(network: DiscretizedBayesNet, name: str, option: str) -> str:
     """Return the variable of a column that an option names, also of dates without the unit; exits with 2 for none."""
-    from gomea_bn.network.value_kinds import spellings
+    from gomea_bn.network.value_kinds import spellings, unknown_variable
 
     variables = spellings(network.names)
     if name not in variables:
-        fail(f"{option}: unknown variable {name!r}.{nearest(name, variables)}", WRONG_USE)
+        fail(f"{option}: {unknown_variable(name, network.names, network.metadata)}", WRONG_USE)
     return variables[name]

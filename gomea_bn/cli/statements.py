@@ -10,7 +10,7 @@ from gomea_bn.cli.option_texts import fields_of
 from gomea_bn.data.columns import Level, same_as_text
 from gomea_bn.data.dates import number_of, value_in_words
 from gomea_bn.errors import GomeaBnError, nearest
-from gomea_bn.network.value_kinds import spellings
+from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import listed
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, s
     if candidate in variables:
         raise GomeaBnError(f"{option} must be {_FORMS}, got {text!r:.120}.")
     raise GomeaBnError(
-        f"{option} must be {_FORMS}, got {text!r:.120}: unknown variable {candidate!r:.80}."
-        f"{nearest(candidate, variables)}"
+        f"{option} must be {_FORMS}, got {text!r:.120}: {unknown_variable(candidate, network.names, network.metadata)}"
     )
 
 

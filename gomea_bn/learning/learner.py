@@ -43,6 +43,7 @@ from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -577,6 +578,7 @@ def final_network(
             f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
         )
     method, rule = problem.scorer.method, problem.scorer.rule
+    left_out = dict.fromkeys(table.reading.drop, "the option drop names it") | dict(table.left_out)
     # the search charged for void edges, which the network lacks
     score = -float(result.F[0]) + learned.n_void * rule.edge_cost
     network = DiscretizedBayesNet.from_table(
@@ -594,6 +596,7 @@ def final_network(
             "fixed_cut_points": sorted(learner.cut_points or ()),
             "data_sha256": data_digest,
             "shape": learner.shape,
+            **({LEFT_OUT_COLUMNS: left_out} if left_out else {}),
             **learned.record,
             **score_record(method, rule, plain_options(learner)["penalty"]),
         },

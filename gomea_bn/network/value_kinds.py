@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.columns import Column
 from gomea_bn.data.dates import source_name
-from gomea_bn.errors import GomeaBnError, check_flag, check_number
+from gomea_bn.errors import GomeaBnError, check_flag, check_number, nearest
+
+LEFT_OUT_COLUMNS = "left_out_columns"
+"""Key in the metadata of learned networks: reasons by the names of columns that were left out of the table."""
 
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
@@ -110,6 +113,17 @@ def check_value_kinds(
         if (kind.is_integer or kind.step is not None) and name not in continuous:
             raise GomeaBnError(f"value_kinds['{name}'] must not be integers or have a step: it is discrete.")
     return {name: kinds[name] for name in names if kinds and name in kinds}
+
+
+def unknown_variable(name: object, names: Sequence[str], metadata: Mapping[str, Any]) -> str:
+    """Return the words for a name that no variable has: why its column was left out, or the nearest name.
+
+    `names` and `metadata` are those of the network. The words begin in lower case and end a sentence.
+    """
+    left_out = metadata.get(LEFT_OUT_COLUMNS, {})
+    if isinstance(name, str) and isinstance(left_out, Mapping) and name in left_out:
+        return f"unknown variable {name!r:.80}: its column was left out of the table ({left_out[name]})."
+    return f"unknown variable {name!r:.80}.{nearest(str(name), spellings(names))}"
 
 
 def spellings(names: Sequence[str]) -> dict[str, str]:

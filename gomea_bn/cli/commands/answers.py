@@ -25,6 +25,7 @@ from gomea_bn.cli.output import (
 )
 from gomea_bn.cli.plain_help import PlainCommand, opt
 from gomea_bn.cli.running import answering, loaded_rows
+from gomea_bn.data.dates import name_in_words
 from gomea_bn.data.files.reading import ReadingOptions
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.texts import counted, listed
@@ -112,14 +113,16 @@ def predict(
     with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
         if proba:
             answer = saved.predict_proba(frame, target, **options)
-            answer.columns = [f"{target}={label}" for label in saved.bin_labels(target)]
+            answer.columns = [f"{name_in_words(target)}={label}" for label in saved.bin_labels(target)]
         elif interval is not None:
             ends = ((1 - interval) / 2, (1 + interval) / 2)
             answer = saved.predict_interval(frame, target, ends, **options)
             percents = [f"{100 * end:.10g}%" for end in ends]
             answer.columns = [f"{target} {column}" for column in ("mean", "median", *percents)]
         else:
-            answer = saved.predict(frame, target, how, **options).to_frame(f"{target} predicted")
+            predicted = saved.predict(frame, target, how, **options)
+            # that of the column, whose values they are
+            answer = predicted.to_frame(f"{predicted.name} predicted")
     _say_missing(frame, others, "they are summed out")
     for name in answer.columns:
         if name in kept.columns:
