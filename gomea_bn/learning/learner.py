@@ -475,7 +475,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     def edge_probabilities(self, **options: Any) -> EdgeProbabilities:
         """Return the posterior probabilities of edges over the bins of the learned network, under its score.
 
-        Where columns follow curves, the score is that of tables alone, and a warning says so.
+        Where columns follow curves, the score is that of tables alone. Of a table in pieces the rows of the sample
+        count. Warnings say so.
 
         Parameters
         ----------
@@ -493,8 +494,19 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
             "equivalent_sample_size": plain_options(self)["equivalent_sample_size"],
             "n_jobs": self.n_jobs,
         }
+        network = self._fitted()
+        of_all = network.metadata.get("all_rows", {}).get("n_rows", 0)
+        if self.table_.n_rows < of_all:
+            of_sample = f"of the sample, {self.table_.n_rows:,} of {of_all:,} rows"
+            warnings.warn(
+                GomeaBnWarning(
+                    f"The probabilities of edges are those {of_sample}; all rows would make them surer.",
+                    ["raise sample_rows", "give more rows to gomea_bn.certainty.edge_probabilities"],
+                ),
+                stacklevel=2,
+            )
         probabilities: EdgeProbabilities = offered("edge_probabilities")(
-            self._fitted(), self.table_, **{**defaults, **options}
+            network, self.table_, **{**defaults, **options}
         )
         return probabilities
 

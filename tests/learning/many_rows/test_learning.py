@@ -1,6 +1,7 @@
 """Networks of tables in pieces, against the score of tables in memory."""
 
 import re
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from pieces_examples import median_cuts, network_of_sample, score_in_memory, score_over_all_rows
 
 from gomea_bn import BayesNetLearner, Checkpoint
+from gomea_bn.certainty import edge_probabilities
 from gomea_bn.data.table import read_table
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import many_rows
@@ -171,6 +173,18 @@ def test_warnings_from_a_sample_say_so(frame, learner) -> None:
     with pytest.warns(GomeaBnWarning) as of_all:
         network_from_pieces([odd.drop(columns="key")], [], median_cuts(frame))
     assert [str(warning.message)[:8] for warning in of_all] == ["1 column"]
+
+
+def test_probabilities_of_edges_are_those_of_the_sample_and_say_so(frame, fit, learner) -> None:
+    said = rf"those of the sample, {fit.table_.n_rows:,} of 6,000 rows"
+    with pytest.warns(GomeaBnWarning, match=said):
+        of_sample = fit.edge_probabilities()
+    again = edge_probabilities(fit.network_, fit.table_, equivalent_sample_size=None)
+    np.testing.assert_array_equal(of_sample.arcs, again.arcs)
+    whole = replace(learner).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GomeaBnWarning)
+        whole.edge_probabilities()
 
 
 def test_given_bins_are_counted_from_all_rows(frame, fit) -> None:
