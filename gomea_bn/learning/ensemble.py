@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -59,10 +60,11 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
     ----------
     learner : BayesNetLearner, optional
         Learner of every network; never changed. By default a learner with default options. All networks share its
-        `max_seconds`: time that one network leaves over goes to the next ones, so that the ensemble takes as long as
-        the learner alone. All other limits apply to every network. Its `callback` can stop only the search of one
-        network. Its `random_state` is ignored. With ``density="averaged"`` the conditionals of every network are
-        learned from all rows.
+        `max_seconds`: time that one network leaves over goes to the next ones. All other limits apply to every network.
+        Its `callback` can stop only the search of one network. Its `random_state` is ignored. With
+        ``density="averaged"`` the conditionals of every network are learned from all rows, right after its search.
+        Later searches leave them the seconds that they have taken so far, but the limit never ends them: an ensemble
+        takes at least the seconds of all its conditionals.
     n_networks : int
         Number of networks, at least 1.
     resampling : {"subsample", "bootstrap"}
@@ -85,7 +87,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         Seconds of all searches.
     stopped_by_ : str
         "n_networks", or "interrupt": after Ctrl-C the finished networks remain, or the best one so far of the first
-        search.
+        search. If Ctrl-C ends the conditionals of the first network, it has tables alone, with a warning.
     seed_ : int
         Seed that repeats the run, unless a time limit ended a search.
     table_, feature_names_in_, n_features_in_
@@ -180,12 +182,9 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         is_sampled = table.n_rows > options["sample_rows"]
         ordered = columns_of_search(table, options["shape"])
         rows = ordered if is_sampled else rows_of_search(ordered, options["shape"])
-        networks, seconds, stopped_by = self._learned(options, rows, seed, section, table_digest(table))
+        networks, seconds, stopped_by = self._learned(options, table, rows, seed, section)
         section.close()
-        self.networks_ = networks
-        if options["density"] == "averaged":
-            self._average(table, seed, options["line"])
-        self.networks_ = [network.in_order(table.names) for network in self.networks_]
+        self.networks_ = [network.in_order(table.names) for network in networks]
         self.n_networks_ = len(networks)
         self.table_ = table
         self.fit_seconds_ = seconds
@@ -196,52 +195,63 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         return self
 
     def _learned(
-        self, options: dict[str, Any], table: Table, seed: int, section: Section, digest: str
+        self, options: dict[str, Any], given: Table, table: Table, seed: int, section: Section
     ) -> tuple[list[DiscretizedBayesNet], float, str]:
-        """Return the networks, the seconds of their searches, and the name of what ended them."""
+        """Return the networks, the seconds of their searches, and the name of what ended them.
+
+        `table` has the rows of the given one in the order of the search.
+        """
         networks: list[DiscretizedBayesNet] = []
-        seconds, stopped_by = 0.0, "n_networks"
+        seconds, of_conditionals, stopped_by = 0.0, 0.0, "n_networks"
+        digest = table_digest(given)
+        generators = np.random.default_rng(seed).spawn(self.n_networks)
         for member, child in enumerate(np.random.SeedSequence(seed).spawn(self.n_networks)):
             of_member = section.part(f"network {member}")
-            if of_member.saved is not None and "network" in of_member.saved:
-                networks.append(DiscretizedBayesNet.from_json(of_member.saved["network"]))
-                seconds = of_member.saved["seconds"]
-                of_member.finish(of_member.saved)
-                continue
-            share = options["max_seconds"]
-            if share is not None:
-                share = max(share - seconds, 1e-3) / (self.n_networks - member)
             try:
-                learner = _fitted_member(
-                    options, table, self.resampling, np.random.default_rng(child), share, of_member
-                )
-                if learner.stopped_by_ != "interrupt" or not networks:
+                if of_member.saved is not None and "network" in of_member.saved:
+                    network = DiscretizedBayesNet.from_json(of_member.saved["network"])
+                    seconds = of_member.saved["seconds"]
+                    of_member.finish(of_member.saved)
+                else:
+                    share = options["max_seconds"]
+                    if share is not None:
+                        # all networks are expected to need as long for conditionals as those so far
+                        needed = of_conditionals * self.n_networks / max(member, 1)
+                        share = max(share - seconds - needed, 1e-3) / (self.n_networks - member)
+                    learner = _fitted_member(
+                        options, table, self.resampling, np.random.default_rng(child), share, of_member
+                    )
+                    if learner.stopped_by_ == "interrupt":
+                        stopped_by = "interrupt"
+                        if networks:
+                            break
                     metadata = {"member": member, "ensemble_seed": seed, "data_sha256": digest}
-                    networks.append(_with_all_rows(learner, table, metadata))
+                    network = _with_all_rows(learner, table, metadata)
                     seconds += learner.fit_seconds_
-                if learner.stopped_by_ == "interrupt":
-                    stopped_by = "interrupt"
-                    break
-                # a callback ends the search of one network alone
-                section.set_frozen(False)
-                of_member.finish({"network": networks[-1].to_json(), "seconds": seconds})
+                    if stopped_by != "interrupt":
+                        # a callback ends the search of one network alone
+                        section.set_frozen(False)
+                        of_member.finish({"network": network.to_json(), "seconds": seconds})
+                if options["density"] == "averaged":
+                    began = perf_counter()
+                    try:
+                        network = average_families(
+                            network, given, line=options["line"], random_state=generators[member]
+                        )
+                    except KeyboardInterrupt:
+                        if networks:
+                            raise
+                        stopped_by = "interrupt"
+                        warnings.warn(interrupted_averaging("networks_"), stacklevel=3)
+                    of_conditionals += perf_counter() - began
+                networks.append(network)
             except KeyboardInterrupt:
                 if not networks:
                     raise
                 stopped_by = "interrupt"
+            if stopped_by == "interrupt":
                 break
         return networks, seconds, stopped_by
-
-    def _average(self, table: Table, seed: int, line: str) -> None:
-        """Learn the conditionals of all networks; Ctrl-C leaves them with tables alone, with a warning."""
-        generators = np.random.default_rng(seed).spawn(len(self.networks_))
-        try:
-            self.networks_ = [
-                average_families(network, table, line=line, random_state=generator)
-                for network, generator in zip(self.networks_, generators, strict=True)
-            ]
-        except KeyboardInterrupt:
-            warnings.warn(interrupted_averaging("networks_"), stacklevel=3)
 
     def log_density(self, frame: pd.DataFrame, *, resolution: str = "points") -> NDArray[np.float64]:
         """Return ln of the mean of the densities of the networks for every row, float64 (n_rows,).

@@ -3,6 +3,7 @@
 import itertools
 import math
 import signal
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -197,6 +198,51 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
     assert allowed == [2.5, 3.0, 3.0, 1e-3]
     assert learned.fit_seconds_ == 11.5
     assert learner.max_seconds == 10.0
+
+
+def test_searches_leave_seconds_to_the_conditionals_of_all_networks(frame, monkeypatch):
+    allowed, spent, clock = [], iter([2.0, 1.0, 5.0, 0.5]), [0.0]
+    real = BayesNetLearner.fit
+
+    def fit(self, X, y=None, *, checkpoint=None):
+        allowed.append(self.max_seconds)
+        self.set_params(max_seconds=None)
+        real(self, X)
+        self.fit_seconds_ = next(spent)
+        return self
+
+    def averaged(network, data, **options):
+        clock[0] += 1.0
+        return network
+
+    monkeypatch.setattr(BayesNetLearner, "fit", fit)
+    monkeypatch.setattr(ensemble, "average_families", averaged)
+    monkeypatch.setattr(ensemble, "perf_counter", lambda: clock[0])
+    learner = clone(QUICK).set_params(density="averaged", max_seconds=12.0)
+    learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
+    # 12 / 4; then 4 seconds are for conditionals and 2 are spent: 6 / 3, and so on
+    assert allowed == [3.0, 2.0, 2.5, 1e-3]
+    assert (learned.fit_seconds_, learned.stopped_by_) == (8.5, "n_networks")
+
+
+@pytest.mark.parametrize(("first", "n_networks"), [(0, 1), (2, 2)])
+def test_ctrl_c_while_conditionals_are_learned_keeps_finished_networks(frame, monkeypatch, first, n_networks):
+    count, real = itertools.count(), ensemble.average_families
+
+    def interrupted(*arguments, **options):
+        if next(count) == first:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(ensemble, "average_families", interrupted)
+    model = BayesNetEnsemble(clone(QUICK).set_params(density="averaged"), n_networks=4, random_state=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(frame)
+    assert (model.n_networks_, model.stopped_by_) == (n_networks, "interrupt")
+    has_tables_alone = any("networks_ has tables alone" in str(warning.message) for warning in caught)
+    assert has_tables_alone == (first == 0)
+    assert [network.conditionals is None for network in model.networks_] == [first == 0] * n_networks
 
 
 @pytest.mark.parametrize(("interrupted", "n_networks"), [(0, 1), (2, 2)])
