@@ -125,7 +125,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     max_seconds : float or None
         Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
         has at least a hundredth of it, also if the preparation took longer. In memory it limits the improvement over
-        all rows too: the search on the sample leaves what that needs, at most half of it.
+        all rows too: the search on the sample leaves what that needs, at most half of it. What follows the search is
+        not limited: the conditionals, and of a table in pieces the readings of all its rows.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
