@@ -133,3 +133,17 @@ def test_other_units_leave_graph_and_bins_of_optimal_cuts(seed):
     first, second = (learned(rows, "optimal", max_evaluations=1500) for rows in (frame, other))
     assert set(first.network_.edges) == set(second.network_.edges)
     assert bins(first, frame) == bins(second, other)
+
+
+def test_increasing_transforms_leave_graph_and_bins_of_marginal_shapes_alone():
+    frame = chain(0, n_rows=400)
+    other = np.exp(frame / 2)
+    first, second = (
+        learned(rows, "optimal", shape="marginal", max_evaluations=600) for rows in (frame, other)
+    )
+    assert first.network_.metadata["curves"]
+    assert set(first.network_.edges) == set(second.network_.edges)
+    assert bins(first, frame) == bins(second, other)
+    # the widths of uniform bins count
+    first, second = (learned(rows, "optimal", max_evaluations=600) for rows in (frame, other))
+    assert bins(first, frame) != bins(second, other)
