@@ -46,11 +46,24 @@ class Option:
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Positions of rows within a message, int64 (n,), counted from 0; see `row_list`."""
+
+    positions: NDArray[Any]
+
+    def __str__(self) -> str:
+        return row_list(self.positions)
+
+
 class _Message(Exception):
-    """A message with the names of options, and advice; a command line spells both by its own option names."""
+    """A message with names of options, positions of rows, and advice.
+
+    A command line spells options by its own names, and a table in pieces names the pieces of rows.
+    """
 
     def __init__(
-        self, message: str | Sequence[str | Option] = "", advice: Sequence[str | Setting] = ()
+        self, message: str | Sequence[str | Option | Rows] = "", advice: Sequence[str | Setting] = ()
     ) -> None:
         whole = message if isinstance(message, str) else tuple(message)
         # `args` holds all arguments: a copied or unpickled error is made from them
@@ -60,7 +73,7 @@ class _Message(Exception):
         """Return the message and the advice, each `Option` and `Setting` in the words of `spell`."""
         parts, *advice = self.args
         if isinstance(parts, tuple):
-            parts = "".join(part if isinstance(part, str) else spell(part) for part in parts)
+            parts = "".join(spell(part) if isinstance(part, Option) else str(part) for part in parts)
         clauses = [clause if isinstance(clause, str) else spell(clause) for part in advice for clause in part]
         if not clauses:
             return str(parts)
@@ -81,6 +94,13 @@ class _Message(Exception):
         parts, *advice = self.args
         return type(self)([data, *([parts] if isinstance(parts, str) else parts)], *advice)
 
+    def with_rows(self, named: Callable[[NDArray[Any]], str]) -> Self:
+        """Return the same message with the words of `named` for the positions of rows."""
+        parts, *advice = self.args
+        if isinstance(parts, str):
+            return self
+        return type(self)([named(p.positions) if isinstance(p, Rows) else p for p in parts], *advice)
+
     @property
     def is_about_option(self) -> bool:
         """Whether the message starts with an option: then its value is wrong, not the data."""
@@ -93,7 +113,7 @@ class GomeaBnError(_Message, ValueError):
 
     Parameters
     ----------
-    message : str, or sequence of str and Option
+    message : str, or sequence of str, Option and Rows
         What is wrong, as whole sentences. The parts of a sequence are joined.
     advice : sequence of str or Setting
         Remedies, any one of which helps, as clauses ("drop the column"). They end the message as one sentence.

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +25,7 @@ from gomea_bn.data.columns import Level, column_positions, encode_levels, numeri
 from gomea_bn.data.pieces import Piece, TablePiece
 from gomea_bn.data.symbols import without_symbols
 from gomea_bn.data.table import Table
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.errors import GomeaBnError, row_list
 from gomea_bn.problems.cuts.interval_counts import GridColumn, SortedColumn
 from gomea_bn.problems.cuts.interval_dp import GridCuts, IntervalScore, ScoreOfParents, Term, available_terms
 from gomea_bn.problems.cuts.shape import Shape
@@ -42,7 +42,6 @@ from gomea_bn.problems.kernels.score import MISSING, ScoreRule
 from gomea_bn.problems.scores import family_score
 from gomea_bn.problems.survey import Sampled, survey
 from gomea_bn.runtime.threads import in_threads
-from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,12 +143,15 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     parts: Iterable[pd.DataFrame | Table] = piece.frames()
     if isinstance(piece, TablePiece) and not coding.drops_missing:
         parts = [piece.rows]
+    first = 0
     for rows in parts:
         n_rows = rows.n_rows if isinstance(rows, Table) else len(rows)
         try:
             cells, shaped = _cells_of(n_rows, rows, coding, n_missing, positions_of_values)
         except GomeaBnError as error:
-            raise error.within(f"In {counted(n_rows, 'row')} of {piece.origin}: ") from error
+            named = partial(_named, piece.first_row() + first)
+            raise error.with_rows(named).within(f"In {piece.origin}: ") from error
+        first += n_rows
         complete = np.ones(n_rows, np.bool_)
         if coding.drops_missing:
             complete = (cells != MISSING).all(axis=0)
@@ -163,6 +165,11 @@ def coded_piece(piece: Piece, coding: Coding) -> CodedPiece:
     if waiting:
         blocks.append(np.concatenate(waiting, axis=1))
     return CodedPiece(sum(block.shape[1] for block in blocks), n_columns, n_missing, sums, blocks)
+
+
+def _named(before: int, positions: NDArray[np.int64]) -> str:
+    """Return the words for rows that follow a number of others of the same origin."""
+    return row_list(before + positions)
 
 
 def _cells_of(
@@ -402,6 +409,10 @@ class FamilyCounter(Protocol):
     Counts are sums of integers over pieces, so that they depend neither on the number of workers nor on their order.
     """
 
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """The pieces, in the order of their rows."""
+
     def sizes(self) -> list[int]:
         """Return the number of rows of every piece."""
 
@@ -458,7 +469,7 @@ class LocalCounter:
     """Counts on threads of this process; cells that exceed a limit of memory, in bytes, are kept in temporary files."""
 
     def __init__(self, pieces: Sequence[Piece], n_threads: int, most_bytes: int) -> None:
-        self._pieces = list(pieces)
+        self.pieces = list(pieces)
         self._n_threads = n_threads
         self._most_bytes = most_bytes
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gomea-bn")
@@ -478,11 +489,11 @@ class LocalCounter:
 
     def sizes(self) -> list[int]:
         """Return the number of rows of every piece."""
-        return list(self._pool.map(lambda piece: piece.n_rows(), self._pieces))
+        return list(self._pool.map(lambda piece: piece.n_rows(), self.pieces))
 
     def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
         """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._pool.map(survey, self._pieces, positions))
+        return list(self._pool.map(survey, self.pieces, positions))
 
     def code(self, coding: Coding) -> Coded:
         """Read all rows and keep their cells; see `FamilyCounter`."""
@@ -501,7 +512,7 @@ class LocalCounter:
                 coded.move_to_file(self._folder)
             return coded
 
-        self._coded = list(self._pool.map(code_and_keep, self._pieces))
+        self._coded = list(self._pool.map(code_and_keep, self.pieces))
         return Coded.of_pieces([(c.n_rows, c.n_missing, c.log_densities) for c in self._coded])
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:
@@ -624,21 +635,21 @@ class DaskCounter:
 
     def __init__(self, client: Any, pieces: Sequence[Piece]) -> None:
         self._client = client
-        self._pieces = list(pieces)
+        self.pieces = list(pieces)
         self._coded: list[Any] = []
 
     def sizes(self) -> list[int]:
         """Return the number of rows of every piece."""
-        return [int(n) for n in self._gathered(self._client.map(_size, self._pieces, pure=False))]
+        return [int(n) for n in self._gathered(self._client.map(_size, self.pieces, pure=False))]
 
     def survey(self, positions: Sequence[NDArray[np.int64]]) -> list[Sampled]:
         """Return the sampled rows of every piece; see `FamilyCounter`."""
-        return list(self._gathered(self._client.map(survey, self._pieces, list(positions), pure=False)))
+        return list(self._gathered(self._client.map(survey, self.pieces, list(positions), pure=False)))
 
     def code(self, coding: Coding) -> Coded:
         """Read all rows and keep their cells at the workers; see `FamilyCounter`."""
         self._coded = []
-        self._coded = self._client.map(coded_piece, self._pieces, coding=coding, pure=False)
+        self._coded = self._client.map(coded_piece, self.pieces, coding=coding, pure=False)
         return Coded.of_pieces(self._gathered(self._client.map(_numbers, self._coded, pure=False)))
 
     def count(self, plan: CountPlan) -> NDArray[np.int64]:

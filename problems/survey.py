@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gomea_bn.data.pieces import Piece
+from gomea_bn.data.pieces import Piece, rows_of_pieces
 
 # first rows that show whether a column has few values
 FIRST_ROWS = 2000
 # a column with more distinct values has no rows for each of them
 FEW_VALUES = 300
+# most rows that a message names
+_NAMED_ROWS = 8
 # largest share of texts that are no numbers in a column that may be declared continuous
 _MOST_TEXTS = 0.5
 
@@ -64,14 +66,37 @@ def survey(piece: Piece, positions: NDArray[np.int64]) -> Sampled:
     return Sampled(rows.iloc[kept], first)
 
 
-def sample_of(parts: Sequence[Sampled], positions: Sequence[NDArray[np.int64]]) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Sample:
+    """A sample of the rows of a table in pieces, whose index counts them, and where they are.
+
+    `piece_of` has the number of the piece of every row, and `position_in` the position of the row in it, int64 (n,).
+    """
+
+    rows: pd.DataFrame
+    pieces: Sequence[Piece]
+    piece_of: NDArray[np.int64]
+    position_in: NDArray[np.int64]
+
+    def named(self, rows: NDArray[np.int64]) -> str:
+        """Return where rows of the sample are, given their positions in it; the first of them if there are many."""
+        places = [(self.pieces[self.piece_of[row]], int(self.position_in[row])) for row in rows[:_NAMED_ROWS]]
+        return rows_of_pieces(places, len(rows))
+
+
+def sample_of(
+    pieces: Sequence[Piece], parts: Sequence[Sampled], positions: Sequence[NDArray[np.int64]]
+) -> Sample:
     """Return the sample of a table: the chosen rows, and those with extreme and rare values of the whole table."""
     is_chosen = np.concatenate(
         [part.rows.index.isin(of_piece) for part, of_piece in zip(parts, positions, strict=True)]
     )
-    rows = pd.concat([part.rows for part in parts if part.n_rows]).reset_index(drop=True)
+    rows = pd.concat([part.rows for part in parts if part.n_rows])
+    piece_of = np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts])
+    position_in = rows.index.to_numpy(np.int64)
+    rows = rows.reset_index(drop=True)
     kept = np.union1d(np.flatnonzero(is_chosen), _corners(rows))
-    return rows.iloc[kept].reset_index(drop=True)
+    return Sample(rows.iloc[kept].reset_index(drop=True), pieces, piece_of[kept], position_in[kept])
 
 
 def _corners(frame: pd.DataFrame) -> NDArray[np.int64]:

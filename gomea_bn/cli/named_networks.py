@@ -288,5 +288,5 @@ def named_column(network: DiscretizedBayesNet, name: str, option: str) -> str:
 
     variables = spellings(network.names)
     if name not in variables:
-        fail(f"{option}: {unknown_variable(network.names, name)}", WRONG_USE)
+        fail(f"{option}: {unknown_variable(name, network.names, network.metadata)}", WRONG_USE)
     return variables[name]

@@ -197,5 +197,8 @@ def refuse_in_pieces(given: Sequence[str]) -> None:
     if given:
         raise GomeaBnError(
             [Option(given[0]), " does not apply to a folder of files, which state their columns and types."],
-            ["write the files with the columns and types that you want, for example by DataFrame.to_parquet"],
+            [
+                "write the files with the types that you want, for example by DataFrame.to_parquet",
+                "give one file",
+            ],
         )

@@ -86,7 +86,7 @@ def _parts(option: str, text: str, network: DiscretizedBayesNet) -> tuple[str, s
     if candidate in variables:
         raise GomeaBnError(f"{option} must be {_FORMS}, got {text!r:.120}.")
     raise GomeaBnError(
-        f"{option} must be {_FORMS}, got {text!r:.120}: {unknown_variable(network.names, candidate)}"
+        f"{option} must be {_FORMS}, got {text!r:.120}: {unknown_variable(candidate, network.names, network.metadata)}"
     )
 
 

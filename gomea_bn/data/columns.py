@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gomea_bn.data.dates import as_numbers, source_name, unit_of
 from gomea_bn.data.frames import has_floats, plain, plain_frame
-from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, nearest, row_list
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Rows, Setting, nearest
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import counted, listed
 
@@ -214,17 +214,23 @@ def _object_storage(series: pd.Series[Any], name: str) -> str:
         raise _refusal(name, "nested", listed(sorted(set(type_names)), 5))
     first = {type_name: position for position, type_name in reversed(list(enumerate(type_names)))}
     rows = np.flatnonzero(~series.isna().to_numpy(dtype=bool))
-    examples = [
-        f"{type_name} {values.iloc[position]!r:.40} in row {rows[position]}"
-        for type_name, position in sorted(first.items())[:3]
-    ]
-    raise _refusal(name, "mixed", f"a mixture of types: {'; '.join(examples)}")
+    examples: list[str | Rows] = []
+    for type_name, position in sorted(first.items())[:3]:
+        separator = "; " if examples else "a mixture of types: "
+        examples += [
+            f"{separator}{type_name} {values.iloc[position]!r:.40} in ",
+            Rows(rows[position : position + 1]),
+        ]
+    raise _refusal(name, "mixed", *examples)
 
 
-def _refusal(name: str, reason: str, got: str) -> GomeaBnError:
+def _refusal(name: str, reason: str, *got: str | Rows) -> GomeaBnError:
     return GomeaBnError(
-        f"Column '{name}' must hold numbers, text, bools or categories, got {got}; {_REFUSED[reason]} "
-        "(x is the column)."
+        [
+            f"Column '{name}' must hold numbers, text, bools or categories, got ",
+            *got,
+            f"; {_REFUSED[reason]} (x is the column).",
+        ]
     )
 
 
@@ -317,7 +323,11 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
         wrong = np.flatnonzero(np.isnan(values) & ~missing)
         if wrong.size:
             raise GomeaBnError(
-                f"Column '{name}' must hold numbers, got {series.iloc[int(wrong[0])]!r} in {row_list(wrong)}.",
+                [
+                    f"Column '{name}' must hold numbers, got {series.iloc[int(wrong[0])]!r} in ",
+                    Rows(wrong),
+                    ".",
+                ],
                 ["repair or drop these rows"],
             )
     else:
@@ -329,7 +339,7 @@ def numeric_values(series: pd.Series[Any], name: str, *, allow_missing: bool = F
     if wrong.size:
         refused = "infinite value" if allow_missing else "missing or infinite value"
         raise GomeaBnError(
-            f"Column '{name}' has {counted(wrong.size, refused)} in {row_list(wrong)}.",
+            [f"Column '{name}' has {counted(wrong.size, refused)} in ", Rows(wrong), "."],
             ["fill or drop them"],
         )
     return values
@@ -409,7 +419,7 @@ def encode_levels(
         return encode_levels(series, name, levels)
     if missing.size and not allow_missing:
         raise GomeaBnError(
-            f"Column '{name}' has {counted(missing.size, 'missing value')} in {row_list(missing)}.",
+            [f"Column '{name}' has {counted(missing.size, 'missing value')} in ", Rows(missing), "."],
             ["fill or drop them"],
         )
     code_of = {level: code for code, level in enumerate(levels)}
@@ -435,8 +445,11 @@ def encode_levels(
         values = [uniques[position] for position in np.flatnonzero(table < 0)[:5]]
         got = ", ".join(repr(value.item() if isinstance(value, np.generic) else value) for value in values)
         raise GomeaBnError(
-            f"Column '{name}' has unknown level {got} in {row_list(unknown)}; the levels are "
-            f"{listed(map(repr, levels), 10)}.",
+            [
+                f"Column '{name}' has unknown level {got} in ",
+                Rows(unknown),
+                f"; the levels are {listed(map(repr, levels), 10)}.",
+            ],
             ["declare the level in the training table (a pandas categorical)", "drop these rows"],
         )
     return encoded
@@ -499,15 +512,17 @@ def refuse_infinite(gaps: Mapping[str, NDArray[np.bool_]], series: Sequence[pd.S
         )
 
 
-def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str, most: int = 10) -> str:
-    """Return one line per column that has gaps, bool (n_rows,) by name, and the number of further columns.
+def gap_lines(gaps: Mapping[str, NDArray[np.bool_]], noun: str, most: int = 10) -> list[str | Rows]:
+    """Return the parts of one line per column that has gaps, bool (n_rows,) by name, and of one on further columns.
 
     `noun` says what a gap is, in the singular; there are at most `most` lines.
     """
     rows = {name: np.flatnonzero(is_gap) for name, is_gap in gaps.items() if is_gap.any()}
-    lines = [f"Column '{name}' has {counted(r.size, noun)} in {row_list(r)}." for name, r in rows.items()]
-    more = [f"… and {counted(len(lines) - most, 'further column')}."] if len(lines) > most else []
-    return "\n".join([*lines[:most], *more])
+    parts: list[str | Rows] = []
+    for name, of_column in list(rows.items())[:most]:
+        line = f"Column '{name}' has {counted(of_column.size, noun)} in "
+        parts += ["\n" + line if parts else line, Rows(of_column), "."]
+    return [*parts, f"\n… and {counted(len(rows) - most, 'further column')}."] if len(rows) > most else parts
 
 
 def with_missing(column: Column, gaps: NDArray[np.bool_]) -> Column:

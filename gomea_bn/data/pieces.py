@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from gomea_bn.data.files.separated import first_line
 from gomea_bn.data.frames import arrow_frame, plain_frame, require_pyarrow
+from gomea_bn.data.selection import chosen_columns
 from gomea_bn.data.table import Table
 from gomea_bn.errors import GomeaBnError, nearest
 from gomea_bn.runtime.files import check_is_file
@@ -43,6 +44,9 @@ class Piece(Protocol):
     def origin(self) -> str:
         """What the rows come from, in words."""
 
+    def first_row(self) -> int:
+        """Return the number of rows of the origin before those of the piece."""
+
     def n_rows(self) -> int:
         """Return the number of rows."""
 
@@ -51,22 +55,49 @@ class Piece(Protocol):
 
 
 @dataclass(frozen=True)
+class ChosenColumns:
+    """Some columns of a folder or pattern of files; all but those of `drop`, if `columns` is None.
+
+    It is a path, since its files are those of the folder.
+    """
+
+    path: str
+    columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def names(self, names: Sequence[str]) -> list[str]:
+        """Return which of the columns of files are chosen, in their order; raises as for a table in memory."""
+        import pandas as pd
+
+        chosen = chosen_columns(pd.DataFrame(columns=list(names)), self.columns, self.drop)
+        return list(map(str, chosen.columns))
+
+
+@dataclass(frozen=True)
 class FilePiece:
     """Consecutive row groups of a Parquet file, or record batches of an Arrow file.
 
     `first` and `last` are the first group and the group after the last one. `of_folders` are the last columns, whose
-    value is in the name of a folder, as in "year=2024".
+    value is in the name of a folder, as in "year=2024". `columns` are those of the file that are read, by default all.
     """
 
     path: str
     first: int
     last: int
     of_folders: tuple[tuple[str, str | int | None], ...] = ()
+    columns: tuple[str, ...] | None = None
 
     @property
     def origin(self) -> str:
         """The file in words."""
         return f"file '{self.path}'"
+
+    def first_row(self) -> int:
+        """Return the number of rows of the file before those of the piece."""
+        return replace(self, first=0, last=self.first).n_rows()
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -82,8 +113,11 @@ class FilePiece:
         import pyarrow as pa
 
         try:
-            for batch in self._batches(columns):
+            for batch in self._batches(self.columns if columns is None else columns):
                 frame = arrow_frame(pa.Table.from_batches([batch]))
+                if not batch.num_columns:
+                    # columns of folders alone
+                    frame = pd.DataFrame(index=range(batch.num_rows))
                 for name, value in self.of_folders:
                     frame[name] = pd.Series(value, frame.index, object if value is None else None)
                 yield frame
@@ -107,16 +141,26 @@ class FilePiece:
             return
         reader = _arrow(self.path)
         for batch in range(self.first, self.last):
-            yield from pa.Table.from_batches([reader.get_batch(batch)]).to_batches(BATCH_ROWS)
+            rows = pa.Table.from_batches([reader.get_batch(batch)])
+            chosen = rows if self.columns is None else rows.select(list(self.columns))
+            yield from chosen.to_batches(BATCH_ROWS)
 
 
 @dataclass(frozen=True)
 class FramePiece:
-    """Rows of a frame in memory."""
+    """Rows of a frame in memory, the one at some position of a list."""
 
     frame: pd.DataFrame
+    position: int = 0
 
-    origin: ClassVar[str] = "a frame"
+    @property
+    def origin(self) -> str:
+        """The frame in words."""
+        return f"frame {self.position}"
+
+    def first_row(self) -> int:
+        """Return 0, since the piece is the whole frame."""
+        return 0
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -138,6 +182,10 @@ class TablePiece:
 
     origin: ClassVar[str] = "the table"
 
+    def first_row(self) -> int:
+        """Return the number of rows of the table before those of the piece."""
+        return self.first
+
     def n_rows(self) -> int:
         """Return the number of rows."""
         return self.last - self.first
@@ -157,8 +205,16 @@ class PartitionPiece:
     """A partition of a Dask dataframe, a delayed pandas frame, which is computed whenever its rows are needed."""
 
     partition: Any
+    position: int
 
-    origin: ClassVar[str] = "a partition"
+    @property
+    def origin(self) -> str:
+        """The partition in words."""
+        return f"partition {self.position}"
+
+    def first_row(self) -> int:
+        """Return 0, since the piece is the whole partition."""
+        return 0
 
     def _frame(self) -> pd.DataFrame:
         frame: pd.DataFrame = self.partition.compute(scheduler="synchronous")
@@ -171,6 +227,22 @@ class PartitionPiece:
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Give the rows; see `Piece`."""
         yield from FramePiece(self._frame()).frames(columns)
+
+
+def rows_of_pieces(places: Sequence[tuple[Piece, int]], n_rows: int) -> str:
+    """Return "row 4 of file 'a' and rows 0, 2 of file 'b' (counted from 0)" for the first of some rows.
+
+    `places` has their pieces and their positions in these, and `n_rows` is the number of all of them.
+    """
+    rows: dict[str, list[int]] = {}
+    for piece, position in places:
+        rows.setdefault(piece.origin, []).append(piece.first_row() + position)
+    texts = [
+        f"row{'s' if len(of_origin) > 1 else ''} {listed(of_origin)} of {origin}"
+        for origin, of_origin in rows.items()
+    ]
+    more = f" and {n_rows - len(places)} more" if n_rows > len(places) else ""
+    return f"{' and '.join(texts)}{more} (counted from 0)"
 
 
 def is_in_pieces(source: Any) -> bool:
@@ -220,27 +292,31 @@ def pieces_of(source: Any) -> list[Piece]:
     The source is a table, a path, a pattern, a Dask dataframe or a sequence of frames. A folder stands for all Parquet
     and Arrow files in it and in its folders, except hidden ones and those whose name begins with an underscore; links
     are followed. A pattern is one of `glob`, such as "rows/part-*.parquet". A folder called "year=2024" inside stands
-    for a column "year", which is 2024 in its rows. All files must have the same columns.
+    for a column "year", which is 2024 in its rows. All files, and all frames, must have the same columns; those of
+    files must have one order.
     """
     if isinstance(source, (str, os.PathLike)):
-        return _pieces_of_files(os.fspath(source))
+        return _pieces_of_files(
+            source if isinstance(source, ChosenColumns) else ChosenColumns(os.fspath(source))
+        )
     if hasattr(source, "to_delayed"):
-        return [PartitionPiece(partition) for partition in source.to_delayed()]
+        return [PartitionPiece(partition, position) for position, partition in enumerate(source.to_delayed())]
     if isinstance(source, Table):
         # a wide table has several pieces, which threads share
         size = min(BATCH_ROWS, max(_VALUES_OF_PIECE // len(source.columns), 1))
         starts = range(0, source.n_rows, size)
         return [TablePiece(source, start, min(start + size, source.n_rows)) for start in starts]
-    names = [str(name) for name in source[0].columns]
-    for position, frame in enumerate(source):
-        of_frame = [str(name) for name in frame.columns]
-        # columns of frames are read by their names, in any order
-        if sorted(of_frame) != sorted(names):
-            raise GomeaBnError(_difference("frame 0", names, f"frame {position}", of_frame))
-    return [FramePiece(frame) for frame in source]
+    pieces = [FramePiece(frame, position) for position, frame in enumerate(source)]
+    first = list(map(str, pieces[0].frame.columns))
+    for piece in pieces[1:]:
+        names = list(map(str, piece.frame.columns))
+        if sorted(names) != sorted(first):
+            raise GomeaBnError(_difference("frames", pieces[0].origin, first, piece.origin, names))
+    return list(pieces)
 
 
-def _pieces_of_files(text: str) -> list[Piece]:
+def _pieces_of_files(source: ChosenColumns) -> list[Piece]:
+    text = source.path
     paths = _files(text)
     if not paths:
         raise GomeaBnError(
@@ -249,16 +325,19 @@ def _pieces_of_files(text: str) -> list[Piece]:
         )
     require_pyarrow(f"Reading '{text}'")
     pieces: list[Piece] = []
-    names: list[str] | None = None
+    names: list[str] = []
+    chosen: list[str] = []
     for path, of_folders in zip(paths, _columns_of_folders(text, paths), strict=True):
         in_file, n_groups = _schema(path)
         added = tuple((name, value) for name, value in of_folders.items() if name not in in_file)
         of_file = [*in_file, *(name for name, _ in added)]
-        if names is None:
-            names = of_file
+        if path == paths[0]:
+            names, chosen = of_file, source.names(of_file)
         elif names != of_file:
-            raise GomeaBnError(_difference(f"'{paths[0]}'", names, f"'{path}'", of_file))
-        pieces += [FilePiece(path, group, group + 1, added) for group in range(n_groups)]
+            raise GomeaBnError(_difference("files", f"'{paths[0]}'", names, f"'{path}'", of_file))
+        added = tuple((name, value) for name, value in added if name in chosen)
+        read = tuple(name for name in in_file if name in chosen) if chosen != names else None
+        pieces += [FilePiece(path, group, group + 1, added, read) for group in range(n_groups)]
     return pieces
 
 
@@ -337,14 +416,14 @@ def _schema(path: str) -> tuple[list[str], int]:
     return list(reader.schema.names), int(reader.num_record_batches)
 
 
-def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> str:
-    """Return the message for two files or frames with different columns."""
-    if sorted(names) == sorted(of_file):
+def _difference(kind: str, first: str, names: list[str], other: str, of_other: list[str]) -> str:
+    """Return the message for two files or frames with different columns, given how it names them."""
+    if sorted(names) == sorted(of_other):
         return (
-            f"The columns of {path} have another order than those of {first}; write all files in one order."
+            f"The columns of {other} have another order than those of {first}; write all {kind} in one order."
         )
-    missing = [repr(name) for name in names if name not in of_file]
-    surplus = [repr(name) for name in of_file if name not in names]
+    missing = [repr(name) for name in names if name not in of_other]
+    surplus = [repr(name) for name in of_other if name not in names]
     parts = []
     if missing:
         parts.append(f"lacks the {'column' if len(missing) == 1 else 'columns'} {listed(missing, 5)}")
@@ -353,7 +432,7 @@ def _difference(first: str, names: list[str], path: str, of_file: list[str]) -> 
         parts.append(
             f"has {counted(len(surplus), 'further column')}: {listed(surplus, 5)}.{hint}".rstrip(".")
         )
-    return f"All pieces must have the same columns: {path} {' and '.join(parts)}; compared with {first}."
+    return f"All {kind} must have the same columns: {other} {' and '.join(parts)}; compared with {first}."
 
 
 def _parquet(path: str) -> Any:

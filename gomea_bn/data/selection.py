@@ -77,8 +77,8 @@ def chosen_columns(
 
 def without_identifiers(
     frame: pd.DataFrame, wanted: Collection[str], max_levels: int
-) -> tuple[pd.DataFrame, list[Note]]:
-    """Return the frame without identifiers and free text, and warnings.
+) -> tuple[pd.DataFrame, dict[str, str], list[Note]]:
+    """Return the frame without identifiers and free text, why each of these was left out by name, and warnings.
 
     One warning names these columns and how to take them in, and one for every column names a text among numbers.
     Columns in `wanted` stay whatever they hold. It is an error if no column remains.
@@ -104,8 +104,9 @@ def without_identifiers(
                 )
             )
     if not left_out:
-        return frame, among_numbers
-    described = listed([f"'{name}' ({reason})" for name, (_, reason, _) in left_out.items()], 10)
+        return frame, {}, among_numbers
+    reasons = {name: reason for name, (_, reason, _) in left_out.items()}
+    described = listed([f"'{name}' ({reason})" for name, reason in reasons.items()], 10)
     first, (_, _, kind) = next(iter(left_out.items()))
     note = Note(
         f"Left out {counted(len(left_out), 'column')}: {described}. To take one in:",
@@ -117,7 +118,7 @@ def without_identifiers(
         raise GomeaBnError(
             f"No column of the table can be used: {described}.", [Setting("kinds", kind, first)]
         )
-    return frame.iloc[:, remaining], [*among_numbers, note]
+    return frame.iloc[:, remaining], reasons, [*among_numbers, note]
 
 
 def identifier_reason(series: pd.Series[Any], name: str) -> str | None:

@@ -70,6 +70,8 @@ class Table:
         What was detected while reading, such as a separator; each is a `GomeaBnWarning` that was not given.
     reading : ReadingOptions
         Options by which the source was read.
+    left_out : mapping of str to str
+        Columns of identifiers and free text that were left out, and why.
     weighted : bool
         Whether weights decided how often every row stands in the table, so that equal rows are no copies by mistake.
     all_rows : WeightedRows or None
@@ -81,6 +83,7 @@ class Table:
     dropped_rows: tuple[int, ...]
     notes: tuple[Note, ...] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     weighted: bool = False
     all_rows: WeightedRows | None = None
 
@@ -108,7 +111,7 @@ class Table:
         if self.n_missing:
             gaps = {column.name: column.is_missing for column in self.columns}
             raise GomeaBnError(
-                f"{what} needs a table without missing values.\n{gap_lines(gaps, 'missing value')}",
+                [f"{what} needs a table without missing values.\n", *gap_lines(gaps, "missing value")],
                 ["fill them", *(advice or ["drop these rows, in Python by table.complete_rows()"])],
             )
 
@@ -333,7 +336,7 @@ def table_of(
     _check_row_count(len(frame), min_rows, 0)
     frame, new_names, notes = with_dates(frame, overrides, options.dates, FEW_VALUES)
     wanted = {*overrides, *(options.columns or ()), *new_names.values()}
-    frame, left_out = without_identifiers(frame, wanted, max_levels)
+    frame, left_out, doubts = without_identifiers(frame, wanted, max_levels)
     overrides = {new_names.get(name, name): kind for name, kind in overrides.items()}
     names = list(column_positions(frame))
     if not names:
@@ -348,9 +351,10 @@ def table_of(
         dropped,
         notes=(*loaded.notes, *notes),
         reading=options,
+        left_out=left_out,
     )
     constant = _constants(columns)
-    for note in (*loaded.warnings, *left_out, *constant, *doubts_about(table)):
+    for note in (*loaded.warnings, *doubts, *constant, *doubts_about(table)):
         warnings.warn(note, stacklevel=3)
     return table
 

@@ -43,6 +43,7 @@ from gomea_bn.learning.search.shown_cuts import Found
 from gomea_bn.learning.search.staged_search import SearchSettings
 from gomea_bn.learning.warm_up import compile_kernels, size_of_table
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
+from gomea_bn.network.value_kinds import LEFT_OUT_COLUMNS
 from gomea_bn.parameters import check_declared
 from gomea_bn.runtime.checkpoints import CheckpointOption
 from gomea_bn.runtime.interrupts import delayed_interrupts
@@ -124,7 +125,8 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
     max_seconds : float or None
         Time limit in seconds of the preparation of the columns and the search; compilation does not count. The search
         has at least a hundredth of it, also if the preparation took longer. In memory it limits the improvement over
-        all rows too: the search on the sample leaves what that needs, at most half of it.
+        all rows too: the search on the sample leaves what that needs, at most half of it. What follows the search is
+        not limited: the conditionals, and of a table in pieces the readings of all its rows.
     max_evaluations, max_generations : int, optional
         Limits on the number of evaluated networks (exact), and on the number of generations over all populations.
     patience : float or None
@@ -426,11 +428,12 @@ class BayesNetLearner(NetworkParameters, DensityEstimator):
         start: DiscretizedBayesNet | None,
     ) -> None:
         """Search for the network of a sample, improve it over all rows, and keep it with tables of all rows."""
-        from gomea_bn.learning.many_rows import opened_improvement
+        from gomea_bn.learning.many_rows import Improvement, opened_counter
 
-        # the compiler is not on the clock
-        began += compile_many_rows()
-        with opened_improvement(self, source, checkpoint, began) as rows:
+        with opened_counter(source, self.scheduler, self.n_jobs) as counter:
+            # the compiler is not on the clock, and starts after the look at the files
+            began += compile_many_rows()
+            rows = Improvement(self, source, counter, checkpoint, began)
             with rows.about_sample():
                 settings = SearchSettings(
                     self.algorithm or GOMEA(),
@@ -588,6 +591,7 @@ def final_network(
             f"The learned network breaks the knowledge ({'; '.join(broken)}); please report this."
         )
     method, rule = problem.scorer.method, problem.scorer.rule
+    left_out = dict.fromkeys(table.reading.drop, "the option drop names it") | dict(table.left_out)
     # the search charged for void edges, which the network lacks
     score = -float(result.F[0]) + learned.n_void * rule.edge_cost
     network = DiscretizedBayesNet.from_table(
@@ -605,6 +609,7 @@ def final_network(
             "fixed_cut_points": sorted(learner.cut_points or ()),
             "data_sha256": data_digest,
             "shape": learner.shape,
+            **({LEFT_OUT_COLUMNS: left_out} if left_out else {}),
             **learned.record,
             **score_record(method, rule, plain_options(learner)["penalty"]),
         },

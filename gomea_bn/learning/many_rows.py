@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from gomea_bn.algorithms.gomea import GOMEA
-from gomea_bn.data.pieces import frames_digests, pieces_of
+from gomea_bn.data.pieces import ChosenColumns, frames_digests, pieces_of
 from gomea_bn.data.sources import AVAILABLE
 from gomea_bn.data.table import Table, read_table, table_digest
 from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting
@@ -60,7 +59,7 @@ from gomea_bn.problems.row_counts import (
     observed_counts,
 )
 from gomea_bn.problems.structure import StructureProblem
-from gomea_bn.problems.survey import sample_of, sampled_rows
+from gomea_bn.problems.survey import Sample, sample_of, sampled_rows
 from gomea_bn.runtime.checkpoints import CheckpointOption, State
 from gomea_bn.runtime.cluster import connected, distributed
 from gomea_bn.runtime.limits import Limits
@@ -109,23 +108,33 @@ def opened_counter(source: Any, scheduler: str | None, n_jobs: int | None) -> It
         yield DaskCounter(client, pieces)
 
 
-def sample_frame(counter: FamilyCounter, size: int, seed: int) -> tuple[pd.DataFrame, int, int]:
-    """Return a sample of the rows of a table in pieces, and the numbers of its rows and pieces."""
+def drawn_sample(counter: FamilyCounter, size: int, seed: int) -> tuple[Sample, int]:
+    """Return a sample of the rows of a table in pieces, and the number of all rows."""
     n_rows = counter.sizes()
     if not sum(n_rows):
         raise GomeaBnError("The table has no rows.")
     positions = sampled_rows(n_rows, size, seed)
-    return sample_of(counter.survey(positions), positions), sum(n_rows), len(n_rows)
+    return sample_of(counter.pieces, counter.survey(positions), positions), sum(n_rows)
+
+
+def _some_rows(rows: NDArray[np.int64]) -> str:
+    """Return words for rows of a sample, whose positions nobody can look up."""
+    return "one row" if len(rows) == 1 else "some rows"
 
 
 @contextmanager
-def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
+def about_sample(
+    sample_rows: int, n_rows: int, named: Callable[[NDArray[np.int64]], str] = _some_rows
+) -> Iterator[None]:
     """Say in errors and warnings that they are about a sample; a sample of all rows needs no such words.
 
-    Warnings are given at the end.
+    Errors have the words of `named` for positions of rows in the sample. Warnings are given at the end.
     """
     if sample_rows == n_rows:
-        yield
+        try:
+            yield
+        except GomeaBnError as error:
+            raise error.with_rows(named) from error
         return
     of_sample = f"In a sample of {sample_rows:,} of {n_rows:,} rows: "
     try:
@@ -133,7 +142,7 @@ def about_sample(sample_rows: int, n_rows: int) -> Iterator[None]:
             warnings.simplefilter("always")
             yield
     except GomeaBnError as error:
-        raise error.within(of_sample) from error
+        raise error.with_rows(named).within(of_sample) from error
     finally:
         for warning in caught:
             message = warning.message
@@ -149,15 +158,6 @@ def print_line(line: str) -> None:
 
 def silent(line: str) -> None:
     """Print nothing."""
-
-
-@contextmanager
-def opened_improvement(
-    learner: NetworkParameters, source: Any, checkpoint: CheckpointOption, began: float
-) -> Iterator[Improvement]:
-    """Give the improvement over all rows of a source with a counter of them; see `Improvement`."""
-    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
-        yield Improvement(learner, source, counter, checkpoint, began)
 
 
 class Improvement:
@@ -178,6 +178,7 @@ class Improvement:
         began: float,
     ) -> None:
         self.learner = learner
+        self.source = source
         self.files = SourceFiles(source)
         self.in_memory = source if isinstance(source, Table) else None
         self.counter = counter
@@ -372,15 +373,19 @@ class Improvement:
         else:
             self.known.n_readings += 1
             size, missing = self.learner.sample_rows, self.learner.missing
-            frame, self.n_rows, n_pieces = sample_frame(self.counter, size, self.seed)
-            self.tell(f"{self.n_rows:,} rows in {counted(n_pieces, 'piece')}.")
-            with about_sample(len(frame), self.n_rows):
+            sample, self.n_rows = drawn_sample(self.counter, size, self.seed)
+            self.tell(f"{self.n_rows:,} rows in {counted(len(self.counter.pieces), 'piece')}.")
+            chosen = self.source if isinstance(self.source, ChosenColumns) else ChosenColumns("")
+            with about_sample(len(sample.rows), self.n_rows, sample.named):
                 table = read_table(
-                    frame,
+                    sample.rows,
                     kinds=self.learner.kinds,
                     missing="drop" if missing == "drop" else "keep",
                     max_levels=self.learner.max_levels,
+                    columns=None if chosen.columns is None else list(map(str, sample.rows.columns)),
                 )
+            # files have been read without these
+            table = replace(table, reading=replace(table.reading, drop=chosen.drop))
             if missing == "error":
                 numbers = np.array([column.n_missing for column in table.columns])
                 check_complete(table, numbers, f" (in a sample of {table.n_rows:,} rows)")

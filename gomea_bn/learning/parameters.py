@@ -381,7 +381,8 @@ class LearnerParameters(Parameters):
     max_seconds: float | None = option(
         60.0,
         Number(0, above=True, none="0"),
-        "Time limit of the search in seconds; 0 for none.",
+        "Time limit of the search in seconds; 0 for none. It does not limit what follows, such as densities and passes "
+        "over the files of a folder.",
         panel=COMMON,
     )
     max_evaluations: int | None = option(

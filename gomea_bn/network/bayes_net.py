@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.columns import MANY_ROWS, Level, has_gaps
-from gomea_bn.errors import GomeaBnError, check_choice, check_integer, nearest
+from gomea_bn.errors import GomeaBnError, check_choice, check_integer
 from gomea_bn.lazy import offered
 from gomea_bn.network.bin_distributions import log_widths_of_points
 from gomea_bn.network.conditionals.conditionals import (
@@ -51,7 +51,7 @@ from gomea_bn.network.parts import (
 )
 from gomea_bn.network.rows import drawn_values, frame_of_draws
 from gomea_bn.network.tables import PseudoCount, bin_texts
-from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds
+from gomea_bn.network.value_kinds import VALUES, ValueKind, check_value_kinds, unknown_variable
 from gomea_bn.runtime.files import write_text
 from gomea_bn.runtime.threads import in_threads
 from gomea_bn.texts import listed
@@ -1329,7 +1329,7 @@ class DiscretizedBayesNet(Immutable):
 
     def _position(self, name: str) -> int:
         if name not in self._names:
-            raise GomeaBnError(f"Unknown variable {name!r}.{nearest(str(name), self._names)}")
+            raise GomeaBnError(f"U{unknown_variable(name, self._names, self.metadata)[1:]}")
         return self._names.index(name)
 
     def __eq__(self, other: object) -> bool:

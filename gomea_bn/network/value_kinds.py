@@ -14,6 +14,9 @@ from gomea_bn.data.dates import source_name
 from gomea_bn.errors import GomeaBnError, check_flag, check_number, nearest
 from gomea_bn.texts import listed, shown_name
 
+LEFT_OUT_COLUMNS = "left_out_columns"
+"""Key in the metadata of learned networks: reasons by the names of columns that were left out of the table."""
+
 VALUES = ("own", "grid", "numbers")
 """Ways to return values: of the column's own kind, also on its measuring grid, or the numbers of the network."""
 
@@ -125,11 +128,16 @@ def spellings(names: Sequence[str]) -> dict[str, str]:
     return of_columns | {name: name for name in names}
 
 
-def unknown_variable(names: Sequence[str], wanted: str) -> str:
-    """Return that no variable has a name, with a similar name or the names that there are."""
-    known = spellings(names)
-    hint = nearest(wanted, known)
+def unknown_variable(name: object, names: Sequence[str], metadata: Mapping[str, Any]) -> str:
+    """Return the words for a name that no variable has: why its column was left out, a similar name, or all names.
+
+    `names` and `metadata` are those of the network. The words begin in lower case and end a sentence.
+    """
+    left_out = metadata.get(LEFT_OUT_COLUMNS, {})
+    if isinstance(name, str) and isinstance(left_out, Mapping) and name in left_out:
+        return f"unknown variable {name!r:.80}: its column was left out of the table ({left_out[name]})."
+    hint = nearest(str(name), spellings(names))
     if not hint:
-        quoted = listed([f"'{shown_name(source_name(name))}'" for name in names], 10)
-        hint = f" The network has {quoted}; learning leaves out columns such as identifiers, and says so."
-    return f"unknown variable {wanted!r:.80}.{hint}"
+        quoted = listed([f"'{shown_name(source_name(known))}'" for known in names], 10)
+        hint = f" The network has {quoted}."
+    return f"unknown variable {name!r:.80}.{hint}"

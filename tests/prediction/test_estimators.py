@@ -295,6 +295,12 @@ def test_wrong_targets_are_refused():
         BayesNetClassifier().fit(x, ["a"] * 30)
     with pytest.raises(ValueError, match="continuous"):
         BayesNetClassifier().fit(x, y)
+    days = pd.date_range("2024-01-01", periods=3).repeat(10)
+    for dates in (days, list(days.date), pd.Series(days).dt.time, days - days[0]):
+        with pytest.raises(
+            GomeaBnError, match=r"^y must hold classes: .* It holds dates or times, such as \S+"
+        ):
+            BayesNetClassifier().fit(x, dates)
     with pytest.raises(GomeaBnError, match="two different values"):
         BayesNetRegressor().fit(x, np.ones(30))
     with pytest.raises(GomeaBnError, match="y must hold numbers"):

@@ -8,7 +8,7 @@ import pandas as pd
 from gomea_bn import BayesNetLearner
 from gomea_bn.data.table import read_table
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
-from gomea_bn.learning.many_rows import opened_improvement
+from gomea_bn.learning.many_rows import Improvement, opened_counter
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.problems.cuts.policies import Policy
 from gomea_bn.problems.family_scorer import Family, FamilyScorer
@@ -45,5 +45,5 @@ def network_of_sample(learner, fit):
 
 def score_over_all_rows(learner, source, network) -> float:
     """Return the score of a network by counts over all rows of a table in pieces."""
-    with opened_improvement(learner, source, None, perf_counter()) as rows:
-        return rows.score_of(network)
+    with opened_counter(source, learner.scheduler, learner.n_jobs) as counter:
+        return Improvement(learner, source, counter, None, perf_counter()).score_of(network)

@@ -95,6 +95,8 @@ def predict(
     be in DATA, and its cells are not used. DATA is read like the table that NETWORK was learned from, but for the
     options that you give. Exit codes: 0 done, 1 not written, 2 wrong use, 3 network or data unusable, 130 interrupted.
     """
+    from gomea_bn.data.dates import name_in_words
+
     if sum((proba, interval is not None, how is not None)) > 1:
         fail("Give only one of --how, --proba and --interval.", WRONG_USE)
     if interval is not None and not 0 < interval < 1:
@@ -112,14 +114,16 @@ def predict(
     with answering("Interrupted; nothing was written.", data_may_be_wrong=True):
         if proba:
             answer = saved.predict_proba(frame, target, **options)
-            answer.columns = [f"{target}={label}" for label in saved.bin_labels(target)]
+            answer.columns = [f"{name_in_words(target)}={label}" for label in saved.bin_labels(target)]
         elif interval is not None:
             ends = ((1 - interval) / 2, (1 + interval) / 2)
             answer = saved.predict_interval(frame, target, ends, **options)
             percents = [f"{100 * end:.10g}%" for end in ends]
             answer.columns = [f"{target} {column}" for column in ("mean", "median", *percents)]
         else:
-            answer = saved.predict(frame, target, how, **options).to_frame(f"{target} predicted")
+            predicted = saved.predict(frame, target, how, **options)
+            # that of the column, whose values they are
+            answer = predicted.to_frame(f"{predicted.name} predicted")
     _say_missing(frame, others, "they are summed out")
     for name in answer.columns:
         if name in kept.columns:

@@ -50,6 +50,7 @@ from gomea_bn.learning.parameters import NetworkParameters, learner_of_options
 from gomea_bn.texts import counted
 
 if TYPE_CHECKING:
+    from gomea_bn.data.pieces import ChosenColumns
     from gomea_bn.data.table import Table
     from gomea_bn.learning.learner import BayesNetLearner
     from gomea_bn.network.bayes_net import DiscretizedBayesNet
@@ -175,9 +176,9 @@ def _read_source(
     after_search: AfterSearch,
     tell: Callable[[str], None],
     weight: str | None,
-) -> tuple[Path | Table, str]:
-    """Return a checked table, or the path of one in pieces, and the SHA-256 of its files."""
-    from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
+) -> tuple[ChosenColumns | Table, str]:
+    """Return a checked table, or the checked files of one in pieces, and the SHA-256 of its files."""
+    from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
     from gomea_bn.learning.learning_problem import check_learning, planned_bytes
     from gomea_bn.learning.options import LearningOptions
     from gomea_bn.runtime.environment import file_digest
@@ -186,18 +187,19 @@ def _read_source(
     if is_in_pieces(data):
         if weight is not None:
             raise GomeaBnError(
-                "--weight needs a table in one file: rows in pieces are counted where they lie, and count once each; "
-                "repeat the rows in the files, or give one file."
+                "--weight needs the rows in memory, and those of a folder are counted where they lie.",
+                ["write the rows into one file", "repeat every row as often as it was observed"],
             )
-        refuse_in_pieces(list(reading.given))
+        refuse_in_pieces([name for name in reading.given if name not in ("columns", "drop")])
         if after_search.confidence or after_search.n_repeats:
             raise GomeaBnError(
                 "--confidence and --repeat need a table in one file; leave them out for a folder."
             )
-        with failing(UNUSABLE_DATA):
-            # files that cannot be read are refused before a search is announced
-            pieces_of(data)
-        return data, files_digest(data)
+        chosen = ChosenColumns(str(data), reading.columns, reading.drop)
+        with failing(UNUSABLE_DATA, of_options=WRONG_USE):
+            # files that cannot be read are an error before the search is announced
+            pieces_of(chosen)
+            return chosen, files_digest(data)
     if learner.scheduler is not None:
         raise GomeaBnError(
             "--scheduler counts the rows of a folder of Parquet files; leave it out for a table in one file."
@@ -275,11 +277,12 @@ def _report(learner: BayesNetLearner) -> str:
     gains = cut_gains(learner.network_, learner.table_)
     summary = learner.network_.summary(gains)
     measure = points_measure(learner.network_)
-    of_all = learner.network_.metadata.get("all_rows", {"n_rows": learner.table_.n_rows})
-    of_rows = "these data" if learner.table_.n_rows == of_all["n_rows"] else "the sample"
+    record = learner.network_.metadata.get("all_rows")
+    n_rows = learner.table_.n_rows
+    of_rows = "these data" if record is None or n_rows == record["n_rows"] else "the sample"
     return (
         f"{summary}\n\n"
-        f"{_all_rows(learner.network_)}"
+        f"{'' if record is None else _all_rows(record, in_memory=n_rows > record['sample_rows'])}"
         f"Score ({method}, continuous columns scaled to [0, 1]): {learner.score_:.3f} nats.\n"
         f"Mean log density per row of {of_rows}, in the data's units{f' ({measure})' if measure else ''}: "
         f"{density:.4f} nats.\n"
@@ -295,11 +298,8 @@ def _report(learner: BayesNetLearner) -> str:
     )
 
 
-def _all_rows(network: DiscretizedBayesNet) -> str:
-    """Return what all rows have added to the network of a sample, "" for a network of all rows."""
-    record = network.metadata.get("all_rows")
-    if record is None:
-        return ""
+def _all_rows(record: dict[str, Any], *, in_memory: bool) -> str:
+    """Return what all rows have added to the network of a sample, by its record."""
     kinds = Counter(move["kind"] for move in record["moves"])
     edges = sum(kinds[kind] for kind in ("add", "remove", "replace", "reverse"))
     edges += sum(len(move["columns"]) for move in record["moves"] if move["kind"] == "graph")
@@ -317,7 +317,8 @@ def _all_rows(network: DiscretizedBayesNet) -> str:
         # the cuts of some discretizers and scores stay those of the search; older records do not say so
         ended += ", and no compared cuts of one column would gain a nat." if record.get("recut", 1) else "."
     return (
-        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of them, "
+        f"All {record['n_rows']:,} rows: {counted(record['readings'], 'reading')} of the "
+        f"{'table' if in_memory else 'files'}, "
         f"{counted(record['passes'], 'pass', 'passes')} over their cells, {record['seconds']:.1f} s. They changed "
         f"{counted(edges, 'edge')} of the network that the search found on {record['sample_rows']:,} rows, and moved "
         f"the cuts of columns {counted(kinds['cuts'], 'time')}. {ended}\n"

@@ -16,7 +16,7 @@ from gomea_bn.data.table import Table, read_table
 from gomea_bn.errors import GomeaBnError, check_choice
 from gomea_bn.learning.improvement import SourceFiles, check_complete
 from gomea_bn.learning.learning_problem import scored_variables, scoring_of
-from gomea_bn.learning.many_rows import about_sample, opened_counter, sample_frame, silent
+from gomea_bn.learning.many_rows import about_sample, drawn_sample, opened_counter, silent
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.counting import completes_pieces, network_of_counts, parts_without_tables
@@ -75,10 +75,10 @@ def network_from_pieces(
         table_of = partial(read_table, missing=treatment_in_reading(missing))
     files = SourceFiles(source)
     with opened_counter(source, None, n_jobs) as counter:
-        rows, n_rows, _ = sample_frame(counter, sample_rows, 0)
-        announce(f"{n_rows:,} rows; shapes and levels come from {len(rows):,} of them.")
-        with about_sample(len(rows), n_rows):
-            table = table_of(rows)
+        sample, n_rows = drawn_sample(counter, sample_rows, 0)
+        announce(f"{n_rows:,} rows; shapes and levels come from {len(sample.rows):,} of them.")
+        with about_sample(len(sample.rows), n_rows, sample.named):
+            table = table_of(sample.rows)
         cuts = {name: np.asarray(values, np.float64) for name, values in cut_points.items()}
         edges = list(edges)
         parents, parts = parts_without_tables(

@@ -18,7 +18,7 @@ from gomea_bn.errors import GomeaBnError, GomeaBnWarning, Setting, check_number,
 from gomea_bn.network.bin_distributions import BinDistributions
 from gomea_bn.network.conditionals.conditionals import shown_network
 from gomea_bn.network.inference.engine import Evidence, Interval, Pieces
-from gomea_bn.network.value_kinds import spellings
+from gomea_bn.network.value_kinds import spellings, unknown_variable
 from gomea_bn.texts import counted, listed
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class EvidenceReader:
         A variable of dates, durations or times of day may be named as its column, without the unit.
         """
         if not isinstance(name, str) or name not in self._spellings:
-            raise GomeaBnError(f"{option}: unknown variable {name!r}.{nearest(str(name), self._spellings)}")
+            raise GomeaBnError(f"{option}: {unknown_variable(name, self.names, self._network.metadata)}")
         return self._spellings[name]
 
     def variables(self, names: Iterable[object], option: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import signal
 
 import numpy as np
@@ -218,6 +219,22 @@ def test_statements_take_dates_and_say_how_numbers_are_written():
         read_statements("--given", ["visits=70"], network)
 
 
+def test_a_column_that_was_left_out_of_a_network_is_named_with_the_reason(files):
+    network = DiscretizedBayesNet.from_json("net.json")
+    network.with_metadata(left_out_columns={"id": "a running number"}).to_json("left.json")
+    said = "unknown variable 'id': its column was left out of the table (a running number)."
+    assert said in refused(2, "query", "left.json", "--target", "b", "--given", "id=3")
+    assert said in refused(2, "predict", "left.json", "gaps.csv", "--target", "id")
+    network = DiscretizedBayesNet.from_json("left.json")
+    for ask in (lambda: network.query("b", {"id": 3}), lambda: network.query("id")):
+        with pytest.raises(GomeaBnError, match=re.escape(said)):
+            ask()
+    with pytest.raises(GomeaBnError, match=re.escape(said.capitalize().replace("'Id'", "'id'"))):
+        network.parents("id")
+    network.with_metadata(left_out_columns=["id"]).to_json("left.json")
+    assert "unknown variable 'id'." in refused(2, "predict", "left.json", "gaps.csv", "--target", "id")
+
+
 def test_wrong_use_is_refused_before_anything_is_written(files):
     predict, impute = ("predict", "net.json", "gaps.csv"), ("impute", "net.json", "gaps.csv")
     assert "unknown variable 'e'" in refused(2, *predict, "--target", "e")
@@ -347,6 +364,11 @@ def test_dates_name_their_column_in_every_command(files):
         assert ok(*command, "day").stdout == ok(*command, full).stdout
     assert "(2021-01-13, 2021-03-01]" in ok("query", "dates.json", "--target", "day").stdout
     assert "P(day)" in ok("most-probable", "dates.json", "--target", "day").stdout
+    predict = ("predict", "dates.json", "dates.csv", "--target", "day")
+    assert ok(*predict).stdout.splitlines()[0] == "day predicted"
+    assert ok(*predict, "--proba").stdout.startswith('"day=[2021-01-01, 2021-01-13]"')
+    # these are numbers of days
+    assert ok(*predict, "--interval", 0.5).stdout.startswith(f"{full} mean,")
     frame[["x"]].to_csv("dates.csv", index=False)
     result = ok("impute", "dates.json", "dates.csv", "--how", "mode")
     assert "whose cells count as missing: 'day'." in result.stderr

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,28 +173,37 @@ def test_averages_of_a_table_with_missing_values_are_reported(table, tmp_path):
 def test_a_folder_of_files_is_learned_in_pieces(tmp_path):
     generator = np.random.default_rng(1)
     x = generator.normal(size=3000)
-    frame = pd.DataFrame({"x": x, "y": x + generator.normal(scale=0.5, size=3000)})
+    frame = pd.DataFrame({"x": x, "y": x + generator.normal(scale=0.5, size=3000), "z": x[::-1]})
     rows, out = tmp_path / "rows", tmp_path / "run"
     rows.mkdir()
     for part in range(3):
         frame.iloc[part * 1000 : (part + 1) * 1000].to_parquet(rows / f"{part}.parquet")
     small = [*QUICK, "--sample-rows", "1000"]
     result = ok("learn", rows, *small, "--out", out)
-    assert "All 3,000 rows: " in result.stdout
-    assert "on 1,00" in result.stdout
+    assert re.search(r"All 3,000 rows: \d readings? of the files, .* on 1,00\d rows", result.stdout)
+    assert "Mean log density per row of the sample, in" in result.stdout
+    of_all = ok("learn", rows, *QUICK, "--sample-rows", "5000").stdout
+    assert "Mean log density per row of these data, in" in of_all
+    frame.to_parquet(tmp_path / "rows.parquet")
+    in_memory = ok("learn", tmp_path / "rows.parquet", *small).stdout
+    assert re.search(r"All 3,000 rows: \d readings? of the table, .* on 1,00\d rows", in_memory)
+    assert "Mean log density per row of these data, in" in in_memory
     network = json.loads((out / "network.json").read_text())
     assert network["metadata"]["all_rows"]["n_rows"] == 3000
     pattern = ok("learn", rows / "*.parquet", *small, "--json")
     assert json.loads(pattern.stdout)["network"]["variables"] == network["variables"]
     assert "the command reads it (DATA)" in refused(2, "learn", rows, *small, "--out", rows / "run")
-    for option in ("--sep", "--drop"):
-        assert f"{option} does not apply to a folder of files" in refused(
-            2, "learn", rows, *small, option, "x"
-        )
+    chosen = ok("learn", rows, *small, "--drop", "z", "--json").stdout
+    assert [v["name"] for v in json.loads(chosen)["network"]["variables"]] == ["x", "y"]
+    assert json.loads(chosen)["run"]["reading"] == {"drop": ["z"]}
+    assert "--columns: unknown column 'w'" in refused(2, "learn", rows, *small, "--columns", "w")
+    of_files = refused(2, "learn", rows, *small, "--sep", ",")
+    assert "--sep does not apply to a folder of files, which state" in of_files
+    assert "or give one file." in of_files
+    assert "Write the rows into one file, or repeat" in refused(2, "learn", rows, *small, "--weight", "y")
     (tmp_path / "texts").mkdir()
     frame.to_csv(tmp_path / "texts" / "rows.csv")
-    unread = learn(tmp_path / "texts", *small)
-    assert (unread.exit_code, "Searching" in unread.stderr) == (3, False)
+    assert "has no files that end in .parquet" in refused(3, "learn", tmp_path / "texts", *small)
     assert learn(tmp_path / "absent*", *small).exit_code != 0
     assert "leave it out for a table in one file" in refused(
         2, "learn", rows / "0.parquet", *QUICK, "--scheduler", "tcp://127.0.0.1:9"

@@ -146,6 +146,7 @@ def test_identifiers_are_left_out_unless_they_are_named(name, values, reason):
     rows = base(**{name: values})
     table, said = warned(rows)
     assert table.names == ("y",)
+    assert table.left_out == {name: reason}
     kind = "discrete" if isinstance(values, list) and isinstance(values[0], str) else "continuous"
     assert said == [
         f"Left out 1 column: '{name}' ({reason}). To take one in: pass kinds={{'{name}': '{kind}'}}, or name it among "

@@ -51,7 +51,8 @@ def frame() -> pd.DataFrame:
 
 def pieces(frame: pd.DataFrame, *ends: int) -> list[FramePiece]:
     starts = [0, *ends]
-    return [FramePiece(frame.iloc[a:b]) for a, b in zip(starts, [*ends, len(frame)])]
+    bounds = enumerate(zip(starts, [*ends, len(frame)], strict=True))
+    return [FramePiece(frame.iloc[a:b], position) for position, (a, b) in bounds]
 
 
 def coding(frame: pd.DataFrame, n_cells: int = 40) -> Coding:
@@ -163,7 +164,9 @@ def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:
     whole = pieces(frame, 100, 101, 500)
     positions = sampled_rows([len(piece.frame) for piece in whole], 60, seed=4)
     assert sum(map(len, positions)) == 60
-    sample = sample_of([survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
+    sample = sample_of(
+        whole, [survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions
+    ).rows
     assert 60 <= len(sample) < 80
     assert set(sample["rare"]) == {"usual", "seldom", "once"}
     for name in ("x", "y"):
@@ -175,13 +178,29 @@ def test_a_sample_has_extreme_rows_and_every_rare_level(frame) -> None:
     assert [part.tolist() for part in everything] == [[0, 1, 2], [], [0, 1, 2, 3]]
 
 
+def test_rows_of_a_sample_are_named_by_their_pieces(frame) -> None:
+    whole = pieces(frame, 100, 101, 500)
+    positions = sampled_rows([len(piece.frame) for piece in whole], 60, seed=4)
+    sample = sample_of(whole, [survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
+    ends = np.cumsum([0, *(len(piece.frame) for piece in whole)])
+    of_frame = frame.iloc[ends[sample.piece_of] + sample.position_in].reset_index(drop=True)
+    pd.testing.assert_frame_equal(sample.rows, of_frame)
+    last = len(sample.rows) - 1
+    assert sample.named(np.array([0])) == f"row {sample.position_in[0]} of frame 0 (counted from 0)"
+    two = sample.named(np.array([0, 1, last]))
+    assert two.startswith(f"rows {sample.position_in[0]}, {sample.position_in[1]} of frame 0 and row ")
+    assert two.endswith(f"{sample.position_in[last]} of frame 3 (counted from 0)")
+    assert sample.named(np.arange(len(sample.rows))).endswith(f" and {last - 7} more (counted from 0)")
+
+
 @pytest.mark.parametrize("values", [np.arange(2000.0), np.arange(2000), pd.date_range("2000", periods=2000)])
 def test_a_piece_without_a_value_leaves_the_extremes_of_the_others(values):
     # the extreme values lie in the middle of the piece
     full = pd.DataFrame({"x": values[np.roll(np.arange(2000), 900)], "y": 0.0})
     untyped = pd.DataFrame({"x": np.full(9, None, object), "y": 0.0})
     positions = [np.array([5]), np.array([2])]
-    sample = sample_of([Sampled(untyped.iloc[[5]], 9), Sampled(full, 2000)], positions)
+    parts = [Sampled(untyped.iloc[[5]], 9), Sampled(full, 2000)]
+    sample = sample_of(pieces(full, 9), parts, positions).rows
     assert sample["x"].min() == values[0]
     assert sample["x"].max() == values[-1]
 
@@ -190,7 +209,9 @@ def sample_of_frame(frame: pd.DataFrame) -> pd.DataFrame:
     # a piece of up to 300 values would be kept as a whole
     whole = pieces(frame, 3, 4)
     positions = sampled_rows([len(piece.frame) for piece in whole], 20, seed=1)
-    return sample_of([survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions)
+    return sample_of(
+        whole, [survey(p, rows) for p, rows in zip(whole, positions, strict=True)], positions
+    ).rows
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 from dask import delayed
 from pyarrow import parquet
 
-from gomea_bn.data.pieces import files_digest, is_in_pieces, pieces_of
-from gomea_bn.errors import GomeaBnError
+from gomea_bn.data.pieces import ChosenColumns, files_digest, is_in_pieces, pieces_of
+from gomea_bn.errors import GomeaBnError, GomeaBnWarning
 from gomea_bn.learning import many_rows
 from gomea_bn.learning.cuts.given_cuts import network_from_pieces
 from gomea_bn.problems.row_counts import Coding, coded_piece
@@ -120,6 +120,47 @@ def test_files_of_different_columns_are_named(frame, learner, tmp_path) -> None:
         learner.fit(tmp_path)
 
 
+def test_frames_of_different_columns_are_named_before_any_is_read(frame, learner) -> None:
+    with pytest.raises(
+        GomeaBnError, match=r"^All frames .*: frame 1 lacks the columns 'X1', 'X2', .*with frame 0.$"
+    ):
+        learner.fit([frame, frame[["level"]]])
+    with pytest.raises(GomeaBnError, match=r"frame 2 has 1 further column: 'Y'; compared with frame 0"):
+        learner.fit([frame, frame[frame.columns[::-1]], frame.assign(Y=1)])
+
+
+def test_chosen_columns_of_files_are_read_alone(frame, learner, tmp_path) -> None:
+    rows = frame.assign(both=[[1, 2]] * len(frame), row_id=np.arange(len(frame)))
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        half = rows[year - 2023 :: 2]
+        half.to_parquet(tmp_path / f"year={year}" / "rows.parquet", row_group_size=1_000)
+    names = ["X2", "level", "year"]
+    kept = ChosenColumns(str(tmp_path), columns=("year", "level", "X2", "X1"), drop=("X1",))
+    without = ChosenColumns(str(tmp_path), drop=("both", *frame.columns.difference(names)))
+    found = replace(learner).fit(kept)
+    assert found.feature_names_in_.tolist() == names
+    assert found.table_.reading.given == {"columns": names, "drop": ["X1"]}
+    # an identifier is left out unless it is chosen
+    with pytest.warns(GomeaBnWarning, match="Left out 1 column: 'row_id'"):
+        assert replace(learner).fit(without).feature_names_in_.tolist() == names
+    with_id = [*names, "row_id"]
+    numbered = replace(learner).fit(ChosenColumns(str(tmp_path), columns=tuple(with_id)))
+    assert sorted(numbered.feature_names_in_) == sorted(with_id)
+    of_folders = [
+        next(piece.frames()) for piece in pieces_of(ChosenColumns(str(tmp_path), columns=("year",)))
+    ]
+    assert [list(part) for part in of_folders] == [["year"]] * 6
+    assert sum(map(len, of_folders)) == 3_000 * 2
+    with pytest.raises(GomeaBnError, match=r"^columns: unknown column 'X22'. Did you mean 'X2'\?"):
+        learner.fit(ChosenColumns(str(tmp_path), columns=("X22",)))
+    arrow = tmp_path / "arrow"
+    arrow.mkdir()
+    frame.to_feather(arrow / "rows.arrow")
+    (piece, *_) = pieces_of(ChosenColumns(str(arrow), drop=("X1",)))
+    assert list(next(piece.frames())) == [name for name in frame if name != "X1"]
+
+
 def test_values_in_names_of_folders_are_columns(frame, tmp_path) -> None:
     for year, code in ((2023, "01"), (2024, "x%2Fy"), (2025, "__HIVE_DEFAULT_PARTITION__")):
         folder = tmp_path / f"year={year}" / f"code={code}"
@@ -198,6 +239,33 @@ def test_a_damaged_file_is_named(frame, learner, tmp_path) -> None:
         learner.fit(tmp_path)
 
 
+def test_errors_in_the_sample_name_the_files_of_rows(frame, learner, tmp_path) -> None:
+    wrong = frame.copy()
+    wrong.loc[[700, 4_321], "X1"] = -np.inf, np.inf
+    wrong[:3_000].to_parquet(tmp_path / "a.parquet")
+    wrong[3_000:].to_parquet(tmp_path / "b.parquet", row_group_size=1_000)
+    where = r"in row 700 of file '\S*a.parquet' and row 1321 of file '\S*b.parquet' \(counted from 0\)"
+    with pytest.raises(GomeaBnError, match=rf"^In a sample of .*: Column 'X1' has 2 infinite values {where}"):
+        replace(learner).fit(tmp_path)
+    with pytest.raises(GomeaBnError, match=rf"^Column 'X1' has 2 infinite values {where}"):
+        replace(learner, sample_rows=6_000).fit(tmp_path)
+    mixed = frame.astype({"level": object})
+    mixed.loc[5_000, "level"] = 1.5
+    with pytest.raises(
+        GomeaBnError, match=r"float 1\.5 in row 2000 of frame 1 .*; str '\w+' in row \d+ of frame 0"
+    ):
+        replace(learner, sample_rows=6_000).fit([mixed[:3_000], mixed[3_000:]])
+
+
+def test_errors_of_a_search_name_no_rows_of_the_sample(frame, learner) -> None:
+    gap = frame.copy()
+    gap.loc[::100, "X1"] = np.nan
+    with pytest.raises(
+        GomeaBnError, match=r"(?s)^In a sample of .*'X1' has \d+ missing values in some rows\."
+    ):
+        replace(learner, discretizer="k-means").fit([gap])
+
+
 def test_errors_outside_the_sample_name_the_file(frame, tmp_path) -> None:
     frame[:3_000].to_parquet(tmp_path / "a.parquet")
     wrong = frame[3_000:].assign(level=["low", "middle", *frame["level"][3_002:]])
@@ -206,6 +274,9 @@ def test_errors_outside_the_sample_name_the_file(frame, tmp_path) -> None:
     coding = Coding(("level",), {}, {"level": ("high", "low")})
     (_, piece) = pieces_of(tmp_path)
     with pytest.raises(
-        GomeaBnError, match=r"^In 3,000 rows of file '.*b.parquet': Column 'level' has .*row 1"
+        GomeaBnError, match=r"^In file '.*b.parquet': Column 'level' has .*row 1 \(counted from 0\)"
     ):
         coded_piece(piece, coding)
+    wrong.to_parquet(tmp_path / "b.parquet", row_group_size=1)
+    with pytest.raises(GomeaBnError, match=r"in row 1 \(counted from 0\)"):
+        coded_piece(pieces_of(tmp_path)[2], coding)
