@@ -37,6 +37,7 @@ RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
     "MOGOMEA": (lambda: LOTZ(12), MOGOMEA(archive_size=5)),
     "immediate MOGOMEA": (lambda: LOTZ(12), MOGOMEA(archive_size=5, archive_update="immediate")),
     "RV-GOMEA": (lambda: rosenbrock(5), None),
+    "incremental RV-GOMEA": (lambda: rosenbrock(5), RVGOMEA(incremental=True)),
     "mixed variables": (Mixed, None),
     "mixed variables, fixed linkage": (Mixed, RVGOMEA(linkage="univariate")),
 }

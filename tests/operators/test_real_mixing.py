@@ -22,12 +22,15 @@ from gomea_bn.linkage.real import (
 )
 from gomea_bn.operators.mixing import improves
 from gomea_bn.operators.real_estimation import (
+    Distributions,
     RealPopulation,
     SelectionWork,
+    carry_moments,
     carry_multipliers,
     cholesky,
     covariance_of_rows,
     gather,
+    new_distributions,
     select,
     solve_lower,
 )
@@ -83,6 +86,7 @@ def rules_of(n_variables: int, n: int, **changes: Any) -> RealRules:
         accept_worse=0.0,
         stall_limit=25,
         target=-np.inf,
+        incremental=False,
     )
     return rules._replace(**changes)
 
@@ -90,6 +94,7 @@ def rules_of(n_variables: int, n: int, **changes: Any) -> RealRules:
 def model_of(n_variables: int) -> RealModel:
     return RealModel(
         mean=np.zeros(n_variables),
+        newest_shift=np.zeros(n_variables),
         shift=np.zeros(n_variables),
         covariance=np.zeros((n_variables, n_variables)),
         counts=np.zeros(2, np.int64),
@@ -244,25 +249,24 @@ def test_draws_outside_the_bounds_are_repeated_then_uniform() -> None:
 
 
 def test_the_mean_shift_halves_until_it_is_inside() -> None:
-    rules, model = rules_of(2, 10), model_of(2)
-    model.shift[:] = [1.0, 3.0]
+    rules, shift = rules_of(2, 10), np.array([1.0, 3.0])
     values = np.zeros(2)
-    assert _shift(np.array([0, 1]), values, 2.0, rules, model)
+    assert _shift(np.array([0, 1]), values, shift, 2.0, rules)
     assert values.tolist() == [2.0, 6.0]
     for upper, moved in ((3.1, 3.0), (2.9, 1.5)):
         rules.upper[1] = upper
         values[:] = 0.0
-        assert _shift(np.array([1, 0]), values, 2.0, rules, model)
+        assert _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
         assert values.tolist() == [moved, moved / 3]
     rules.upper[1] = 1.6
     values[:] = 0.0
-    _shift(np.array([1, 0]), values, 2.0, rules, model)
+    _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
     assert values.tolist() == [1.5, 0.5]
     values[:] = [1.6, 0.0]
-    _shift(np.array([1, 0]), values, 2.0, rules, model)
+    _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
     assert values[0] == pytest.approx(1.6, abs=1e-8)
     values[:] = [1.7, 0.0]
-    assert not _shift(np.array([1, 0]), values, 2.0, rules, model)
+    assert not _shift(np.array([1, 0]), values, shift[::-1].copy(), 2.0, rules)
     assert values.tolist() == [1.7, 0.0]
 
 
@@ -308,6 +312,76 @@ def test_multipliers_survive_a_relearned_tree() -> None:
     carry_multipliers(former, values, new, carried, np.zeros(9, np.int64))
     # [0, 1, 2] shares 6/7 with the four, 4/5 with the pair
     assert carried.tolist() == [0.3, 0.2, 0.4, 0.5, 1.0, 1.0, 0.5]
+
+
+def moments_of(distributions: Distributions, subset: int) -> tuple[list[float], Matrix]:
+    """The shift of a subset and the lower triangle of its covariances."""
+    size, start = int(distributions.linkage.sizes[subset]), int(distributions.offsets[subset])
+    covariances = np.zeros((size, size))
+    end = start + size + len(np.tril_indices(size)[0])
+    covariances[np.tril_indices(size)] = distributions.moments[start + size : end]
+    return distributions.moments[start : start + size].tolist(), covariances
+
+
+def test_moments_survive_a_relearned_tree() -> None:
+    rng = np.random.default_rng(5)
+    former = new_distributions(linkage_of([1], [3, 1], [1, 0, 3], [4, 1, 3, 0, 2]))
+    former.moments[:] = rng.random(len(former.moments))
+    new = new_distributions(linkage_of([1, 3], [2, 4], [0, 1], [1], [4, 3, 5]))
+    shift, covariance = rng.random(6), rng.random((6, 6))
+    covariance += covariance.T
+    carry_moments(former, new, shift, covariance, np.zeros(6, np.int64))
+    # a former subset for each new one; none has variable 5
+    for subset, source in enumerate([1, 3, 2, 0, None]):
+        members = new.linkage.lists()[subset]
+        if source is None:
+            expected_shift, expected = shift[members], covariance[np.ix_(members, members)]
+        else:
+            places = [former.linkage.lists()[source].index(member) for member in members]
+            of_source, lower = moments_of(former, source)
+            expected_shift = np.array(of_source)[places]
+            expected = (lower + np.tril(lower, -1).T)[np.ix_(places, places)]
+        found_shift, found = moments_of(new, subset)
+        assert found_shift == expected_shift.tolist()
+        np.testing.assert_array_equal(found, np.tril(expected))
+
+
+@pytest.mark.parametrize("incremental", [False, True])
+def test_moments_are_averages_over_generations(incremental: bool) -> None:
+    problem, rng, n = soreb_chain(3, initial_range=(0.0, 1.0)), np.random.default_rng(6), 12
+    rules = rules_of(3, n, incremental=incremental)
+    model, work = model_of(3), work_of(3, n, rules.n_selected, problem.n_terms)
+    population = population_of(problem.sample(rng, n), np.zeros(n))._replace(
+        terms=np.zeros((n, problem.n_terms))
+    )
+    data = problem.kernel_data(1)[0]
+    initialise(data, population, rules, work, rng)
+    distributions = new_distributions(linkage_of([2, 0]))
+    means: list[Matrix] = []
+    s = rules.n_selected
+    for generation in range(4):
+        estimate(population, rules, model, work, rng, True)
+        means.append(work.selected.mean(axis=0))
+        newest = np.cov(work.selected.T, bias=True)
+        step = means[-1] - means[-2] if generation else means[0]
+
+        def averaged(former: Matrix, latest: Matrix, rate: float, first: int, g: int = generation) -> Matrix:
+            weight = 1 - np.exp(-rate) if incremental and g > first else 1.0
+            return (1 - weight) * former + weight * latest
+
+        if generation == 0:
+            covariance = part = newest
+            shift = part_shift = step
+        covariance = averaged(covariance, newest, 1.1 * s**1.2 / 3**1.6, 0)
+        shift = averaged(shift, step, 1.2 * s**0.31 / 3**0.5, 1)
+        np.testing.assert_allclose(model.covariance, covariance)
+        np.testing.assert_allclose(model.shift, shift)
+        vary(data, population, distributions, rules, model, work, rng)
+        part = averaged(part, newest, 1.1 * s**1.2 / 2**1.6, 0)
+        part_shift = averaged(part_shift, step, 1.2 * s**0.31 / 2**0.5, 1)
+        found_shift, found = moments_of(distributions, 0)
+        np.testing.assert_allclose(found_shift, part_shift[[2, 0]])
+        np.testing.assert_allclose(found, np.tril(part[np.ix_([2, 0], [2, 0])]))
 
 
 def test_similarity_is_gaussian_information_with_guards() -> None:
@@ -365,20 +439,26 @@ def test_a_generation_never_loses_the_best_and_keeps_its_books(linkage: str, acc
     )
     data = problem.kernel_data(1)[0]
     assert initialise(data, population, rules, work, rng) == ONGOING
-    multipliers = np.ones(11)
     for _ in range(20):
         former_best = population.objectives.min()
         former = population.objectives[:, 0].copy()
         work.tallies[[EVALUATIONS, TOUCHED]] = 0
         estimate(population, rules, model, work, rng, True)
         subsets = real_linkage_model(linkage).learn(model.covariance, rng)
-        assert vary(data, population, subsets, multipliers, rules, model, work, rng) == ONGOING
+        assert vary(data, population, new_distributions(subsets), rules, model, work, rng) == ONGOING
         assert population.objectives.min() <= former_best
         if accept_worse == 0:
             assert (population.objectives[:, 0] <= former * (1 + 1e-9)).all()
         shifted = rules.n_shifted if model.counts[GENERATIONS] > 1 else 0
         assert work.tallies[EVALUATIONS] == n * len(subsets.starts) + shifted
         np.testing.assert_array_equal(population.objectives[:, 0], population.terms.sum(axis=1))
+
+
+def narrow(subsets: Linkage) -> Distributions:
+    """Distributions of no width."""
+    distributions = new_distributions(subsets)
+    distributions.multipliers[:] = 1e-300
+    return distributions
 
 
 def narrow_generation(
@@ -397,7 +477,7 @@ def narrow_generation(
     former = population.genotypes.copy()
     subsets = linkage.learn(np.eye(3), rng)
     estimate(population, rules, model, work, rng, False)
-    vary(data, population, subsets, np.full(len(subsets.starts), 1e-300), rules, model, work, rng)
+    vary(data, population, narrow(subsets), rules, model, work, rng)
     return population, former, work
 
 
@@ -431,6 +511,6 @@ def test_stalled_solutions_are_pulled_to_the_best() -> None:
     best = int(former.argmin())
     subsets = RealUnivariate().learn(np.eye(3), rng)
     estimate(population, rules, model, work, rng, False)
-    vary(data, population, subsets, np.full(3, 1e-300), rules, model, work, rng)
+    vary(data, population, narrow(subsets), rules, model, work, rng)
     improved = population.objectives[:, 0] < former
     assert improved[np.arange(n) != best].all()
