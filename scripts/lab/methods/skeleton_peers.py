@@ -8,7 +8,7 @@ equal frequency. A library that is not installed gives no edges, and its note sa
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from multiprocessing import TimeoutError as OverTime
 from time import perf_counter
@@ -157,21 +157,27 @@ def peer_skeletons(
     The peers run one after another in a process of their own, which is replaced when a peer exceeds the limit. The
     import of a library, its module, is not part of its seconds.
     """
-    with ReplaceableProcess() as process:
-        for label, (module, learn) in peers.items():
-            try:
-                process.call(_imported, module, timeout=SECONDS_TO_IMPORT)
-            except ImportError as error:
-                yield PeerSkeleton(label, None, math.nan, why_missing(error))
-                continue
-            try:
-                edges, seconds = process.call(_timed, learn, frame, timeout=timeout)
-            except OverTime:
-                yield PeerSkeleton(label, None, timeout, f"stopped after {timeout:g} s")
-            except Exception as error:  # libraries raise exceptions of every type
-                yield PeerSkeleton(label, None, math.nan, f"failed: {type(error).__name__}: {error}"[:100])
-            else:
-                yield PeerSkeleton(label, edges, seconds)
+    process = _process_of_peers()
+    for label, (module, learn) in peers.items():
+        try:
+            process.call(_imported, module, timeout=SECONDS_TO_IMPORT)
+        except ImportError as error:
+            yield PeerSkeleton(label, None, math.nan, why_missing(error))
+            continue
+        try:
+            edges, seconds = process.call(_timed, learn, frame, timeout=timeout)
+        except OverTime:
+            yield PeerSkeleton(label, None, timeout, f"stopped after {timeout:g} s")
+        except Exception as error:  # libraries raise exceptions of every type
+            yield PeerSkeleton(label, None, math.nan, f"failed: {type(error).__name__}: {error}"[:100])
+        else:
+            yield PeerSkeleton(label, edges, seconds)
+
+
+@cache
+def _process_of_peers() -> ReplaceableProcess:
+    """Return one process for all samples, since importing the libraries takes longer than most of their searches."""
+    return ReplaceableProcess()
 
 
 def _imported(module: str) -> None:

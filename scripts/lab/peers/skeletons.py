@@ -11,9 +11,12 @@ from lab.runner.experiment import Experiment, Option, Options, Row, records
 from lab.runner.printing import mean_difference, sheet, with_error
 from lab.runner.report import Report, Sheet, group_by
 from lab.runner.runs import VARIANTS, learner_variants, make_learner, warm_up
+from lab.samples.gaussian_networks import GAUSSIAN_NETWORKS
 from lab.samples.structural_laws import LAWS
 
 PEERS = "peers"
+SAMPLES = LAWS | GAUSSIAN_NETWORKS
+"""Functions of the number of rows and a seed, by the name of a law or of a published network."""
 
 Task = dict[str, Any]
 Record = dict[str, Any]
@@ -66,7 +69,7 @@ def one_sample(task: Task) -> Record:
 
 def ours(task: Task) -> Record:
     """Return the F1 of one variant of the learner on one sample, its seconds and its number of edges."""
-    sample = LAWS[task["law"]](task["rows"], task["graph"])
+    sample = SAMPLES[task["law"]](task["rows"], task["graph"])
     warm_up(task["options"])
     fixed = {
         "kinds": sample.kinds,
@@ -88,7 +91,7 @@ def ours(task: Task) -> Record:
 
 def peers(task: Task) -> Record:
     """Return the F1 of every peer on one sample; a peer without a result has a note."""
-    sample = LAWS[task["law"]](task["rows"], task["graph"])
+    sample = SAMPLES[task["law"]](task["rows"], task["graph"])
     results = {}
     for peer in peer_skeletons(sample.frame, task["timeout"]):
         results[peer.label] = {
@@ -159,9 +162,11 @@ EXPERIMENTS = (
         measure=one_sample,
         report=skeletons_report,
         options={
-            "laws": Option(tuple(LAWS), "Laws of the rows.", choices=sorted(LAWS)),
+            "laws": Option(
+                tuple(LAWS), "Laws of the rows, or published Gaussian networks.", choices=sorted(SAMPLES)
+            ),
             "rows": Option((500, 2_000, 10_000), "Numbers of rows.", least=1),
-            "graphs": Option(10, "Number of random graphs.", least=1),
+            "graphs": Option(10, "Number of random graphs, or of samples of a published network.", least=1),
             "timeout": Option(60.0, "Seconds after which a library is stopped."),
             "seconds": Option(8.0, "Deadline of a run."),
             "first_seed": Option(0, "Seed of the first graph."),

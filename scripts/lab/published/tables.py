@@ -75,13 +75,17 @@ def family_edges(families: tuple[str, ...]) -> list[tuple[str, str]]:
 
 def published_network(name: str) -> DiscretizedBayesNet:
     """Return one of the discrete networks that pgmpy ships as BIF: "alarm", "asia", "child", "hepar2", ..."""
+    from gomea_bn.network.bayes_net import DiscretizedBayesNet
+
+    return DiscretizedBayesNet.from_file(published_model(f"{name}.bif.gz"), restore=False)
+
+
+def published_model(name: str) -> Path:
+    """Return the path of one of the files of networks that pgmpy ships."""
     package = find_spec("pgmpy")
     if package is None or package.origin is None:
         raise GomeaBnError('This experiment needs pgmpy: pip install "gomea-bn[experiments]".')
-    from gomea_bn.network.bayes_net import DiscretizedBayesNet
-
-    path = Path(package.origin).parent / "utils" / "example_models" / f"{name}.bif.gz"
-    return DiscretizedBayesNet.from_file(path, restore=False)
+    return Path(package.origin).parent / "utils" / "example_models" / name
 
 
 def parents_first(network: DiscretizedBayesNet) -> list[str]:
