@@ -5,6 +5,7 @@ dependences. pybnesian has conditional linear Gaussian and semiparametric networ
 equal frequency. A library that is not installed gives no edges, and its note says what installs it.
 """
 
+import atexit
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -177,7 +178,9 @@ def peer_skeletons(
 @cache
 def _process_of_peers() -> ReplaceableProcess:
     """Return one process for all samples, since importing the libraries takes longer than most of their searches."""
-    return ReplaceableProcess()
+    process = ReplaceableProcess()
+    atexit.register(process.end)
+    return process
 
 
 def _imported(module: str) -> None:

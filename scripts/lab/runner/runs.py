@@ -49,7 +49,7 @@ class ReplaceableProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        self.end()
 
     def call(self, function: Callable[..., R], *arguments: Any, timeout: float) -> R:
         """Return the result of a call; `multiprocessing.TimeoutError` if it takes more seconds or the process dies."""
@@ -58,10 +58,11 @@ class ReplaceableProcess:
         try:
             return self._pool.apply_async(function, arguments).get(timeout)
         except multiprocessing.TimeoutError:
-            self._end()
+            self.end()
             raise
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the process if there is one; the next call starts another."""
         if self._pool is not None:
             self._pool.terminate()
             self._pool.join()

@@ -1,6 +1,7 @@
 """Rows of Gaussian networks that are read from files."""
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from lab.samples.gaussian_networks import gaussian_network
 
 
 def test_regressions_of_the_rows_are_those_of_the_file(tmp_path, monkeypatch):
-    model = {
+    model: dict[str, Any] = {
         "nodes": ["b", "c", "a"],
         "arcs": [["a", "b"], ["a", "c"], ["b", "c"]],
         "cpds": {
