@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gomea_bn.data.content_order import in_row_order
 from gomea_bn.data.frames import column_names, frame_of
@@ -23,6 +23,7 @@ from gomea_bn.learning.parameters import plain_options
 from gomea_bn.learning.warm_up import compile_kernels
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.prediction.distributions import Cells, cell_probabilities, crps, folds_of
+from gomea_bn.prediction.scores import FeatureScores
 from gomea_bn.prediction.structures import AUTO, STRUCTURES, Budget, Choice, chosen_structure, structured
 from gomea_bn.prediction.weights import Answers, Loss, Weights, family_logs, log_loss
 from gomea_bn.texts import counted, listed
@@ -101,6 +102,7 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
             options["max_seconds"], len(self._candidates) * _N_FOLDS if is_chosen else 0, self.n_networks
         )
         self.target_ = target
+        self._scores = FeatureScores([c for c in table.columns if is_chosen and c.name != target])
         choice = Choice(self.structure, Weights(), {}, 0)
         if is_chosen:
             rows = in_row_order(table)
@@ -125,7 +127,8 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         """Return what a network says of rows, with the families of some columns."""
         values, log_widths = self._values_of_target(density)
         logs = family_logs(density, frame, self.target_, values, names)
-        return Answers(self._answer(density, frame), logs, log_widths)
+        scores = self._scores.of_rows(density, frame)
+        return Answers(self._answer(density, frame), logs, log_widths, scores, self._statistics(values))
 
     def _answer(self, density: DiscretizedBayesNet, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return the probabilities of the values of the target under a network, float64 (n_rows, n_values)."""
@@ -136,6 +139,10 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
 
         Values are numbers, or codes of levels, which have the width 1.
         """
+        raise NotImplementedError
+
+    def _statistics(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what slopes multiply at values of the target, besides scores, float64 (n_statistics, n_values)."""
         raise NotImplementedError
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
@@ -158,9 +165,16 @@ class _Predictor(BaseEstimator):  # type: ignore[misc]
         for start in range(0, len(frame), step):
             some = frame.iloc[start : start + step]
             logs = family_logs(density, some, self.target_, values, names)
-            of_rows = Answers(probabilities[start : start + step], logs, log_widths)
+            scores = self._scores.of_rows(density, some)
+            some_probabilities = probabilities[start : start + step]
+            of_rows = Answers(some_probabilities, logs, log_widths, scores, self._statistics(values))
             parts.append(self._weights.applied(of_rows, names))
         return np.concatenate(parts)
+
+    def _labelled_slopes(self, columns: ArrayLike) -> pd.DataFrame:
+        """Return the slopes of scores by their labels, a column per statistic of the target."""
+        slopes, names = self._weights.slopes, np.asarray(columns)
+        return pd.DataFrame(slopes.reshape(-1, len(names)), self._scores.labels[: len(slopes)], names)
 
     def _features(self, X: Any, *, y: Any = "no_validation", reset: bool = False) -> pd.DataFrame:
         """Return the rows as a frame with the columns of `fit`, checked as scikit-learn does."""
@@ -248,6 +262,11 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         Weights of what single families say about the class, by the column whose family it is, at least 0; families of
         other columns have `power_`. Features that repeat each other get small ones. Empty where weights of their own
         predict no better than the power, and if the structure was given.
+    slopes_ : DataFrame of shape (n_scores, n_classes)
+        What a score of a feature adds to the logarithm of the probability of a class, by "feature" or "feature=level":
+        what the families around the class do not say. The score of a number is the normal score of its rank, with a
+        mean of 0 and a standard deviation of 1, and that of a level is 1 less its share, or minus its share. Empty
+        where slopes predict no better, and if the structure was given.
     target_ : str
         Name of the class in the network: the name of `y`, otherwise "target", or "target_2" and so on where X has a
         column of that name.
@@ -308,6 +327,7 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         column = pd.Categorical.from_codes(codes, pd.Index(classes.tolist(), dtype=object))
         self._learn(frame, column, _target_name(y, frame), len(classes))
         self.classes_ = classes
+        self.slopes_ = self._labelled_slopes(classes)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -328,6 +348,9 @@ class BayesNetClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
         n_levels = len(density.levels[self.target_])
         return np.arange(n_levels, dtype=np.int32), np.zeros(n_levels)
+
+    def _statistics(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.eye(len(values))
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
         return log_loss(values)
@@ -357,6 +380,9 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         As of `BayesNetClassifier`.
     power_, weights_
         As of `BayesNetClassifier`, by the continuous ranked probability score; the powers are those of densities.
+    slopes_ : DataFrame of shape (n_scores, 1)
+        As of `BayesNetClassifier`: what a score of a feature adds to the logarithm of the density, per standard
+        deviation of the target above its mean.
     n_features_in_, feature_names_in_
         As of `BayesNetClassifier`.
     cells_ : Cells
@@ -404,6 +430,7 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
             raise GomeaBnError(f"y must have at least two different values, got {values[0]:g} in all rows.")
         self.cells_ = Cells.of(values)
         self._learn(frame, values, _target_name(y, frame))
+        self.slopes_ = self._labelled_slopes([self.target_])
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -434,6 +461,9 @@ class BayesNetRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
 
     def _values_of_target(self, density: DiscretizedBayesNet) -> tuple[NDArray[Any], NDArray[np.float64]]:
         return self.cells_.values, np.log(np.diff(self.cells_.edges))
+
+    def _statistics(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray((values - values.mean()) / values.std())[None]
 
     def _loss_of(self, values: NDArray[Any]) -> Loss:
         return lambda probabilities: crps(self.cells_, probabilities, values)

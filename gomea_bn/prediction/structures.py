@@ -20,7 +20,7 @@ from gomea_bn.learning.learning_problem import check_learning
 from gomea_bn.learning.options import LearningOptions
 from gomea_bn.learning.parameters import learner_of_options
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
-from gomea_bn.prediction.weights import DEVIATIONS, Answers, Loss, Weights, fitted_weights
+from gomea_bn.prediction.weights import FREEDOMS, Answers, Loss, Weights, fitted_weights
 from gomea_bn.problems.knowledge import ExpertKnowledge
 
 AUTO = "auto"
@@ -228,7 +228,9 @@ def chosen_structure(
 
 def _powered(answers: Answers, loss: Loss, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the losses of left-out rows with the best power of the probabilities, float64 (n_rows,)."""
-    return loss(fitted_weights(answers, loss, names, 0.0, _unit_of(answers, loss)).applied(answers, names))[0]
+    return loss(
+        fitted_weights(answers, loss, names, FREEDOMS[0], _unit_of(answers, loss)).applied(answers, names)
+    )[0]
 
 
 def _is_behind(losses: NDArray[np.float64], least: NDArray[np.float64]) -> bool:
@@ -253,13 +255,13 @@ def _weighted(
     """
     unit = _unit_of(answers, loss_of(values))
     members = [parts == part for part in np.unique(parts)]
-    best: tuple[float, float] | None = None
-    for deviation in DEVIATIONS:
+    best: tuple[float, tuple[float, float]] | None = None
+    for freedom in FREEDOMS:
         losses = np.empty(len(values))
         for part in members:
-            weights = fitted_weights(answers.some(~part), loss_of(values[~part]), names, deviation, unit)
+            weights = fitted_weights(answers.some(~part), loss_of(values[~part]), names, freedom, unit)
             losses[part] = loss_of(values[part])(weights.applied(answers.some(part), names))[0]
         if best is None or losses.mean() < best[0]:
-            best = float(losses.mean()), deviation
+            best = float(losses.mean()), freedom
     assert best is not None
     return fitted_weights(answers, loss_of(values), names, best[1], unit), best[0]

@@ -1,18 +1,22 @@
-"""Weights of the families that say something about the target: what prediction makes of the parts of a network.
+"""Weights of the families that say something about the target, and slopes: what prediction makes of a network.
 
 A network multiplies the densities of the families that the target is a member of. That is right if the network is.
-Where it lacks an edge between two features, it counts twice what both say. So every family has a weight:
+Where it lacks an edge between two features, it counts twice what both say. So every family has a weight, and every
+feature a slope for what its families do not say:
 
-    ln P(t | features) = power * ln P_network(t | features) + sum of (weight - power) * ln p_family(t) + constant
+    ln P(t | features) = power * ln P_network(t | features) + sum of (weight - power) * ln p_family(t)
+                         + sum of slope * score of the feature * statistic(t) + constant
 
-The power is one for all that the network says, and the weights of single families are near it. Rows of which some cells
-are missing have the sum over the families whose members are known.
+A class has a statistic for each of its levels, 1 there and 0 elsewhere; that of a number is its standardised value. The
+power is one for all that the network says, the weights of single families are near it, and slopes are near 0. Without
+what the network says, the rest is a logistic regression, or a linear one. Rows of which some cells are missing have the
+sum over the families whose members are known, and missing cells have the score 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -21,7 +25,7 @@ from scipy.optimize import minimize
 
 from gomea_bn.network.bayes_net import DiscretizedBayesNet
 from gomea_bn.network.conditionals.family import Columns
-from gomea_bn.network.inference.evidence import EvidenceReader
+from gomea_bn.prediction.scores import read_features
 
 Loss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Losses of probabilities (n_rows, n_values): float64 (n_rows,), and their derivatives (n_rows, n_values)."""
@@ -29,8 +33,8 @@ Loss = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.flo
 # the logarithm of the power has a normal prior around 0 with this deviation
 _POWER_DEVIATION = 0.5
 _LEAST_POWER, _MOST_POWER = 0.05, 2.0
-DEVIATIONS = (0.0, 0.1, 0.5)
-"""Standard deviations of the weights around the power that are tried."""
+FREEDOMS = ((0.0, 0.0), (0.1, 0.0), (0.5, 0.0), (0.5, 0.15), (0.5, 0.5))
+"""Standard deviations that are tried: of the weights around the power, and of the slopes around 0."""
 # log densities of a family that are further below the largest one of the row count as much below it
 _FARTHEST = 50.0
 _LEAST_PROBABILITY = 1e-300
@@ -44,12 +48,15 @@ class Answers:
     `probabilities` (n_rows, n_values) are P(value of the target | features). `logs` (n_rows, n_values, n_families) are
     log densities of families, less the largest one of the row; 0 for families with members that are not known, and for
     those that the target is no member of. `log_widths` (n_values,) are ln of the widths of the cells that values of a
-    number stand for, 0 for levels; powers are those of densities.
+    number stand for, 0 for levels; powers are those of densities. `scores` (n_rows, n_scores) are of features, and
+    `statistics` (n_statistics, n_values) of the target.
     """
 
     probabilities: NDArray[np.float64]
     logs: NDArray[np.float64]
     log_widths: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    statistics: NDArray[np.float64]
 
     @property
     def log_densities(self) -> NDArray[np.float64]:
@@ -58,30 +65,35 @@ class Answers:
 
     def some(self, rows: NDArray[np.bool_]) -> Answers:
         """Return the answers for some rows."""
-        return Answers(self.probabilities[rows], self.logs[rows], self.log_widths)
+        return replace(
+            self, probabilities=self.probabilities[rows], logs=self.logs[rows], scores=self.scores[rows]
+        )
 
-    @classmethod
-    def joined(cls, parts: Sequence[Answers]) -> Answers:
+    @staticmethod
+    def joined(parts: Sequence[Answers]) -> Answers:
         """Return the answers for the rows of all parts."""
-        return cls(
-            np.concatenate([part.probabilities for part in parts]),
-            np.concatenate([part.logs for part in parts]),
-            parts[0].log_widths,
+        return replace(
+            parts[0],
+            probabilities=np.concatenate([part.probabilities for part in parts]),
+            logs=np.concatenate([part.logs for part in parts]),
+            scores=np.concatenate([part.scores for part in parts]),
         )
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The power of the probabilities of a network, the weights of families, and a share of the prior distribution.
+    """The power of the probabilities of a network, weights of families, slopes, and a share of the prior distribution.
 
-    Families have weights of at least 0, and all others the power. The share `doubt` is that of `prior` in every
-    prediction, the distribution of the target over all rows, float64 (n_values,); empty without doubt.
+    Families have weights of at least 0, and all others the power. `slopes` are those of the scores of features, float64
+    (n_scores, n_statistics), and empty without slopes. The share `doubt` is that of `prior` in every prediction, the
+    distribution of the target over all rows, float64 (n_values,); empty without doubt.
     """
 
     power: float = 1.0
     of_families: Mapping[str, float] = field(default_factory=dict)
     doubt: float = 0.0
     prior: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    slopes: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def special(self) -> list[str]:
@@ -95,8 +107,10 @@ class Weights:
         """
         excess = np.array([self.of_families.get(name, self.power) - self.power for name in names])
         probabilities = answers.probabilities
-        if self.power != 1.0 or excess.any():
+        if self.power != 1.0 or excess.any() or self.slopes.size:
             logs = self.power * answers.log_densities + answers.logs @ excess
+            if self.slopes.size:
+                logs += answers.scores @ self.slopes @ answers.statistics
             probabilities = _scaled(logs + answers.log_widths)
         if self.doubt > 0:
             probabilities = (1 - self.doubt) * probabilities + self.doubt * self.prior
@@ -129,17 +143,14 @@ def family_logs(
     features = [
         n for n in network.names if n != target and any(n in of_name for of_name in families.values())
     ]
-    read = EvidenceReader(network).frame(frame, features)
-    columns: dict[str, NDArray[np.float64] | NDArray[np.int32]] = {}
-    known = {}
-    for name in features:
-        if name in read.values:
-            known[name] = ~np.isnan(read.values[name])
-            columns[name] = np.where(known[name], read.values[name], network.support[name][0])
-        else:
-            codes = read.evidence.codes[:, network.names.index(name)]
-            known[name] = codes >= 0
-            columns[name] = np.maximum(codes, 0)
+    read = read_features(network, frame, features)
+    known = {
+        name: values >= 0 if name in network.levels else ~np.isnan(values) for name, values in read.items()
+    }
+    columns = {
+        name: np.where(known[name], values, 0 if name in network.levels else network.support[name][0])
+        for name, values in read.items()
+    }
     logs = np.zeros((len(frame), len(values), len(names)))
     for name, members in families.items():
         others = [member for member in members if member != target]
@@ -156,47 +167,61 @@ def family_logs(
 
 
 def fitted_weights(
-    answers: Answers, loss: Loss, names: Sequence[str], deviation: float, unit: float = 1.0
+    answers: Answers, loss: Loss, names: Sequence[str], freedom: tuple[float, float], unit: float = 1.0
 ) -> Weights:
     """Return the weights of greatest posterior density on left-out rows, and the doubt of least loss with them.
 
-    The doubt is at least one in as many rows as there are, since the network may not know the next one. `deviation` is
-    the standard deviation of the weights around the power, 0 for no weights but the power, and `unit` the loss that
-    counts as one nat.
+    The doubt is at least one in as many rows as there are, since the network may not know the next one. `freedom` are
+    the standard deviations of the weights around the power and of the slopes around 0, each 0 for none of them, and
+    `unit` is the loss that counts as one nat.
     """
+    deviation, of_slopes = freedom
     n_families = len(names) if deviation > 0 else 0
     base, logs = answers.log_densities, answers.logs[:, :, :n_families]
+    scores = answers.scores[:, : answers.scores.shape[1] if of_slopes > 0 else 0]
+    shape = scores.shape[1], len(answers.statistics)
 
     def objective(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        power, excess = np.exp(point[0]), point[1:]
-        probabilities = _scaled(power * base + logs @ excess + answers.log_widths)
+        power, excess, slopes = np.exp(point[0]), point[1 : 1 + n_families], point[1 + n_families :]
+        tilted = power * base + logs @ excess + scores @ slopes.reshape(shape) @ answers.statistics
+        probabilities = _scaled(tilted + answers.log_widths)
         # the loss of a row that no weight explains is bounded by the doubt
         mixed = (1 - least) * probabilities + least * prior
-        losses, slopes = loss(mixed)
-        slopes = (1 - least) * slopes
-        along = probabilities * (slopes - (probabilities * slopes).sum(axis=1, keepdims=True)) / unit
+        losses, changes = loss(mixed)
+        changes = (1 - least) * changes
+        along = probabilities * (changes - (probabilities * changes).sum(axis=1, keepdims=True)) / unit
         value = float(losses.sum()) / unit + point[0] ** 2 / (2 * _POWER_DEVIATION**2)
-        gradient = np.empty(1 + n_families)
+        gradient = np.empty(len(point))
         gradient[0] = power * float((along * base).sum()) + point[0] / _POWER_DEVIATION**2
         if n_families:
             value += float(excess @ excess) / (2 * deviation**2)
-            gradient[1:] = np.tensordot(along, logs, axes=((0, 1), (0, 1))) + excess / deviation**2
+            gradient[1 : 1 + n_families] = (
+                np.tensordot(along, logs, axes=((0, 1), (0, 1))) + excess / deviation**2
+            )
+        if slopes.size:
+            value += float(slopes @ slopes) / (2 * of_slopes**2)
+            of_data = scores.T @ (along @ answers.statistics.T)
+            gradient[1 + n_families :] = of_data.ravel() + slopes / of_slopes**2
         return value, gradient
 
     prior, least = answers.probabilities.mean(axis=0), 1 / (len(base) + 1)
     ends = (np.log(_LEAST_POWER), np.log(_MOST_POWER))
     found = minimize(
         objective,
-        np.zeros(1 + n_families),
+        np.zeros(1 + n_families + shape[0] * shape[1]),
         jac=True,
         method="L-BFGS-B",
-        bounds=[ends, *[(-_MOST_POWER, _MOST_POWER)] * n_families],
+        bounds=[ends, *[(-_MOST_POWER, _MOST_POWER)] * n_families, *[(None, None)] * (shape[0] * shape[1])],
     )
     power = float(np.exp(found.x[0]))
     # what a family says is never turned into its opposite
-    of_families = dict(zip(names, np.maximum(power + found.x[1:], 0.0).tolist(), strict=False))
+    of_families = dict(
+        zip(names, np.maximum(power + found.x[1 : 1 + n_families], 0.0).tolist(), strict=False)
+    )
+    slopes = found.x[1 + n_families :].reshape(shape)
     candidates = [
-        Weights(power, of_families, doubt, prior) for doubt in (least, *(d for d in _DOUBTS if d > least))
+        Weights(power, of_families, doubt, prior, slopes)
+        for doubt in (least, *(d for d in _DOUBTS if d > least))
     ]
     return min(candidates, key=lambda weights: float(loss(weights.applied(answers, names))[0].sum()))
 
