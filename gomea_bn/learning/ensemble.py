@@ -45,6 +45,8 @@ SUBSAMPLE, BOOTSTRAP = "subsample", "bootstrap"
 # share of the rows in a subsample: the expected share of distinct rows in a bootstrap resample is 1 - 1/e
 _SHARE = 0.63
 _MOST_DRAWS = 1000
+# of an equal share of the seconds, what a search gets at least, however long conditionals take
+_LEAST_SHARE = 0.5
 # parameters of the learner that change no result, or that the ensemble sets
 _OF_ENSEMBLE = ("callback", "n_jobs", "verbose", "random_state")
 
@@ -63,9 +65,10 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         `max_seconds`: time that one network leaves over goes to the next ones. All other limits apply to every network.
         Its `callback` can stop only the search of one network. Its `random_state` is ignored. With
         ``density="averaged"`` the conditionals of every network are learned from all rows, right after its search.
-        Later searches leave them the seconds that they have taken so far. The limit ends neither conditionals nor the
-        preparation of columns for a search, so an ensemble takes at least their seconds: about .4 s a network for six
-        columns of 500 rows.
+        Later searches leave them the seconds that they have taken so far, and keep at least half of an equal share of
+        `max_seconds`. The limit ends neither conditionals nor the preparation of columns for a search, so an ensemble
+        takes at least their seconds: about .4 s a network for six columns of 500 rows. Where the limit ends a search,
+        the next network starts from the graph that it has found.
     n_networks : int
         Number of networks, at least 1.
     resampling : {"subsample", "bootstrap"}
@@ -206,6 +209,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
         stopped_by = "n_networks"
         # of searches, of what follows them, and of both beyond the shares of the searches
         seconds, after_searches, beyond = 0.0, 0.0, 0.0
+        start: DiscretizedBayesNet | None = None
         digest = table_digest(given)
         generators = np.random.default_rng(seed).spawn(self.n_networks)
         for member, child in enumerate(np.random.SeedSequence(seed).spawn(self.n_networks)):
@@ -214,6 +218,7 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                 if of_member.saved is not None and "network" in of_member.saved:
                     network = DiscretizedBayesNet.from_json(of_member.saved["network"])
                     seconds = of_member.saved["seconds"]
+                    is_cut_short = of_member.saved.get("is_cut_short", False)
                     of_member.finish(of_member.saved)
                 else:
                     share = options["max_seconds"]
@@ -221,9 +226,11 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                         # further networks are expected to go as far beyond as those so far
                         n_ahead = self.n_networks - member
                         needed = after_searches + n_ahead * beyond / max(member, 1)
-                        share = max(share - seconds - needed, 1e-3) / n_ahead
+                        least = _LEAST_SHARE * share / self.n_networks
+                        share = max((share - seconds - needed) / n_ahead, least)
+                    generator = np.random.default_rng(child)
                     learner = _fitted_member(
-                        options, table, self.resampling, np.random.default_rng(child), share, of_member
+                        options, table, self.resampling, generator, share, start, of_member
                     )
                     if learner.stopped_by_ == "interrupt":
                         stopped_by = "interrupt"
@@ -232,11 +239,15 @@ class BayesNetEnsemble(Parameters, DensityEstimator):
                     metadata = {"member": member, "ensemble_seed": seed, "data_sha256": digest}
                     network = _with_all_rows(learner, table, metadata)
                     seconds += learner.fit_seconds_
+                    is_cut_short = learner.stopped_by_ == "max_seconds"
                     beyond += 0.0 if share is None else max(learner.fit_seconds_ - share, 0.0)
                     if stopped_by != "interrupt":
                         # a callback ends the search of one network alone
                         section.set_frozen(False)
-                        of_member.finish({"network": network.to_json(), "seconds": seconds})
+                        of_member.finish(
+                            {"network": network.to_json(), "seconds": seconds, "is_cut_short": is_cut_short}
+                        )
+                start = network if is_cut_short else None
                 if options["density"] == "averaged":
                     began = perf_counter()
                     try:
@@ -354,9 +365,10 @@ def _fitted_member(
     resampling: str,
     generator: np.random.Generator,
     max_seconds: float | None,
+    start: DiscretizedBayesNet | None,
     section: Section,
 ) -> BayesNetLearner:
-    """Return a learner that is fitted to a random part of the table."""
+    """Return a learner that is fitted to a random part of the table, from the graph of a network if there is one."""
     rows = _usable_rows(table, options["cut_points"] or {}, resampling, generator)
     # families are averaged over all rows, not over a part of them
     changes = {"density": "bins", "max_seconds": max_seconds, "random_state": int(generator.integers(2**32))}
@@ -364,7 +376,7 @@ def _fitted_member(
         # their average needs fewer rows than one network
         warnings.filterwarnings("ignore", "The network has .* free probabilities", GomeaBnWarning)
         return learner_of_options(BayesNetLearner, {**options, **changes}).fit(
-            table.take(rows), checkpoint=section
+            table.take(rows), start=start, checkpoint=section
         )
 
 

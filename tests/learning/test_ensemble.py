@@ -185,7 +185,7 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
     allowed, spent = [], iter([1.0, 3.0, 7.0, 0.5])
     real = BayesNetLearner.fit
 
-    def fit(self, X, y=None, *, checkpoint=None):
+    def fit(self, X, y=None, *, start=None, checkpoint=None):
         allowed.append(self.max_seconds)
         self.set_params(max_seconds=None)
         real(self, X)
@@ -195,7 +195,8 @@ def test_the_seconds_are_for_all_networks_together(frame, monkeypatch):
     monkeypatch.setattr(BayesNetLearner, "fit", fit)
     learner = clone(QUICK).set_params(max_seconds=10.0)
     learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
-    assert allowed == [2.5, 3.0, 3.0, 1e-3]
+    # half of 10 / 4 is left to the last one
+    assert allowed == [2.5, 3.0, 3.0, 1.25]
     assert learned.fit_seconds_ == 11.5
     assert learner.max_seconds == 10.0
 
@@ -204,7 +205,7 @@ def test_searches_leave_seconds_to_the_conditionals_of_all_networks(frame, monke
     allowed, spent, clock = [], iter([2.0, 1.0, 5.0, 0.5]), [0.0]
     real = BayesNetLearner.fit
 
-    def fit(self, X, y=None, *, checkpoint=None):
+    def fit(self, X, y=None, *, start=None, checkpoint=None):
         allowed.append(self.max_seconds)
         self.set_params(max_seconds=None)
         real(self, X)
@@ -220,9 +221,30 @@ def test_searches_leave_seconds_to_the_conditionals_of_all_networks(frame, monke
     monkeypatch.setattr(ensemble, "perf_counter", lambda: clock[0])
     learner = clone(QUICK).set_params(density="averaged", max_seconds=12.0)
     learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame)
-    # 12 / 4; then 4 seconds are for conditionals and 2 are spent: 6 / 3, and so on
-    assert allowed == [3.0, 2.0, 2.5, 1e-3]
+    # 12 / 4; then 4 seconds are for conditionals and 2 are spent: 6 / 3, and so on, but at least half of 12 / 4
+    assert allowed == [3.0, 2.0, 2.5, 1.5]
     assert (learned.fit_seconds_, learned.stopped_by_) == (8.5, "n_networks")
+
+
+def test_a_search_that_the_limit_ends_leaves_its_graph_to_the_next_one(frame, monkeypatch):
+    starts, ended = [], iter(["max_seconds", "max_seconds", "max_evaluations", "max_evaluations"])
+    real = BayesNetLearner.fit
+
+    def fit(self, X, y=None, *, start=None, checkpoint=None):
+        starts.append(start)
+        self.set_params(max_seconds=None)
+        real(self, X)
+        self.stopped_by_ = next(ended)
+        return self
+
+    monkeypatch.setattr(BayesNetLearner, "fit", fit)
+    learner = clone(QUICK).set_params(max_seconds=10.0)
+    learned = BayesNetEnsemble(learner, n_networks=4, random_state=1).fit(frame).networks_
+    assert starts[0] is None
+    assert [sorted(start.edges) for start in starts[1:3]] == [
+        sorted(network.edges) for network in learned[:2]
+    ]
+    assert starts[3] is None
 
 
 @pytest.mark.parametrize(("first", "n_networks"), [(0, 1), (2, 2)])
